@@ -1,0 +1,50 @@
+import type { FeedBody } from '../../src/upstream/resources/feeds.ts';
+import type { NotificationGroupBody } from '../../src/upstream/resources/notification-groups.ts';
+import type { SubscriberBody } from '../../src/upstream/resources/subscribers.ts';
+import type { WorkflowBody } from '../../src/upstream/resources/workflows.ts';
+
+/** Records with all that the contract requires, for scripted upstreams. */
+
+const OWNER = { _organizationId: 'org', _environmentId: 'env' };
+
+export const workflow = (fields: Partial<WorkflowBody> = {}): WorkflowBody => ({
+  _id: 'w1',
+  name: 'Workflow',
+  active: true,
+  draft: false,
+  critical: false,
+  preferenceSettings: { email: true, in_app: false },
+  tags: [],
+  steps: [],
+  triggers: [],
+  _creatorId: 'creator',
+  _notificationGroupId: 'g1',
+  deleted: false,
+  ...OWNER,
+  ...fields,
+});
+
+export const group = (fields: Partial<NotificationGroupBody> = {}): NotificationGroupBody => ({
+  _id: 'g1',
+  name: 'Group',
+  ...OWNER,
+  ...fields,
+});
+
+export const feed = (fields: Partial<FeedBody> = {}): FeedBody => ({
+  _id: 'f1',
+  name: 'Feed',
+  identifier: 'Feed',
+  ...OWNER,
+  ...fields,
+});
+
+export const subscriber = (fields: Partial<SubscriberBody> = {}): SubscriberBody => ({
+  _id: 's1',
+  subscriberId: 'user-1',
+  deleted: false,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+  ...OWNER,
+  ...fields,
+});
