@@ -1,0 +1,86 @@
+import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
+import { builder } from './builder.ts';
+
+/** JSON is nested no deeper than this, both ways: deeper values parse but cannot be written again. */
+const MAX_JSON_DEPTH = 32;
+
+/** RFC 3339 with the freedom of ISO 8601 that services use: seconds' fraction of any length, zone as Z or an offset. */
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
+
+builder.scalarType('DateTime', {
+  description: 'An ISO-8601 timestamp.',
+  serialize: (value) => check(value, isDateTime, 'DateTime cannot represent a value that is no ISO-8601 timestamp.'),
+  parseValue: (value) =>
+    check(value, isDateTime, 'DateTime takes an ISO-8601 timestamp, such as "2026-01-31T12:00:00Z".'),
+});
+
+builder.scalarType('LocalDate', {
+  description: 'A calendar day, YYYY-MM-DD, without a zone.',
+  serialize: (value) => check(value, isLocalDate, 'LocalDate cannot represent a value that is no calendar day.'),
+  parseValue: (value) => check(value, isLocalDate, 'LocalDate takes a calendar day, such as "2026-01-31".'),
+});
+
+builder.scalarType('JSON', {
+  description: 'Any JSON value.',
+  serialize: (value) => checkJson(value),
+  parseValue: (value) => checkJson(value),
+  parseLiteral: (node, variables) => checkJson(literalOf(node, variables)),
+});
+
+builder.scalarType('JSONObject', {
+  description: 'A JSON object: free-form key/value pairs.',
+  serialize: (value) => check(checkJson(value), isJsonObject, 'JSONObject cannot represent a value that is no object.'),
+  parseValue: (value) => check(checkJson(value), isJsonObject, 'JSONObject takes an object.'),
+  parseLiteral: (node, variables) =>
+    check(checkJson(literalOf(node, variables)), isJsonObject, 'JSONObject takes an object.'),
+});
+
+function check<T>(value: unknown, is: (value: unknown) => value is T, message: string): T {
+  if (!is(value)) {
+    throw new GraphQLError(message);
+  }
+  return value;
+}
+
+const isDateTime = (value: unknown): value is string =>
+  typeof value === 'string' && DATE_TIME.test(value) && !Number.isNaN(Date.parse(value));
+
+/** A real day of the calendar, not only its shape. */
+export const isLocalDate = (value: unknown): value is string =>
+  typeof value === 'string' &&
+  /^\d{4}-\d{2}-\d{2}$/.test(value) &&
+  !Number.isNaN(Date.parse(value)) &&
+  new Date(value).toISOString().startsWith(value);
+
+const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Refuses what would not arrive as it was sent: too deep, `__proto__` (it changes prototypes when copied), no JSON number. */
+function checkJson(value: unknown, depth = 0): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new GraphQLError('JSON cannot represent a number that is not finite.');
+  }
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  if (depth >= MAX_JSON_DEPTH) {
+    throw new GraphQLError(`JSON cannot represent a value nested deeper than ${MAX_JSON_DEPTH} levels.`);
+  }
+  for (const [key, child] of Object.entries(value)) {
+    if (key === '__proto__') {
+      throw new GraphQLError('JSON cannot represent a key "__proto__".');
+    }
+    checkJson(child, depth + 1);
+  }
+  return value;
+}
+
+/** A literal as JSON. `valueFromASTUntyped` alone would take an enum name for a string. */
+function literalOf(literal: ValueNode, variables?: Record<string, unknown> | null): unknown {
+  visit(literal, {
+    EnumValue(node) {
+      throw new GraphQLError(`JSON has no enum values: write "${node.value}" in quotes.`, { nodes: node });
+    },
+  });
+  return valueFromASTUntyped(literal, variables);
+}

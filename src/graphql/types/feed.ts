@@ -1,0 +1,104 @@
+import type { FeedBody } from '../../upstream/resources/feeds.ts';
+import { builder } from '../builder.ts';
+import {
+  asConflict,
+  asInvalidInput,
+  asNotFound,
+  ConflictError,
+  InvalidInputError,
+  NotFoundError,
+  settle,
+} from '../errors.ts';
+import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+
+export const Feed = builder.objectRef<FeedBody>('Feed').implement({
+  description: 'An in-app feed: a list of messages that an app shows apart from others.',
+  fields: (t) => ({
+    id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
+    identifier: t.exposeString('identifier', { description: 'What the service calls the feed in its own addresses.' }),
+    name: t.exposeString('name', { description: 'The name given on creation; no two feeds share one.' }),
+    organizationId: t.exposeID('_organizationId', { description: 'The organization it belongs to.' }),
+    environmentId: t.exposeID('_environmentId', { description: 'The environment it belongs to.' }),
+  }),
+});
+
+const CreateFeedInput = builder.inputType('CreateFeedInput', {
+  description: 'The feed to create.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'A name that no other feed has.' }),
+    idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
+  }),
+});
+
+const DeleteFeedInput = builder.inputType('DeleteFeedInput', {
+  description: 'The feed to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: "The feed's id." }) }),
+});
+
+const CreateFeedSuccess = builder
+  .objectRef<{ __typename: 'CreateFeedSuccess'; feed: FeedBody; replayed: boolean }>('CreateFeedSuccess')
+  .implement({
+    description: 'The feed is created.',
+    fields: (t) => ({
+      feed: t.expose('feed', { type: Feed, description: 'The new feed.' }),
+      replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
+    }),
+  });
+
+const DeleteFeedSuccess = builder
+  .objectRef<{ __typename: 'DeleteFeedSuccess'; id: string; remainingFeeds: FeedBody[] }>('DeleteFeedSuccess')
+  .implement({
+    description: 'The feed is deleted.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'The id of the deleted feed.' }),
+      remainingFeeds: t.expose('remainingFeeds', {
+        type: [Feed],
+        description: 'The feed objects that the service sends back: those that remain.',
+      }),
+    }),
+  });
+
+const CreateFeedResult = builder.unionType('CreateFeedResult', {
+  description: 'What became of createFeed.',
+  types: [CreateFeedSuccess, InvalidInputError, ConflictError],
+});
+
+const DeleteFeedResult = builder.unionType('DeleteFeedResult', {
+  description: 'What became of deleteFeed.',
+  types: [DeleteFeedSuccess, NotFoundError, InvalidInputError, ConflictError],
+});
+
+builder.mutationFields((t) => ({
+  createFeed: t.field({
+    type: CreateFeedResult,
+    nullable: true,
+    description: 'Creates a feed. POST /v1/feeds',
+    args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
+    resolve: (_root, { input }, ctx, info) =>
+      settle(
+        async () => {
+          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
+          const { body, replayed } = await ctx.upstream.createFeed(input.name, key);
+          return { __typename: 'CreateFeedSuccess' as const, feed: body, replayed };
+        },
+        asInvalidInput(),
+        asConflict,
+      ),
+  }),
+  deleteFeed: t.field({
+    type: DeleteFeedResult,
+    nullable: true,
+    description: 'Deletes a feed and answers those that remain. DELETE /v1/feeds/{feedId}',
+    args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
+    resolve: (_root, { input: { id } }, ctx) =>
+      settle(
+        async () => {
+          const { body } = await ctx.upstream.deleteFeed(id);
+          return { __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body };
+        },
+        asNotFound('Feed', id),
+        asInvalidInput(['input'], { feedId: 'id' }),
+        asConflict,
+      ),
+  }),
+}));

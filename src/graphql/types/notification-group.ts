@@ -1,0 +1,189 @@
+import type { DeletionBody, NotificationGroupBody } from '../../upstream/resources/notification-groups.ts';
+import { builder } from '../builder.ts';
+import {
+  asConflict,
+  asInvalidInput,
+  asNotFound,
+  ConflictError,
+  InvalidInputError,
+  NotFoundError,
+  settle,
+} from '../errors.ts';
+import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+
+export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
+  description: 'A group that workflows belong to, such as "Billing".',
+  fields: (t) => ({
+    id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
+    name: t.exposeString('name', { description: 'The name shown to people.' }),
+    parentId: t.exposeID('_parentId', {
+      nullable: true,
+      description: 'The group in the parent environment that this one was made from; null: none.',
+    }),
+    organizationId: t.exposeID('_organizationId', { description: 'The organization it belongs to.' }),
+    environmentId: t.exposeID('_environmentId', { description: 'The environment it belongs to.' }),
+  }),
+});
+
+const DeletionStatus = builder.enumType('DeletionStatus', {
+  description: 'How a deletion ended.',
+  values: { DELETED: { value: 'deleted', description: 'The record is deleted. On the wire: deleted.' } } as const,
+});
+
+const CreateNotificationGroupInput = builder.inputType('CreateNotificationGroupInput', {
+  description: 'The group to create.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'The name shown to people.' }),
+    idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
+  }),
+});
+
+const UpdateNotificationGroupInput = builder.inputType('UpdateNotificationGroupInput', {
+  description: 'The group to rename.',
+  fields: (t) => ({
+    id: t.id({ required: true, description: "The group's id." }),
+    name: t.string({ required: true, description: 'The new name.' }),
+    idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
+  }),
+});
+
+const DeleteNotificationGroupInput = builder.inputType('DeleteNotificationGroupInput', {
+  description: 'The group to delete.',
+  fields: (t) => ({ id: t.id({ required: true, description: "The group's id." }) }),
+});
+
+interface WrittenGroup<Name extends string> {
+  __typename: Name;
+  notificationGroup: NotificationGroupBody;
+  replayed: boolean;
+}
+
+const CreateNotificationGroupSuccess = builder
+  .objectRef<WrittenGroup<'CreateNotificationGroupSuccess'>>('CreateNotificationGroupSuccess')
+  .implement({
+    description: 'The group is created.',
+    fields: (t) => ({
+      notificationGroup: t.expose('notificationGroup', { type: NotificationGroup, description: 'The new group.' }),
+      replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
+    }),
+  });
+
+const UpdateNotificationGroupSuccess = builder
+  .objectRef<WrittenGroup<'UpdateNotificationGroupSuccess'>>('UpdateNotificationGroupSuccess')
+  .implement({
+    description: 'The group is renamed.',
+    fields: (t) => ({
+      notificationGroup: t.expose('notificationGroup', {
+        type: NotificationGroup,
+        description: 'The group as it is now.',
+      }),
+      replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
+    }),
+  });
+
+const DeleteNotificationGroupSuccess = builder
+  .objectRef<{ __typename: 'DeleteNotificationGroupSuccess'; id: string } & DeletionBody>(
+    'DeleteNotificationGroupSuccess',
+  )
+  .implement({
+    description: 'The group is deleted. Workflows that belonged to it keep its id; their notificationGroup is null.',
+    fields: (t) => ({
+      id: t.exposeID('id', { description: 'The id of the deleted group.' }),
+      acknowledged: t.exposeBoolean('acknowledged', { description: 'Whether the service confirms the deletion.' }),
+      status: t.expose('status', { type: DeletionStatus, description: 'How the deletion ended.' }),
+    }),
+  });
+
+const CreateNotificationGroupResult = builder.unionType('CreateNotificationGroupResult', {
+  description: 'What became of createNotificationGroup.',
+  types: [CreateNotificationGroupSuccess, InvalidInputError, ConflictError],
+});
+
+const UpdateNotificationGroupResult = builder.unionType('UpdateNotificationGroupResult', {
+  description: 'What became of updateNotificationGroup.',
+  types: [UpdateNotificationGroupSuccess, NotFoundError, InvalidInputError, ConflictError],
+});
+
+const DeleteNotificationGroupResult = builder.unionType('DeleteNotificationGroupResult', {
+  description: 'What became of deleteNotificationGroup.',
+  types: [DeleteNotificationGroupSuccess, NotFoundError, InvalidInputError, ConflictError],
+});
+
+builder.queryFields((t) => ({
+  notificationGroup: t.field({
+    type: NotificationGroup,
+    nullable: true,
+    description:
+      'One group; null: the service has none with this id. One id in the operation: GET /v1/notification-groups/{id}. Two or more: ONE GET /v1/notification-groups.',
+    args: { id: t.arg.id({ required: true, description: "The group's id." }) },
+    resolve: (_root, { id }, ctx) => ctx.loaders.notificationGroup.load(id),
+  }),
+  notificationGroups: t.field({
+    type: [NotificationGroup],
+    nullable: true,
+    description: 'All groups: complete, the service does not page. GET /v1/notification-groups',
+    resolve: (_root, _args, ctx) => ctx.loaders.notificationGroup.list(),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  createNotificationGroup: t.field({
+    type: CreateNotificationGroupResult,
+    nullable: true,
+    description: 'Creates a group. POST /v1/notification-groups',
+    args: { input: t.arg({ type: CreateNotificationGroupInput, required: true, description: 'The group to create.' }) },
+    resolve: (_root, { input }, ctx, info) =>
+      settle(
+        async () => {
+          ctx.loaders.notificationGroup.forget();
+          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
+          const { body, replayed } = await ctx.upstream.createNotificationGroup(input.name, key);
+          return { __typename: 'CreateNotificationGroupSuccess' as const, notificationGroup: body, replayed };
+        },
+        asInvalidInput(),
+        asConflict,
+      ),
+  }),
+  updateNotificationGroup: t.field({
+    type: UpdateNotificationGroupResult,
+    nullable: true,
+    description: 'Renames a group. PATCH /v1/notification-groups/{id}',
+    args: { input: t.arg({ type: UpdateNotificationGroupInput, required: true, description: 'The group to rename.' }) },
+    resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
+      settle(
+        async () => {
+          ctx.loaders.notificationGroup.forget(id);
+          const key = deriveIdempotencyKey(ctx, info, idempotencyKey);
+          const { body, replayed } = await ctx.upstream.updateNotificationGroup(id, name, key);
+          const notificationGroup = ctx.loaders.notificationGroup.keep(id, body);
+          return { __typename: 'UpdateNotificationGroupSuccess' as const, notificationGroup, replayed };
+        },
+        asNotFound('NotificationGroup', id),
+        asInvalidInput(),
+        asConflict,
+      ),
+  }),
+  deleteNotificationGroup: t.field({
+    type: DeleteNotificationGroupResult,
+    nullable: true,
+    description: 'Deletes a group. DELETE /v1/notification-groups/{id}',
+    args: { input: t.arg({ type: DeleteNotificationGroupInput, required: true, description: 'The group to delete.' }) },
+    resolve: (_root, { input: { id } }, ctx) =>
+      settle(
+        async () => {
+          ctx.loaders.notificationGroup.forget(id);
+          const { body } = await ctx.upstream.deleteNotificationGroup(id);
+          ctx.loaders.notificationGroup.keepDeleted(id);
+          return {
+            __typename: 'DeleteNotificationGroupSuccess' as const,
+            id,
+            acknowledged: body.acknowledged,
+            status: body.status,
+          };
+        },
+        asNotFound('NotificationGroup', id),
+        asInvalidInput(),
+        asConflict,
+      ),
+  }),
+}));
