@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+
+import { type Document, OpenAPIBackend, type Operation } from 'openapi-backend';
+import { parse } from 'yaml';
+
+import { ApiError } from './errors.ts';
+import { isRow, type Row } from './rows.ts';
+import { describeProblem } from './validation.ts';
+
+const DOCUMENT = new URL('../../schema/upstream.openapi.yaml', import.meta.url);
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** A request's parameters, decoded once and checked against the OpenAPI document. */
+export interface CheckedRequest {
+  params: Row;
+  query: Row;
+}
+
+/** Finds the operation of a request and checks the request, both by the OpenAPI document. */
+export class Router {
+  readonly #api: OpenAPIBackend;
+
+  constructor(api: OpenAPIBackend) {
+    this.#api = api;
+  }
+
+  /** @param url path and query as they came: decoding first would split an id at an encoded slash */
+  match(method: string, url: string): Operation {
+    const operation = this.#find(method, url);
+    if (operation !== undefined) {
+      return operation;
+    }
+    const allowed = METHODS.filter((candidate) => this.#find(candidate, url) !== undefined);
+    if (allowed.length > 0) {
+      const headers = { Allow: allowed.join(', ') };
+      throw new ApiError(405, `${method} is not possible here; this address takes ${allowed.join(', ')}.`, { headers });
+    }
+    throw new ApiError(404, 'There is no such address in this API.');
+  }
+
+  /** @param body the decoded JSON body; undefined when the request has none */
+  check(operation: Operation, method: string, url: string, body: Row | undefined): CheckedRequest {
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const result = this.#validate(operation, { method, path: url, headers, ...(body !== undefined && { body }) });
+    if (result.errors) {
+      throw new ApiError(422, [...new Set(result.errors.map(describeProblem))]);
+    }
+    const { params, query } = result.coerced ?? {};
+    return { params: isRow(params) ? params : {}, query: isRow(query) ? query : {} };
+  }
+
+  #find(method: string, path: string): Operation | undefined {
+    return this.#api.matchOperation({ method, path, headers: {} });
+  }
+
+  #validate(operation: Operation, request: Parameters<OpenAPIBackend['validateRequest']>[0]) {
+    try {
+      return this.#api.validateRequest(request, operation);
+    } catch (error) {
+      if (error instanceof URIError) {
+        throw new ApiError(400, 'The address holds a broken percent escape.');
+      }
+      throw error;
+    }
+  }
+}
+
+/** Reads the OpenAPI document and prepares the router. */
+export async function createRouter(): Promise<Router> {
+  const definition: Document = parse(await readFile(DOCUMENT, 'utf8'));
+  const api = new OpenAPIBackend({
+    definition,
+    // Compiles validators on first use and skips openapi-backend's check of the document, which knows OpenAPI 3.0 only.
+    quick: true,
+    strict: true,
+    coerceTypes: true,
+    ajvOpts: { allErrors: true },
+  });
+  await api.init();
+  return new Router(api);
+}

@@ -1,0 +1,113 @@
+import { PRODUCTION } from '../environments.ts';
+import type { SampleEnvironment } from './definition.ts';
+
+/** A smaller environment; nothing in it is named as in development, so that a leak between the two would show. */
+export const PRODUCTION_SAMPLE: SampleEnvironment = {
+  environment: PRODUCTION,
+  groups: ['Live customer mail', 'Live operations'],
+  feeds: ['Live activity', 'Live announcements'],
+  workflows: [
+    {
+      identifier: 'live-receipt',
+      name: 'Receipt',
+      description: 'The receipt of a purchase.',
+      group: 'Live customer mail',
+      tags: ['live', 'billing'],
+      active: true,
+      critical: true,
+      createdAt: '2025-05-05T09:00:12.004Z',
+      updatedAt: '2025-05-19T10:12:45.118Z',
+      preferred: ['email'],
+      steps: [
+        {
+          name: 'Receipt e-mail',
+          type: 'email',
+          subject: 'Your receipt {{receiptNumber}}',
+          content: 'Thank you, {{subscriber.firstName}}. We have received {{amount}} {{currency}}.',
+        },
+      ],
+      traffic: { weekday: 16, weekend: 9, routes: [['email']] },
+    },
+    {
+      identifier: 'live-new-follower',
+      name: 'New follower',
+      description: 'Tells a maker about new followers, at most once an hour.',
+      group: 'Live customer mail',
+      tags: ['live', 'community'],
+      active: true,
+      critical: false,
+      createdAt: '2025-05-06T11:21:38.950Z',
+      updatedAt: '2025-05-06T11:58:02.403Z',
+      steps: [
+        {
+          name: 'Collect followers',
+          type: 'digest',
+          metadata: { type: 'regular', amount: 1, unit: 'hours', digestKey: 'makerId', updateMode: false },
+        },
+        {
+          name: 'Follower in the app',
+          type: 'in_app',
+          content: '{{followerName}} follows you now',
+          feed: 'Live activity',
+        },
+      ],
+      traffic: { weekday: 12, weekend: 12, routes: [['in_app']] },
+    },
+    {
+      identifier: 'live-status-page',
+      name: 'Status page update',
+      description: 'Passes updates of the status page on to the chat of the team.',
+      group: 'Live operations',
+      tags: ['live', 'operations'],
+      active: true,
+      critical: true,
+      createdAt: '2025-05-12T07:45:00.671Z',
+      updatedAt: '2025-06-03T15:30:27.299Z',
+      preferred: ['chat', 'sms'],
+      steps: [
+        { name: 'Team chat', type: 'chat', content: '{{component}} is {{status}}: {{message}}' },
+        { name: 'Text message', type: 'sms', content: '{{component}} is {{status}}' },
+      ],
+      traffic: { weekday: 1, weekend: 1, routes: [['chat'], ['chat', 'sms']] },
+    },
+  ],
+  retired: {
+    identifier: 'live-beta-invitation',
+    traffic: { weekday: 3, weekend: 2, routes: [['email']] },
+  },
+  subscribers: [
+    {
+      subscriberId: 'live-501',
+      firstName: 'Ines',
+      lastName: 'Carvalho',
+      email: 'ines.carvalho@live.example',
+      locale: 'pt-PT',
+      createdAt: '2025-05-07T13:14:15.161Z',
+    },
+    {
+      subscriberId: 'live-502',
+      firstName: 'Daniel',
+      lastName: 'Kim',
+      email: 'daniel.kim@live.example',
+      phone: '+821012345678',
+      locale: 'ko-KR',
+      createdAt: '2025-05-09T20:41:33.027Z',
+    },
+    {
+      subscriberId: 'live-503',
+      firstName: 'Hanna',
+      lastName: 'Laine',
+      email: 'hanna.laine@live.example',
+      locale: 'fi-FI',
+      createdAt: '2025-05-22T06:05:49.388Z',
+    },
+  ],
+  transactions: [
+    {
+      transactionId: 'live-transaction-0001',
+      workflow: 'live-status-page',
+      subscriberId: 'live-502',
+      channels: ['chat', 'sms'],
+    },
+  ],
+};

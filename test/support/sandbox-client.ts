@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+
+import { type Document, OpenAPIBackend } from 'openapi-backend';
+import { expect } from 'vitest';
+import { parse } from 'yaml';
+
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+
+export interface SandboxRequest {
+  /** The environment whose key is sent; null sends none. @default 'development' */
+  as?: keyof typeof SANDBOX_KEYS | null;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface SandboxAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The decoded body; null when there is none. */
+  body: unknown;
+  /** The `data` of the body, as a record. */
+  data: Record<string, unknown>;
+  /** The `data` of the body, as a list of records. */
+  list: Record<string, unknown>[];
+}
+
+export type SandboxClient = (target: string, request?: SandboxRequest) => Promise<SandboxAnswer>;
+
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/**
+ * Returns a function that sends a request, written as 'GET /v1/…', and holds every answer against the OpenAPI document.
+ */
+export async function createSandboxClient(url: string): Promise<SandboxClient> {
+  const contract = await loadContract();
+
+  return async (target, { as = 'development', body, headers = {} } = {}) => {
+    const [method = '', path = ''] = target.split(' ');
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(as !== null && { authorization: `ApiKey ${SANDBOX_KEYS[as]}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: text === '' ? null : JSON.parse(text),
+    };
+    expectContract(contract, method, path, answer);
+    return { ...answer, data: answer.body?.data ?? {}, list: answer.body?.data ?? [] };
+  };
+}
+
+async function loadContract(): Promise<OpenAPIBackend> {
+  const definition: Document = parse(readFileSync('schema/upstream.openapi.yaml', 'utf8'));
+  const contract = new OpenAPIBackend({
+    definition,
+    quick: true,
+    strict: true,
+    customizeAjv: (ajv) => ajv.addFormat('date-time', DATE_TIME),
+  });
+  return contract.init();
+}
+
+function expectContract(
+  contract: OpenAPIBackend,
+  method: string,
+  path: string,
+  { status, body, headers }: Pick<SandboxAnswer, 'status' | 'body' | 'headers'>,
+): void {
+  // An address that is no operation has no schema of its own; its error is the usual one.
+  const operation = contract.matchOperation({ method, path, headers: {} }) ?? contract.getOperation('createFeed');
+  const statuses = Object.keys(operation?.responses ?? {});
+  expect(statuses).toContain(status < 400 ? String(status) : `${Math.floor(status / 100)}XX`);
+  expect(operation && contract.validateResponse(body, operation, status).errors).toBeNull();
+  if (status >= 400) {
+    expect(body).toMatchObject({ statusCode: status, path, timestamp: expect.stringMatching(DATE_TIME) });
+  }
+  expect(headers.get('content-type')).toBe(status === 204 ? null : 'application/json; charset=utf-8');
+}
