@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../src/', import.meta.url));
+
+interface Import {
+  from: string;
+  /** A file below src, or the name of a package. */
+  to: string;
+  isType: boolean;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.split(sep).join('/'));
+
+const imports: Import[] = files.flatMap((from) => {
+  const text = readFileSync(join(SRC, from), 'utf8');
+  const statements = text.matchAll(/^(?:import|export)\s(?:(type)\s)?(?:([^;'"]*?)\sfrom\s)?['"]([^'"]+)['"]/gm);
+  const dynamic = text.matchAll(/\bimport\(['"]([^'"]+)['"]\)/g);
+  return [
+    ...[...statements].map(([, type, names = '', target = '']) => ({
+      from,
+      to: resolve(from, target),
+      isType: type === 'type' || /^\{(?:\s*type\s+\w+(?:\s+as\s+\w+)?\s*,?)+\s*\}$/.test(names.trim()),
+    })),
+    ...[...dynamic].map(([, target = '']) => ({ from, to: resolve(from, target), isType: false })),
+  ];
+});
+
+function resolve(from: string, target: string): string {
+  return target.startsWith('.')
+    ? normalize(join(dirname(from), target))
+        .split(sep)
+        .join('/')
+    : target;
+}
+
+/** Which values each part may import, after the table in ARCHITECTURE.md; the first pattern that fits a file decides. */
+const RULES: [part: RegExp, may: RegExp][] = [
+  [/^sandbox\//, /^sandbox\/|^node:|^openapi-backend$|^yaml$/],
+  [/^main\.ts$/, /^(config|gateway|server|version)\.ts$|^sandbox\/sandbox\.ts$|^node:(fs|util)$|^pino$/],
+  [/^index\.ts$/, /^gateway\.ts$/],
+  [/^config\.ts$/, /^zod$|^node:util$|^upstream-url\.ts$/],
+  [/^server\.ts$/, /^node:/],
+  [
+    /^gateway\.ts$/,
+    /^(context|operations|upstream-url|version)\.ts$|^graphql\/schema\.ts$|^plugins\/|^upstream\/|^graphql-yoga$|^pino$/,
+  ],
+  [/^context\.ts$/, /^credentials\.ts$|^loaders\/|^upstream\/upstream\.ts$/],
+  [/^graphql\/types\//, /^graphql\//],
+  [/^graphql\/schema\.ts$/, /^graphql\//],
+  [/^graphql\/errors\.ts$/, /^graphql\/builder\.ts$|^upstream\/errors\.ts$|^graphql$/],
+  [/^graphql\//, /^graphql\/|^graphql$|^@pothos\/core$|^node:crypto$|^p-limit$/],
+  [/^loaders\//, /^loaders\/|^upstream\/(resources\/|path\.ts$)|^dataloader$|^p-limit$/],
+  [/^upstream\/resources\//, /^upstream\/client\.ts$/],
+  [/^upstream\//, /^upstream\/|^undici$|^node:buffer$/],
+  [/^plugins\/use-error-model\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
+  [/^plugins\//, /^credentials\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/],
+  [/^operations\.ts$/, /^node:fs$/],
+  [/^(credentials|upstream-url|version)\.ts$/, /^$/],
+];
+
+it('every file belongs to a part of the architecture', () => {
+  expect(files.length).toBeGreaterThan(30);
+  expect(files.filter((file) => !RULES.some(([part]) => part.test(file)))).toEqual([]);
+});
+
+it('imports go one way', () => {
+  const against = imports
+    .filter(({ isType }) => !isType)
+    .filter(({ from, to }) => !RULES.find(([part]) => part.test(from))?.[1].test(to))
+    .map(({ from, to }) => `${from} imports ${to}`);
+  expect(against).toEqual([]);
+});
+
+it('types do not cross the borders that matter either', () => {
+  const crossing = imports
+    .filter(
+      ({ from, to }) =>
+        (from.startsWith('upstream/') && /^graphql|^loaders\/|^plugins\/|^context/.test(to)) ||
+        (from.startsWith('sandbox/') && !/^sandbox\/|^node:|^openapi-backend$|^yaml$/.test(to)) ||
+        (from.startsWith('loaders/') && /^graphql/.test(to)) ||
+        (from.startsWith('graphql/types/') && /^undici|^plugins\/|^loaders\//.test(to)) ||
+        (!from.startsWith('sandbox/') && to.startsWith('sandbox/') && from !== 'main.ts') ||
+        to === 'main.ts',
+    )
+    .map(({ from, to }) => `${from} imports ${to}`);
+  expect(crossing).toEqual([]);
+});
+
+it('only the entries touch the process', () => {
+  const touching = files.filter((file) => /\bprocess\./.test(readFileSync(join(SRC, file), 'utf8')));
+  expect(touching).toEqual(['main.ts', 'sandbox/main.ts']);
+});
+
+it('there are no circular imports', () => {
+  const edges = Map.groupBy(
+    imports.filter(({ isType }) => !isType),
+    ({ from }) => from,
+  );
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    expect(path).not.toContain(file);
+    if (!done.has(file)) {
+      for (const { to } of edges.get(file) ?? []) {
+        visit(to, [...path, file]);
+      }
+      done.add(file);
+    }
+  };
+  for (const file of files) {
+    visit(file, []);
+  }
+});
