@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { isCredential } from './credentials.ts';
 import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './loaders/workflow-loader.ts';
-import type { BindCaller } from './upstream/client.ts';
+import type { BindCaller, Tally } from './upstream/client.ts';
 import { bindUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** What the plugins learn about a request before it is an operation. */
@@ -16,6 +16,8 @@ export interface ServerContext {
 export interface GatewayContext {
   /** Names this request in the answer, the log and the upstream's log. */
   readonly requestId: string;
+  /** What the operation has cost upstream so far. */
+  readonly tally: Readonly<Tally>;
   /** The twelve endpoints, as the caller reaches them. */
   readonly upstream: Upstream;
   readonly loaders: Loaders;
@@ -45,14 +47,18 @@ export const createContext =
   ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions) =>
   ({ request, requestId = 'unknown' }: YogaInitialContext & ServerContext): GatewayContext => {
     const authorization = request.headers.get('authorization') ?? undefined;
+    const tally: Tally = { calls: 0, bulkItems: 0, requests: 0 };
     const client = bindCaller({
       authorization: authorization !== undefined && isCredential(authorization) ? authorization : undefined,
-      signal: AbortSignal.any([request.signal, AbortSignal.timeout(operationTimeoutMs)]),
+      signal: request.signal,
+      deadlineAt: performance.now() + operationTimeoutMs,
       requestId,
+      tally,
     });
     const upstream = bindUpstream(client);
     return {
       requestId,
+      tally,
       upstream,
       loaders: {
         workflow: createWorkflowLoader(upstream),

@@ -4,12 +4,17 @@ import { type Logger, pino } from 'pino';
 import { createContext, type GatewayContext, type ServerContext } from './context.ts';
 import { createSchema } from './graphql/schema.ts';
 import { loadOperations } from './operations.ts';
+import { useAccessLog } from './plugins/use-access-log.ts';
 import { useAuthentication } from './plugins/use-authentication.ts';
+import { useCors } from './plugins/use-cors.ts';
+import { type DocumentLimits, useDocumentLimits } from './plugins/use-document-limits.ts';
 import { useErrorModel } from './plugins/use-error-model.ts';
 import { useGraphiQL } from './plugins/use-graphiql.ts';
+import { useRequestBody } from './plugins/use-request-body.ts';
+import { useRequestGate } from './plugins/use-request-gate.ts';
 import { useRequestId } from './plugins/use-request-id.ts';
-import { createUpstreamClient } from './upstream/client.ts';
-import { createDispatcher } from './upstream/dispatcher.ts';
+import { createUpstreamClient, type UpstreamOptions } from './upstream/client.ts';
+import { createDispatcher, type DispatcherOptions } from './upstream/dispatcher.ts';
 import { probeUpstream } from './upstream/probe.ts';
 import { parseUpstreamUrl } from './upstream-url.ts';
 import { VERSION } from './version.ts';
@@ -22,10 +27,22 @@ export interface GatewayOptions {
   endpoint?: string;
   /** Whether browsers get GraphiQL at the endpoint; with `authorization`, that header is filled in for everybody who opens it. @default false */
   graphiql?: boolean | { authorization: string };
+  /** Exact origins whose pages may call the gateway from a browser. @default none */
+  corsOrigins?: readonly string[];
+  /** Whether clients may ask for the schema. @default true */
+  introspection?: boolean;
+  /** How large a document may be. */
+  documents?: DocumentLimits;
+  /** The largest request body, in bytes. @default 256 KiB */
+  maxBodyBytes?: number;
   /** For one operation with all its upstream calls, in milliseconds. @default 15000 */
   operationTimeoutMs?: number;
-  /** For one upstream call, in milliseconds. @default 6000 */
-  attemptTimeoutMs?: number;
+  /** How the upstream is called: times, retries, breaker, concurrency, limits. */
+  policies?: Omit<UpstreamOptions, 'baseUrl' | 'dispatcher' | 'userAgent'>;
+  /** The connections to the upstream. */
+  connections?: DispatcherOptions;
+  /** Makes a tenant's name in the log the same over restarts and replicas. @default a new one for each gateway */
+  logSecret?: string;
 }
 
 /** What a gateway takes from its surroundings. */
@@ -56,14 +73,20 @@ export function createGateway(
     upstream,
     endpoint = '/graphql',
     graphiql = false,
+    corsOrigins = [],
+    introspection = true,
+    documents = {},
+    maxBodyBytes = 256 * 1024,
     operationTimeoutMs = 15_000,
-    attemptTimeoutMs = 6_000,
+    policies = {},
+    connections = {},
+    logSecret,
   }: GatewayOptions,
   { logger = pino(), now = () => new Date() }: GatewayDeps = {},
 ): Gateway {
   const baseUrl = requireUpstreamUrl(upstream);
-  const dispatcher = createDispatcher(baseUrl.origin);
-  const bindCaller = createUpstreamClient({ baseUrl, dispatcher, userAgent: `notigraph/${VERSION}`, attemptTimeoutMs });
+  const dispatcher = createDispatcher(baseUrl.origin, connections);
+  const bindCaller = createUpstreamClient({ ...policies, baseUrl, dispatcher, userAgent: `notigraph/${VERSION}` });
 
   const yoga = createYoga<ServerContext, GatewayContext>({
     schema: createSchema(),
@@ -71,13 +94,20 @@ export function createGateway(
     graphqlEndpoint: endpoint,
     plugins: [
       useRequestId(), // First: every other plugin may name the request.
+      useCors({ origins: corsOrigins }), // Before the gate: a preflight is no GraphQL request.
       graphiql !== false && useGraphiQL({ endpoint, tabs: loadOperations(), headers: graphiqlHeaders(graphiql) }),
-      useAuthentication(), // After the page, which needs no key; before anything of the request is parsed.
+      useRequestGate({ endpoint }), // After the page, which browsers get at the same path.
+      useAuthentication(), // A malformed key is refused before anything of the body is read.
+      useRequestBody({ maxBytes: maxBodyBytes }),
+      useDocumentLimits({ ...documents, introspection }),
       useErrorModel({ logger }), // Sees every result, of refused requests too.
+      useAccessLog({ logger, endpoint, secret: logSecret }), // After the error model: it notes the code that the client sees.
     ],
     maskedErrors: false, // useErrorModel masks.
     graphiql: false, // useGraphiQL serves it, without a CDN.
     landingPage: false,
+    healthCheckEndpoint: ' ', // No URL ends so: Yoga's would answer every one that ends in /health.
+    maxRequestBodySize: false, // useRequestBody limits it.
     cors: false,
     multipart: false,
     batching: false,

@@ -57,8 +57,8 @@ const isJsonObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Refuses what would not arrive as it was sent: too deep, `__proto__` (it changes prototypes when copied), no JSON number. */
 function checkJson(value: unknown, depth = 0): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new GraphQLError('JSON cannot represent a number that is not finite.');
+  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) {
+    throw new GraphQLError('JSON cannot represent a number that would not arrive as it was sent; send it as a string.');
   }
   if (typeof value !== 'object' || value === null) {
     return value;
@@ -78,6 +78,11 @@ function checkJson(value: unknown, depth = 0): unknown {
 /** A literal as JSON. `valueFromASTUntyped` alone would take an enum name for a string. */
 function literalOf(literal: ValueNode, variables?: Record<string, unknown> | null): unknown {
   visit(literal, {
+    IntValue(node) {
+      if (!Number.isSafeInteger(Number(node.value))) {
+        throw new GraphQLError(`JSON cannot represent ${node.value} exactly; send it as a string.`, { nodes: node });
+      }
+    },
     EnumValue(node) {
       throw new GraphQLError(`JSON has no enum values: write "${node.value}" in quotes.`, { nodes: node });
     },

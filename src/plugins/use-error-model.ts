@@ -28,6 +28,8 @@ export interface ErrorModelPluginOptions {
 interface Circumstances {
   requestId: string | undefined;
   isMutation: boolean;
+  /** Whether the client names `application/json` in its `Accept`. */
+  wantsJson: boolean;
 }
 
 /**
@@ -39,9 +41,10 @@ export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<objec
 
   function toClientError(error: GraphQLError, circumstances: Circumstances): GraphQLError {
     const original = originalOf(error);
+    const { wantsJson } = circumstances;
     if (isUpstreamError(original)) {
       logUpstreamError(logger, original, circumstances.requestId);
-      return present(error, original.message, upstreamExtensions(original, circumstances.requestId));
+      return present(error, original.message, upstreamExtensions(original, circumstances.requestId), wantsJson);
     }
     const code = codeOf(error, original);
     if (code === undefined) {
@@ -49,24 +52,38 @@ export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<objec
     }
     const message =
       code === 'UPSTREAM_BAD_RESPONSE' ? 'The notification service sent no valid value here.' : error.message;
-    return present(error, message, {
-      code,
-      retryable: false,
-      requestId: circumstances.requestId,
-      ...(circumstances.isMutation && { outcome: code === 'UPSTREAM_BAD_RESPONSE' ? 'UNKNOWN' : 'NOT_APPLIED' }),
-    });
+    return present(
+      error,
+      message,
+      {
+        code,
+        retryable: false,
+        requestId: circumstances.requestId,
+        ...(circumstances.isMutation && { outcome: code === 'UPSTREAM_BAD_RESPONSE' ? 'UNKNOWN' : 'NOT_APPLIED' }),
+      },
+      wantsJson,
+    );
   }
 
-  function mask(error: GraphQLError, original: unknown, { requestId, isMutation }: Circumstances): GraphQLError {
+  function mask(
+    error: GraphQLError,
+    original: unknown,
+    { requestId, isMutation, wantsJson }: Circumstances,
+  ): GraphQLError {
     const errorId = randomUUID();
     logger.error({ requestId, errorId, path: error.path, err: original }, 'unexpected error');
-    return present(error, 'Unexpected error.', {
-      code: 'INTERNAL_SERVER_ERROR',
-      retryable: false,
-      requestId,
-      errorId,
-      ...(isMutation && { outcome: 'UNKNOWN' }),
-    });
+    return present(
+      error,
+      'Unexpected error.',
+      {
+        code: 'INTERNAL_SERVER_ERROR',
+        retryable: false,
+        requestId,
+        errorId,
+        ...(isMutation && { outcome: 'UNKNOWN' }),
+      },
+      wantsJson,
+    );
   }
 
   return {
@@ -80,7 +97,11 @@ export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<objec
       if (!isSingleResult(result) || result.errors === undefined) {
         return;
       }
-      const circumstances = { requestId: serverContext.requestId, isMutation: mutations.has(request) };
+      const circumstances = {
+        requestId: serverContext.requestId,
+        isMutation: mutations.has(request),
+        wantsJson: request.headers.get('accept')?.includes('application/json') ?? false,
+      };
       // An aborted execution may come without data and with an empty list of errors: that is an error too.
       const errors = result.errors.length > 0 || result.data != null ? result.errors : [new GraphQLError('Aborted.')];
       setResult({ ...result, errors: errors.map((error) => toClientError(error, circumstances)) });
@@ -124,26 +145,32 @@ function codeOf(error: GraphQLError, original: unknown): string | undefined {
 }
 
 /** The error as the client sees it. `http` is Yoga's: it sets the status of an answer without data, and is not sent. */
-const present = (error: GraphQLError, message: string, extensions: ClientExtensions): GraphQLError =>
+const present = (
+  error: GraphQLError,
+  message: string,
+  extensions: ClientExtensions,
+  wantsJson: boolean,
+): GraphQLError =>
   new GraphQLError(message, {
     ...(error.nodes !== undefined && { nodes: error.nodes }),
     ...(error.source !== undefined && { source: error.source }),
     ...(error.positions !== undefined && { positions: error.positions }),
     ...(error.path !== undefined && { path: error.path }),
-    extensions: { ...extensions, ...(error.path === undefined && { http: httpOf(error) }) },
+    extensions: { ...extensions, ...(error.path === undefined && { http: httpOf(error, extensions.code, wantsJson) }) },
   });
 
+/** Refusals of a document or its variables, as opposed to what is no GraphQL request at all. */
+const OF_DOCUMENT = new Set<unknown>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
+
 /**
- * Before execution an error sets the answer's status: what Yoga has decided, 400 for a variable that does not fit, 500 for ours.
- * `spec` lets a client that accepts `application/json` alone have 200 for a document that is refused (GraphQL over HTTP); what
- * is no GraphQL request at all is 400 for everybody.
+ * Before execution an error sets the answer's status: what Yoga or a plugin has decided, 400 for a variable that does not fit, 500
+ * for ours. `spec` lets a client that asks for `application/json` have 200 for a document that is refused, as GraphQL over HTTP
+ * wants it.
  */
-const httpOf = ({ extensions, originalError }: GraphQLError) => {
-  if (extensions.http === undefined) {
-    return originalError === undefined ? { status: 400, spec: true } : { status: 500 };
-  }
-  return extensions.code === 'BAD_REQUEST' ? { ...extensions.http, spec: false } : extensions.http;
-};
+const httpOf = ({ extensions, originalError }: GraphQLError, code: string, wantsJson: boolean) => ({
+  ...(extensions.http ?? { status: originalError === undefined ? 400 : 500 }),
+  spec: wantsJson && OF_DOCUMENT.has(code),
+});
 
 /** Codes as clients see them: of a conflict or a missing record outside a result union, only that the upstream refused. */
 const visibleCode = (error: UpstreamError): string =>

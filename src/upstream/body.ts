@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Dispatcher } from 'undici';
+import { parseExactJson } from '../exact-json.ts';
 
 /** A body that breaks the contract: its message is for the log. */
 export class BodyError extends Error {
@@ -63,7 +64,7 @@ async function readJson({ statusCode, headers, body }: Dispatcher.ResponseData, 
     throw new BodyError('the body is not UTF-8');
   }
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return parseExactJson(bytes.toString('utf8'));
   } catch (error) {
     throw new BodyError('the body is not JSON', { cause: error });
   }

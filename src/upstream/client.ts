@@ -1,33 +1,55 @@
-import type { Dispatcher } from 'undici';
-import { type Expected, headerOf, readErrorBody, readSuccess } from './body.ts';
+import type { Expected } from './body.ts';
+import { type CircuitBreakerOptions, createCircuitBreaker } from './circuit-breaker.ts';
+import { createCoalescing } from './coalescing.ts';
+import { type ConcurrencyOptions, limitConcurrency } from './concurrency.ts';
 import { errorFromFailure } from './error-from-failure.ts';
-import { errorFromResponse } from './error-from-response.ts';
-import { type Endpoint, isUpstreamError, noCredential, notSentInTime } from './errors.ts';
+import { type Endpoint, isUpstreamError } from './errors.ts';
+import { createExchange, type ExchangeOptions } from './exchange.ts';
+import { callBudgetExceeded, noCredential, notSentInTime } from './failures.ts';
 import type { paths } from './openapi.gen.ts';
 import { assertPathParams, fillRoute } from './path.ts';
+import { createRetry, type RetryOptions } from './retry.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 /** What is the same for every call of one upstream service. */
-export interface UpstreamOptions {
+export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   /** The service's base address; may carry a path prefix, no query. */
   baseUrl: URL;
-  /** The sockets; see `createDispatcher`. */
-  dispatcher: Dispatcher;
-  /** Sent as `User-Agent`. */
-  userAgent: string;
-  /** For one call, from sending it to the end of its body, in milliseconds. @default 6000 */
+  /** For one attempt, from sending it to the end of its body, in milliseconds. @default 6000 */
   attemptTimeoutMs?: number;
-  /** The largest body that is read. @default 5 MiB */
-  maxBodyBytes?: number;
+  /** Calls of one operation at most. @default 50 */
+  maxCalls?: number;
+  /** Items of bulk writes in one operation at most; they do not count as calls. @default 100 */
+  maxBulkItems?: number;
+  /** Whether the operator vouches that the service honours `Idempotency-Key`: then a write that carries one is repeated like a read. @default false */
+  honoursIdempotencyKeys?: boolean;
+  retry?: RetryOptions;
+  circuitBreaker?: CircuitBreakerOptions;
+  concurrency?: ConcurrencyOptions;
 }
 
-/** Whose calls these are. */
+/** Whose calls these are: one operation of one caller. */
 export interface Caller {
   /** The `Authorization` header, forwarded byte for byte; without it every call fails before it is sent. */
   authorization: string | undefined;
-  /** Ends every call when the caller is gone or the operation's time is over. */
+  /** Ends every call when the caller is gone. */
   signal: AbortSignal;
+  /** When the operation has to be answered, on the clock of `performance.now()`; waiting, pauses and retries included. */
+  deadlineAt: number;
   /** Sent as `X-Request-Id`, so that both services' logs can be joined. */
   requestId: string;
+  /** Counts what the operation costs. */
+  tally: Tally;
+}
+
+/** What an operation has cost so far. */
+export interface Tally {
+  /** Calls that resolvers and loaders have made. */
+  calls: number;
+  /** Items of bulk writes. */
+  bulkItems: number;
+  /** Requests that were sent for them; fewer where calls were shared, more where some were repeated. */
+  requests: number;
 }
 
 /** One call of an endpoint. */
@@ -46,6 +68,17 @@ export interface UpstreamWrite extends UpstreamCall {
   body?: object;
   /** Sent as `Idempotency-Key`; at most 255 characters. */
   idempotencyKey?: string | undefined;
+  /** Whether it is one item of a bulk write. @default false */
+  isBulkItem?: boolean;
+}
+
+/** A call, ready to be sent: its caller's key, its path with encoded ids and query. */
+export interface UpstreamRequest {
+  endpoint: Endpoint;
+  authorization: string;
+  path: string;
+  requestId: string;
+  call: UpstreamCall & Partial<UpstreamWrite>;
 }
 
 /** The answer to a write. */
@@ -56,9 +89,8 @@ export interface Written<T> {
 }
 
 /**
- * The upstream service as one caller sees it: the only place that knows base address, credentials, deadline, decoding, and which
- * status is which error. Fails with `UpstreamError` alone. The shape inside a record is not checked here: GraphQL checks the
- * fields that were asked for.
+ * The upstream service as one caller sees it: the only place that knows base address, credentials and policies. Fails with
+ * `UpstreamError` alone. The shape inside a record is not checked here: GraphQL checks the fields that were asked for.
  */
 export interface UpstreamClient {
   /** null: the service has no such record (404, 410). */
@@ -69,70 +101,83 @@ export interface UpstreamClient {
 /** Binds the service to one caller; cheap, made for every operation. */
 export type BindCaller = (caller: Caller) => UpstreamClient;
 
-/** Any call, with the method spelled out. */
-type Exchange = UpstreamCall & Omit<UpstreamWrite, 'method'> & { method: Endpoint['method'] };
-
-export function createUpstreamClient({
-  baseUrl,
-  dispatcher,
-  userAgent,
-  attemptTimeoutMs = 6_000,
-  maxBodyBytes = 5 * 1024 * 1024,
-}: UpstreamOptions): BindCaller {
+export function createUpstreamClient(options: UpstreamOptions): BindCaller {
+  const {
+    baseUrl,
+    attemptTimeoutMs = 6_000,
+    maxCalls = 50,
+    maxBulkItems = 100,
+    honoursIdempotencyKeys = false,
+  } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
+  const exchange = createExchange({ ...options, origin: baseUrl.origin });
+  const coalescing = createCoalescing<Written<unknown>>();
+  const inTurn = limitConcurrency(options.concurrency);
+  const retry = createRetry(options.retry);
+  const circuitBreaker = createCircuitBreaker(options.circuitBreaker);
 
-  /** Sends one request and decodes its answer; `body` is out of its envelope. */
-  async function exchange(caller: Caller, call: Exchange): Promise<Written<unknown>> {
-    const endpoint: Endpoint = { method: call.method, route: call.route };
-    const { authorization, signal, requestId } = caller;
+  /** The policies around one request, from the outside in. Coalescing and the operation's deadline are around these. */
+  function send(request: UpstreamRequest, caller: Caller, signal: AbortSignal): Promise<Written<unknown>> {
+    const { endpoint, authorization, call } = request;
+    const isRepeatable =
+      endpoint.method === 'GET' ||
+      endpoint.method === 'PUT' ||
+      (honoursIdempotencyKeys && call.idempotencyKey !== undefined);
+    return inTurn(authorization, endpoint, signal, () =>
+      retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
+        circuitBreaker(endpoint, () =>
+          withTimeLimit(signal, attemptTimeoutMs, (attemptSignal) => {
+            caller.tally.requests += 1;
+            return exchange(request, attemptSignal);
+          }),
+        ),
+      ),
+    );
+  }
+
+  /** Checks what can be checked without a call, and counts the call. */
+  function prepare(caller: Caller, call: UpstreamRequest['call']): UpstreamRequest {
+    const endpoint: Endpoint = { method: call.method ?? 'GET', route: call.route };
+    const { authorization, requestId, tally } = caller;
     if (authorization === undefined) {
       throw noCredential(endpoint);
     }
     const path = prefix + buildPath(endpoint, call);
-    if (signal.aborted) {
-      throw notSentInTime(endpoint, signal.reason);
+    const [kind, limit] = call.isBulkItem ? (['bulkItems', maxBulkItems] as const) : (['calls', maxCalls] as const);
+    if (tally[kind] >= limit) {
+      throw callBudgetExceeded(endpoint, limit);
     }
-    let status: number | undefined;
+    tally[kind] += 1;
+    return { endpoint, authorization, path, requestId, call };
+  }
+
+  /** Runs work within the operation's deadline; whatever ends it early is an `UpstreamError` too. */
+  async function inTime<T>(
+    { endpoint }: UpstreamRequest,
+    caller: Caller,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const remaining = caller.deadlineAt - performance.now();
+    if (remaining <= 0 || caller.signal.aborted) {
+      throw notSentInTime(endpoint, caller.signal.reason);
+    }
     try {
-      const response = await dispatcher.request({
-        origin: baseUrl.origin,
-        path,
-        method: call.method,
-        headers: {
-          authorization,
-          accept: 'application/json',
-          'user-agent': userAgent,
-          'x-request-id': requestId,
-          ...(call.body !== undefined && { 'content-type': 'application/json' }),
-          ...(call.idempotencyKey !== undefined && { 'idempotency-key': call.idempotencyKey }),
-        },
-        body: call.body === undefined ? null : JSON.stringify(call.body),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]),
-      });
-      status = response.statusCode;
-      if (status >= 200 && status <= 299) {
-        const body = await readSuccess(response, call.expect, maxBodyBytes);
-        return { body, replayed: headerOf(response.headers, 'idempotency-replay') === 'true' };
-      }
-      throw errorFromResponse(
-        {
-          endpoint,
-          secret: authorization.slice(authorization.indexOf(' ') + 1),
-          bodyFields: Object.keys(call.body ?? {}),
-          idempotencyKey: call.idempotencyKey,
-        },
-        { status, body: await readErrorBody(response), retryAfter: headerOf(response.headers, 'retry-after') },
-      );
-    } catch (failure) {
-      throw isUpstreamError(failure) ? failure : errorFromFailure(endpoint, failure, status);
+      return await withTimeLimit(caller.signal, remaining, work);
+    } catch (error) {
+      throw isUpstreamError(error) ? error : errorFromFailure(endpoint, error);
     }
   }
 
   return (caller) => ({
     async read<T>(call: UpstreamCall) {
+      const request = prepare(caller, call);
       try {
-        const { body } = await exchange(caller, { method: 'GET', ...call });
-        return body as T; // The contract's type: GraphQL checks the fields that are asked for.
+        return await inTime(request, caller, async (signal) => {
+          const { body } = await coalescing.read(request.authorization, request.path, signal, (shared) =>
+            send(request, caller, shared),
+          );
+          return body as T; // The contract's type: GraphQL checks the fields that are asked for.
+        });
       } catch (error) {
         if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
           return null;
@@ -141,7 +186,10 @@ export function createUpstreamClient({
       }
     },
     async write<T>(call: UpstreamWrite) {
-      const { body, replayed } = await exchange(caller, call);
+      const request = prepare(caller, call);
+      const { body, replayed } = await inTime(request, caller, (signal) =>
+        coalescing.write(request.authorization, () => send(request, caller, signal)),
+      );
       return { body: body as T, replayed }; // As above.
     },
   });

@@ -1,5 +1,6 @@
 import { BodyError } from './body.ts';
-import { badResponse, type Endpoint, notConnected, timedOut, type UpstreamError, unavailable } from './errors.ts';
+import type { Endpoint, UpstreamError } from './errors.ts';
+import { badResponse, brokenConnection, notConnected, timedOut } from './failures.ts';
 
 /** Turns what undici throws into the error of the error model. `status` is known when the failure came after the headers. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, status?: number): UpstreamError {
@@ -7,16 +8,21 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, status?: 
     return badResponse(endpoint, status, failure);
   }
   const { code, syscall, name } = describe(failure);
-  if (isConnectFailure(code, syscall)) {
-    return notConnected(endpoint, failure);
+  if (isTlsFailure(code) || isConnectFailure(code, syscall)) {
+    return notConnected(endpoint, failure, isTlsFailure(code));
   }
-  if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+  if (
+    name === 'TimeoutError' ||
+    name === 'AbortError' ||
+    code === 'UND_ERR_HEADERS_TIMEOUT' ||
+    code === 'UND_ERR_BODY_TIMEOUT'
+  ) {
     return timedOut(endpoint, status, failure);
   }
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return badResponse(endpoint, status, failure instanceof Error ? failure : code);
   }
-  return unavailable(endpoint, { cause: failure });
+  return brokenConnection(endpoint, status, failure);
 }
 
 /** Failures that come before a request is written: nothing can have been carried out. */
@@ -24,8 +30,7 @@ const isConnectFailure = (code: string, syscall: string): boolean =>
   syscall === 'connect' ||
   syscall === 'getaddrinfo' ||
   code === 'UND_ERR_CONNECT_TIMEOUT' ||
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(code) ||
-  isTlsFailure(code);
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/.test(code);
 
 /** Certificate and handshake errors of node:tls (`X509` verify codes, OpenSSL and Node's own). */
 const isTlsFailure = (code: string): boolean =>

@@ -1,14 +1,12 @@
 import { isRecord } from './body.ts';
 import {
-  badResponse,
   type ConflictReason,
   type Endpoint,
   type InputIssue,
-  timedOut,
   UpstreamError,
   type UpstreamErrorOptions,
-  unavailable,
 } from './errors.ts';
+import { badResponse, down, timedOut } from './failures.ts';
 
 /** An answer that is not 2xx, as far as it could be read. */
 export interface FailedResponse {
@@ -84,10 +82,11 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
         message: 'The notification service limits how often this API key may call it.',
         retryable: true,
         retryAfterSeconds,
+        retry: 'always',
       });
     case 502:
     case 503:
-      return unavailable(endpoint, { status, retryAfterSeconds });
+      return down(endpoint, status, retryAfterSeconds);
     case 504:
       return timedOut(endpoint, status);
     default:

@@ -10,9 +10,11 @@
  * | CONFLICT | 409, and 422 when it speaks of the idempotency key |
  * | RATE_LIMITED | 429 |
  * | UPSTREAM_ERROR | 500, 501, 505 and every other 4xx |
- * | UPSTREAM_UNAVAILABLE | 502, 503, no connection, or the connection broke |
+ * | UPSTREAM_UNAVAILABLE | 502, 503, no connection, the connection broke, or the circuit breaker is open |
  * | UPSTREAM_TIMEOUT | 504, or no complete answer within the deadline |
  * | UPSTREAM_BAD_RESPONSE | an answer that breaks the contract |
+ * | OVERLOADED | too many calls of this credential wait already |
+ * | BUDGET_EXCEEDED | the operation has used up its upstream calls |
  */
 export type UpstreamErrorCode =
   | 'BAD_USER_INPUT'
@@ -24,13 +26,21 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_ERROR'
   | 'UPSTREAM_UNAVAILABLE'
   | 'UPSTREAM_TIMEOUT'
-  | 'UPSTREAM_BAD_RESPONSE';
+  | 'UPSTREAM_BAD_RESPONSE'
+  | 'OVERLOADED'
+  | 'BUDGET_EXCEEDED';
 
 /** What became of a failed write. `NOT_APPLIED` is proved, and safe to send again; `UNKNOWN` may have been carried out. */
 export type WriteOutcome = 'NOT_APPLIED' | 'UNKNOWN';
 
 /** Why a write conflicted. */
 export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
+
+/**
+ * Whether the gateway itself may send the call again: `always` when the service cannot have carried it out, `repeatable` when
+ * only a call that may be carried out twice can be sent again, `never` when it would fail again or must not be repeated.
+ */
+export type RetryRule = 'always' | 'repeatable' | 'never';
 
 /** One thing that is wrong with the input. */
 export interface InputIssue {
@@ -53,15 +63,21 @@ export interface UpstreamErrorOptions {
   endpoint: Endpoint;
   /** The HTTP status, when there was an answer. */
   status?: number | undefined;
-  /** Whether sending the same again can help. @default false */
+  /** Whether the caller, sending the same again, can succeed and is safe. @default false */
   retryable?: boolean;
   retryAfterSeconds?: number | undefined;
-  /** Writes only. */
+  /** Writes only. @default 'NOT_APPLIED' */
   outcome?: WriteOutcome | undefined;
   /** The upstream's own name of the failure, to look it up in its logs. */
   errorId?: string | undefined;
   issues?: InputIssue[] | undefined;
   conflict?: ConflictReason | undefined;
+  /** @default 'never' */
+  retry?: RetryRule;
+  /** Whether it says that the service is down, rather than anything about this call. @default false */
+  isOutage?: boolean;
+  /** Whether the call left this process. @default true */
+  sent?: boolean;
   /** The original error, for the log only. */
   cause?: unknown;
 }
@@ -78,10 +94,11 @@ export class UpstreamError extends Error {
   readonly errorId: string | undefined;
   readonly issues: InputIssue[];
   readonly conflict: ConflictReason;
-  /** Whether the call left this process: false when it was refused before. */
+  readonly retry: RetryRule;
+  readonly isOutage: boolean;
   readonly sent: boolean;
 
-  constructor(options: UpstreamErrorOptions & { sent?: boolean }) {
+  constructor(options: UpstreamErrorOptions) {
     super(options.message, { cause: options.cause });
     this.code = options.code;
     this.endpoint = options.endpoint;
@@ -92,95 +109,10 @@ export class UpstreamError extends Error {
     this.errorId = options.errorId;
     this.issues = options.issues ?? [];
     this.conflict = options.conflict ?? 'OTHER';
+    this.retry = options.retry ?? 'never';
+    this.isOutage = options.isOutage ?? false;
     this.sent = options.sent ?? true;
   }
 }
 
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
-
-/** Added to the sentence of a failed write that may have been carried out. */
-const FATE_UNKNOWN = 'The change may have been carried out: check before sending it again.';
-
-const ofUnknownFate = (endpoint: Endpoint, sentence: string): string =>
-  endpoint.method === 'GET' ? sentence : `${sentence} ${FATE_UNKNOWN}`;
-
-/** The service answered, but not what its contract says. */
-export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_BAD_RESPONSE',
-    message: ofUnknownFate(endpoint, 'The notification service sent an answer that breaks its contract.'),
-    endpoint,
-    status,
-    outcome: 'UNKNOWN',
-    cause,
-  });
-
-/** No complete answer in time, after the request may have arrived. */
-export const timedOut = (endpoint: Endpoint, status: number | undefined, cause?: unknown): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_TIMEOUT',
-    message: ofUnknownFate(endpoint, 'The notification service did not answer in time.'),
-    endpoint,
-    status,
-    retryable: endpoint.method === 'GET',
-    outcome: 'UNKNOWN',
-    cause,
-  });
-
-/** The deadline had passed, or the caller was gone, before anything was sent. */
-export const notSentInTime = (endpoint: Endpoint, cause?: unknown): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_TIMEOUT',
-    message: 'The time for this operation was over before the notification service was asked.',
-    endpoint,
-    retryable: true,
-    outcome: 'NOT_APPLIED',
-    sent: false,
-    cause,
-  });
-
-/** No connection could be made, so nothing was carried out. */
-export const notConnected = (endpoint: Endpoint, cause: unknown): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_UNAVAILABLE',
-    message: 'The notification service cannot be reached.',
-    endpoint,
-    retryable: true,
-    outcome: 'NOT_APPLIED',
-    cause,
-  });
-
-/** The service is down or restarting, or the connection broke after the request was sent. */
-export const unavailable = (
-  endpoint: Endpoint,
-  { status, retryAfterSeconds, cause }: { status?: number; retryAfterSeconds?: number | undefined; cause?: unknown },
-): UpstreamError =>
-  new UpstreamError({
-    code: 'UPSTREAM_UNAVAILABLE',
-    message: ofUnknownFate(endpoint, 'The notification service is not available at the moment.'),
-    endpoint,
-    status,
-    retryable: endpoint.method === 'GET',
-    retryAfterSeconds,
-    outcome: 'UNKNOWN',
-    cause,
-  });
-
-/** The caller gave no credential; nothing was sent. */
-export const noCredential = (endpoint: Endpoint): UpstreamError =>
-  new UpstreamError({
-    code: 'UNAUTHENTICATED',
-    message: 'This needs an API key: send the header "Authorization: ApiKey <your key>".',
-    endpoint,
-    sent: false,
-  });
-
-/** The input was refused here; nothing was sent. */
-export const refusedInput = (endpoint: Endpoint, issue: InputIssue): UpstreamError =>
-  new UpstreamError({
-    code: 'BAD_USER_INPUT',
-    message: issue.message,
-    endpoint,
-    issues: [issue],
-    sent: false,
-  });

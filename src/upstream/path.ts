@@ -1,4 +1,5 @@
-import { type Endpoint, refusedInput } from './errors.ts';
+import type { Endpoint } from './errors.ts';
+import { refusedInput } from './failures.ts';
 
 /** No service id is near this long; a longer one is a mistake or an attack. */
 const MAX_ID_LENGTH = 256;

@@ -20,7 +20,7 @@ export type Upstream = { readonly [Name in keyof typeof endpoints]: Bound<(typeo
 export const bindUpstream = (client: UpstreamClient): Upstream => ({
   getWorkflow: (idOrIdentifier) => workflows.getWorkflow(client, idOrIdentifier),
   updateWorkflowStatus: (workflowId, active) => workflows.updateWorkflowStatus(client, workflowId, active),
-  createSubscriber: (fields, key) => subscribers.createSubscriber(client, fields, key),
+  createSubscriber: (fields, key, isBulkItem) => subscribers.createSubscriber(client, fields, key, isBulkItem),
   getNotificationGroup: (id) => notificationGroups.getNotificationGroup(client, id),
   listNotificationGroups: () => notificationGroups.listNotificationGroups(client),
   createNotificationGroup: (name, key) => notificationGroups.createNotificationGroup(client, name, key),

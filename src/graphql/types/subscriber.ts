@@ -158,7 +158,7 @@ builder.mutationFields((t) => ({
         settle(
           async () => {
             const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey, index);
-            const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key);
+            const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, true);
             return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
           },
           asInvalidInput(['input', 'subscribers', String(index)]),
