@@ -1,5 +1,6 @@
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { readArguments } from './command-line.ts';
+import { TUNING, type Tuning, type TuningName, variableOf } from './tuning.ts';
 import { parseUpstreamUrl } from './upstream-url.ts';
 
 /** What the process shall do; everything that it needs is in here. */
@@ -11,6 +12,18 @@ export interface Config {
   upstream: { kind: 'service'; url: URL } | { kind: 'sandbox'; file: string };
   /** Whether browsers get GraphiQL at the endpoint. */
   graphiql: boolean;
+  /** Whether clients may ask for the schema. */
+  introspection: boolean;
+  /** Exact origins whose pages may call. */
+  corsOrigins: string[];
+  /** Whether the operator vouches that the service honours `Idempotency-Key`. */
+  upstreamIdempotency: boolean;
+  /** Keeps tenants' names in the log the same over restarts and replicas. */
+  logSecret: string | undefined;
+  /** Whether the process runs in production: the log is JSON even on a terminal. */
+  isProduction: boolean;
+  /** Limits, times and policies. */
+  tuning: Tuning;
 }
 
 /** What the command line asks for. */
@@ -27,36 +40,22 @@ export class ConfigError extends Error {
   }
 }
 
-export const HELP = `notigraph: a GraphQL gateway in front of a notification service's /v1 REST API
-
-Usage: notigraph [options]
-
-  --upstream URL     the service's base address              NOTIGRAPH_UPSTREAM
-  --sandbox [FILE]   serve the built-in sandbox instead; its  NOTIGRAPH_SANDBOX
-                     data is kept in FILE, or nowhere with
-                     :memory:            (.notigraph/sandbox.db)
-  --port PORT        where to listen; 0: any free port (4000) NOTIGRAPH_PORT
-  --host HOST        where to listen             (127.0.0.1)  NOTIGRAPH_HOST
-  --graphiql on|off  GraphiQL for browsers        (on, but    NOTIGRAPH_GRAPHIQL
-                     off with NODE_ENV=production)
-  --help             show this
-  --version          show the version
-
-Options win over environment variables, and these over the file .env in the working directory.
-Without an upstream the sandbox is served; with NODE_ENV=production, Notigraph refuses to start instead.
-`;
-
 const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
 
-const OPTIONS = {
-  upstream: { type: 'string' },
-  sandbox: { type: 'string' },
-  port: { type: 'string' },
-  host: { type: 'string' },
-  graphiql: { type: 'string' },
-  help: { type: 'boolean' },
-  version: { type: 'boolean' },
-} as const;
+const onOrOff = z.enum(['on', 'off'], 'must be on or off').transform((value) => value === 'on');
+
+function tuningSettings(): Record<TuningName, z.ZodType<number, string | undefined>> {
+  const entries = Object.entries(TUNING).map(([name, { default: fallback, min, max }]) => {
+    const problem = `must be a whole number from ${min} to ${max}`;
+    const setting = z
+      .string()
+      .regex(/^\d{1,10}$/, problem)
+      .transform(Number)
+      .refine((value) => value >= min && value <= max, problem);
+    return [name, setting.default(fallback)];
+  });
+  return Object.fromEntries(entries);
+}
 
 /** Reads a setting's text; a problem is a clause that follows the setting's name. */
 const settings = z.object({
@@ -73,7 +72,7 @@ const settings = z.object({
     .optional(),
   sandbox: z
     .string()
-    .transform((text) => (/^(?:|1|on|true)$/.test(text) ? DEFAULT_SANDBOX_FILE : text))
+    .transform((text) => (/^(?:|1|on|true)$/i.test(text) ? DEFAULT_SANDBOX_FILE : text))
     .optional(),
   port: z
     .string()
@@ -85,11 +84,28 @@ const settings = z.object({
     .string()
     .regex(/^[\w.:-]+$/, 'must be a host name or an IP address')
     .default('127.0.0.1'),
-  graphiql: z
-    .enum(['on', 'off'], 'must be on or off')
-    .transform((value) => value === 'on')
-    .optional(),
+  graphiql: onOrOff.optional(),
+  introspection: onOrOff.default(true),
+  upstreamIdempotency: onOrOff.default(false),
+  logSecret: z.string().min(16, 'must have 16 characters or more').optional(),
+  corsOrigins: z
+    .string()
+    .transform((text) => text.split(',').map((origin) => origin.trim()))
+    .refine(
+      (origins) => origins.every(isOrigin),
+      'must be origins such as https://app.example.com, with commas between',
+    )
+    .default([]),
+  ...tuningSettings(),
 });
+
+/** An origin as browsers send it: scheme, host and port, and nothing else. */
+function isOrigin(text: string): boolean {
+  return URL.parse(text)?.origin === text && text !== 'null';
+}
+
+/** Environment variables that only tests read. */
+const FOREIGN = /^NOTIGRAPH_TEST_/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -108,15 +124,23 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
   if (values.version) {
     return { kind: 'version' };
   }
-  const names = { upstream: '', sandbox: '', port: '', host: '', graphiql: '' };
+  const names: Record<string, string> = {};
   const texts: Record<string, string> = {};
-  for (const name of Object.keys(names) as (keyof typeof names)[]) {
-    const variable = `NOTIGRAPH_${name.toUpperCase()}`;
-    const text = values[name] ?? (env[variable] || undefined);
-    names[name] = values[name] === undefined ? variable : `--${name}`;
-    if (text !== undefined) {
+  for (const name of Object.keys(settings.shape)) {
+    const variable = variableOf(name);
+    const option = Object.entries(values).find(([key]) => key === name)?.[1];
+    const text = typeof option === 'string' ? option : env[variable] || undefined;
+    names[name] = typeof option === 'string' ? `--${name}` : variable;
+    if (text !== undefined && !(name === 'sandbox' && /^(?:0|off|false)$/i.test(text))) {
       texts[name] = text;
     }
+  }
+  problems.push(...findUnknown(env));
+  // An option wins over the other one's variable too.
+  if (values.upstream !== undefined && values.sandbox === undefined) {
+    delete texts.sandbox;
+  } else if (values.upstream === undefined && values.sandbox !== undefined && texts.sandbox !== undefined) {
+    delete texts.upstream;
   }
   const parsed = settings.safeParse(texts);
   if (!parsed.success) {
@@ -133,7 +157,18 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(problems);
   }
-  const { host, port, upstream, sandbox, graphiql } = parsed.data;
+  const {
+    host,
+    port,
+    upstream,
+    sandbox,
+    graphiql,
+    introspection,
+    corsOrigins,
+    upstreamIdempotency,
+    logSecret,
+    ...tuning
+  } = parsed.data;
   return {
     kind: 'serve',
     config: {
@@ -144,41 +179,23 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
           ? { kind: 'sandbox', file: sandbox ?? DEFAULT_SANDBOX_FILE }
           : { kind: 'service', url: upstream },
       graphiql: graphiql ?? !isProduction,
+      introspection,
+      corsOrigins,
+      upstreamIdempotency,
+      logSecret,
+      isProduction,
+      tuning,
     },
   };
 }
 
-const nameOf = (key: PropertyKey | undefined, names: Readonly<Record<string, string>>): string =>
-  names[String(key)] ?? String(key);
-
-type Values = {
-  -readonly [Name in keyof typeof OPTIONS]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean;
-};
-
-/** Reads the command line leniently, to say everything that is wrong with it at once. */
-function readArguments(argv: readonly string[]): { values: Values; problems: string[] } {
-  // `--sandbox` may stand alone; parseArgs knows no optional value.
-  const args = argv.map((arg, i) =>
-    arg === '--sandbox' && (argv[i + 1] ?? '--').startsWith('--') ? '--sandbox=' : arg,
-  );
-  const { tokens } = parseArgs({ args, options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
-  const values: Values = {};
-  const problems: string[] = [];
-  for (const token of tokens) {
-    if (token.kind !== 'option') {
-      problems.push('There is an argument that belongs to no option: see notigraph --help.');
-    } else if (token.name === 'help' || token.name === 'version') {
-      values[token.name] = true;
-    } else if (!isTextOption(token.name)) {
-      problems.push(`There is no option ${token.rawName}: see notigraph --help.`);
-    } else if (token.value === undefined || (token.value.startsWith('--') && !token.inlineValue)) {
-      problems.push(`${token.rawName} needs a value.`);
-    } else {
-      values[token.name] = token.value;
-    }
-  }
-  return { values, problems };
+/** A misspelt variable would silently leave a default in force. */
+function findUnknown(env: Environment): string[] {
+  const known = new Set(Object.keys(settings.shape).map(variableOf));
+  return Object.keys(env)
+    .filter((variable) => variable.startsWith('NOTIGRAPH_') && !known.has(variable) && !FOREIGN.test(variable))
+    .map((variable) => `There is no setting ${variable}: see notigraph --help and docs/reliability.md.`);
 }
 
-const isTextOption = (name: string): name is Exclude<keyof typeof OPTIONS, 'help' | 'version'> =>
-  Object.hasOwn(OPTIONS, name);
+const nameOf = (key: PropertyKey | undefined, names: Readonly<Record<string, string>>): string =>
+  names[String(key)] ?? String(key);

@@ -4,10 +4,11 @@ import { type Logger, pino } from 'pino';
 import { createContext, type GatewayContext, type ServerContext } from './context.ts';
 import { createSchema } from './graphql/schema.ts';
 import { loadOperations } from './operations.ts';
+import type { DocumentLimits } from './plugins/document-limits.ts';
 import { useAccessLog } from './plugins/use-access-log.ts';
 import { useAuthentication } from './plugins/use-authentication.ts';
 import { useCors } from './plugins/use-cors.ts';
-import { type DocumentLimits, useDocumentLimits } from './plugins/use-document-limits.ts';
+import { useDocumentLimits } from './plugins/use-document-limits.ts';
 import { useErrorModel } from './plugins/use-error-model.ts';
 import { useGraphiQL } from './plugins/use-graphiql.ts';
 import { useRequestBody } from './plugins/use-request-body.ts';
@@ -47,7 +48,7 @@ export interface GatewayOptions {
 
 /** What a gateway takes from its surroundings. */
 export interface GatewayDeps {
-  /** @default pino on standard output */
+  /** @default pino on standard output, warnings and errors alone: no line for every operation */
   logger?: Logger;
   /** The current time. @default () => new Date() */
   now?: () => Date;
@@ -82,7 +83,7 @@ export function createGateway(
     connections = {},
     logSecret,
   }: GatewayOptions,
-  { logger = pino(), now = () => new Date() }: GatewayDeps = {},
+  { logger = pino({ level: 'warn' }), now = () => new Date() }: GatewayDeps = {},
 ): Gateway {
   const baseUrl = requireUpstreamUrl(upstream);
   const dispatcher = createDispatcher(baseUrl.origin, connections);
@@ -101,7 +102,7 @@ export function createGateway(
       useRequestBody({ maxBytes: maxBodyBytes }),
       useDocumentLimits({ ...documents, introspection }),
       useErrorModel({ logger }), // Sees every result, of refused requests too.
-      useAccessLog({ logger, endpoint, secret: logSecret }), // After the error model: it notes the code that the client sees.
+      useAccessLog({ logger, secret: logSecret }), // After the error model: it notes the code that the client sees.
     ],
     maskedErrors: false, // useErrorModel masks.
     graphiql: false, // useGraphiQL serves it, without a CDN.

@@ -1,14 +1,33 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OverloadMonitor } from './overload.ts';
 
 export interface ServerOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
+  /** Answers everything but the health paths. */
   listener: RequestListener;
+  /** Requests that run at a time; one more is shed. @default 512 */
+  maxRunning?: number;
+  /** Says when this process can take no more. @default never */
+  overload?: Pick<OverloadMonitor, 'reason'>;
+  /** How long a client may take for the headers, in milliseconds. @default 10000 */
+  headersTimeoutMs?: number;
+  /** How long a client may take for the whole request, in milliseconds. @default 30000 */
+  requestTimeoutMs?: number;
+  /** How long connections are still answered, with 503, once the server closes, in milliseconds. @default 0 */
+  lameDuckMs?: number;
   /** How long requests that run may take once the server closes, in milliseconds. @default 20000 */
   drainTimeoutMs?: number;
 }
+
+/** Larger headers are refused with 431. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Longer than the idle time of common load balancers (60 s), so that they do not send to a connection that is being closed. */
+const KEEP_ALIVE_MS = 65_000;
 
 /** A listening server. */
 export interface RunningServer extends AsyncDisposable {
@@ -23,14 +42,51 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** Listens. Throws `ListenError` when the address cannot be had. */
+/**
+ * Listens; answers `/livez` and `/readyz` itself and sheds what is too much before its body is read. Throws `ListenError` when the
+ * address cannot be had.
+ */
 export async function startServer({
   host,
   port,
   listener,
+  maxRunning = 512,
+  overload,
+  headersTimeoutMs = 10_000,
+  requestTimeoutMs = 30_000,
+  lameDuckMs = 0,
   drainTimeoutMs = 20_000,
 }: ServerOptions): Promise<RunningServer> {
-  const server = createServer(listener);
+  const running = new Set<ServerResponse>();
+  let isDraining = false;
+  const isBusy = () => running.size >= maxRunning || overload?.reason() !== undefined;
+
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: Math.min(headersTimeoutMs, 2_000),
+    },
+    (request, response) => {
+      if (isDraining) {
+        response.setHeader('Connection', 'close');
+      }
+      switch (request.url?.split('?', 1)[0]) {
+        case '/livez':
+          return answerHealth(response, undefined);
+        case '/readyz':
+          return answerHealth(response, isDraining ? 'stopping' : isBusy() ? 'overloaded' : undefined);
+      }
+      if (isDraining || isBusy()) {
+        return shed(response, isDraining);
+      }
+      running.add(response);
+      response.once('close', () => running.delete(response));
+      listener(request, response);
+    },
+  );
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(port, host, resolve);
   try {
@@ -40,10 +96,22 @@ export async function startServer({
   }
 
   async function close(): Promise<void> {
+    isDraining = true;
+    for (const response of running) {
+      if (!response.headersSent) {
+        response.setHeader('Connection', 'close');
+      }
+    }
+    const fuse = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+    await sleep(lameDuckMs);
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     server.close(() => resolve());
-    server.closeIdleConnections();
-    const fuse = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+    while (running.size > 0) {
+      await Promise.all([...running].map((response) => new Promise((resolve) => response.once('close', resolve))));
+    }
+    // What is left are connections that nothing was asked on yet: a request may be on its way, or a browser opened them ahead of time.
+    await Promise.race([closed, sleep(lameDuckMs)]);
+    server.closeAllConnections();
     await closed;
     clearTimeout(fuse);
   }
@@ -51,11 +119,28 @@ export async function startServer({
   return { url: urlOf(server.address(), host), close, [Symbol.asyncDispose]: close };
 }
 
+function answerHealth(response: ServerResponse, problem: string | undefined): void {
+  response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
+  response.end(`${problem ?? 'ok'}\n`);
+}
+
+/** The same shape as every other error, without the cost of getting there. */
+function shed(response: ServerResponse, isDraining: boolean): void {
+  const message = isDraining
+    ? 'This process is stopping; send the request again, to another one.'
+    : 'Too many requests are running; send the request again in a moment.';
+  const extensions = { code: 'OVERLOADED', retryable: true, retryAfterSeconds: 1 };
+  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
+  response.end(JSON.stringify({ errors: [{ message, extensions }] }));
+}
+
 function urlOf(address: AddressInfo | string | null, host: string): string {
   if (address === null || typeof address === 'string') {
     throw new ListenError('The server has no network address.');
   }
-  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+  // The wildcard addresses accept connections but cannot be connected to everywhere.
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`;
 }
 
 function explain(error: unknown, host: string, port: number): string {

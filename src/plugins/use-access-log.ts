@@ -6,8 +6,6 @@ import type { GatewayContext, ServerContext } from '../context.ts';
 
 export interface AccessLogPluginOptions {
   logger: Logger;
-  /** The path of the GraphQL endpoint; other paths are not logged. */
-  endpoint: string;
   /** Makes a tenant's name in the log the same over restarts and replicas. @default a new one for each gateway */
   secret?: string | undefined;
 }
@@ -27,10 +25,12 @@ const MAX_NAME = 100;
 /** Tenants whose names are remembered; a name costs a hash. */
 const MAX_TENANTS = 10_000;
 
-/** Writes one JSON line an operation. Its response hook must come before the one that drops the request's id. */
+/**
+ * Writes one JSON line an operation, and one for what is refused before it is one. Must come after the plugins that answer requests
+ * which are no operations: theirs are not logged.
+ */
 export function useAccessLog({
   logger,
-  endpoint,
   secret = randomBytes(32).toString('hex'),
 }: AccessLogPluginOptions): Plugin<object, ServerContext, GatewayContext> {
   const entries = new WeakMap<Request, Entry>();
@@ -51,10 +51,8 @@ export function useAccessLog({
   }
 
   return {
-    onRequestParse({ request, url }) {
-      if (url.pathname === endpoint) {
-        entries.set(request, { startedAt: performance.now() });
-      }
+    onRequest({ request }) {
+      entries.set(request, { startedAt: performance.now() });
     },
     onExecute({ args: { document, operationName, contextValue } }) {
       const entry = entries.get(contextValue.request);

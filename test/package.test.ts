@@ -1,0 +1,203 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { VERSION } from '../src/version.ts';
+import { runNotigraph, sendOperation, startNotigraph } from './support/process.ts';
+import { createTemporaryFolder } from './support/sandbox-files.ts';
+
+const run = promisify(execFile);
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url)).slice(0, -1);
+
+/** A program of a user, in a server of its own beside another route. */
+const MOUNTED = `
+  import { createServer } from 'node:http';
+  import { createGateway } from 'notigraph';
+
+  await using gateway = createGateway({ upstream: process.argv[2], endpoint: '/api/notifications' });
+  const server = createServer((request, response) => {
+    if (request.url === '/health') {
+      response.end('well');
+    } else {
+      gateway.listener(request, response);
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const ask = async (path, init) => (await fetch(\`http://127.0.0.1:\${server.address().port}\${path}\`, init)).text();
+  const authorization = 'ApiKey sandbox-development-key';
+  console.log(await ask('/health'));
+  console.log(await ask(gateway.endpoint + '?query={notificationGroups{name}}', { headers: { authorization } }));
+  server.close();
+  server.closeAllConnections();
+`;
+
+/** A program of a user without a server. */
+const FETCHED = `
+  import { createGateway } from 'notigraph';
+
+  await using gateway = createGateway({ upstream: process.argv[2] });
+  const response = await gateway.fetch(
+    new Request('https://example.com/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
+      body: JSON.stringify({ query: '{ notificationGroups { name } }' }),
+    }),
+  );
+  console.log(await response.text());
+`;
+
+const TYPED = `
+  import { createServer } from 'node:http';
+  import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from 'notigraph';
+
+  const options: GatewayOptions = { upstream: new URL('https://example.com'), graphiql: { authorization: 'ApiKey k' } };
+  const deps: GatewayDeps = { now: () => new Date() };
+  await using gateway: Gateway = createGateway(options, deps);
+  createServer(gateway.listener);
+  const response: Response = await gateway.fetch(new Request('https://example.com/graphql'));
+  const problem: string | undefined = await gateway.checkUpstream();
+  console.log(response.status, problem, gateway.endpoint.length);
+
+  // @ts-expect-error There is no gateway without an upstream.
+  createGateway({});
+  // @ts-expect-error A logger is pino's.
+  createGateway(options, { logger: console.log });
+  // @ts-expect-error It is not exported.
+  type Withheld = import('notigraph').Config;
+`;
+
+/** The output of what the two programs ask. */
+const GROUPS =
+  '{"data":{"notificationGroups":[{"name":"Lifecycle"},{"name":"Community"},{"name":"Billing"},{"name":"Orders"}]}}';
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+/** The folder of a user who has installed the package and nothing else. */
+let user: string;
+let bin: string;
+
+beforeAll(async () => {
+  folder = await createTemporaryFolder();
+  user = folder.path('user');
+  const installed = join(user, 'node_modules', 'notigraph');
+  bin = join(installed, 'bin', 'notigraph.js');
+  await mkdir(installed, { recursive: true });
+  await run('tar', ['-xzf', await pack(), '-C', installed, '--strip-components=1']);
+
+  const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  for (const name of [...Object.keys(dependencies), '@types/node']) {
+    const link = join(user, 'node_modules', name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(ROOT, 'node_modules', name), link, 'dir');
+  }
+  await writeFile(join(user, 'package.json'), '{ "type": "module" }');
+});
+
+afterAll(() => folder[Symbol.asyncDispose]());
+
+/** Builds and packs a copy of the project, so that the project itself stays as it is. @returns the tarball */
+async function pack(): Promise<string> {
+  const copy = folder.path('copy');
+  const left = new Set(['node_modules', '.git', '.notigraph', '.env', 'dist', 'test']);
+  await cp(ROOT, copy, {
+    recursive: true,
+    filter: (source) => dirname(source) !== ROOT || !left.has(basename(source)),
+  });
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'dir');
+  await run('npm', ['pack', '--offline', '--pack-destination', folder.path()], { cwd: copy });
+  return folder.path(`notigraph-${VERSION}.tgz`);
+}
+
+it('contains the program and what it reads, and no sources', async () => {
+  const root = join(user, 'node_modules', 'notigraph');
+  expect(await readdir(root)).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'bin', 'dist', 'schema']));
+  const files = await readdir(root, { recursive: true });
+  expect(files).toContain(join('schema', 'schema.graphql'));
+  expect(files.filter((file) => /(^|[^d])\.ts$/.test(file) && !file.endsWith('.d.ts'))).toEqual([]);
+  expect(files.filter((file) => /test|\.db|\.env|\.tgz/.test(file))).toEqual([]);
+});
+
+it('brings the notigraph command', async () => {
+  const ending = await runNotigraph({ main: bin, cwd: user, args: ['--version'] });
+  expect(ending).toEqual({ code: 0, signal: null, stdout: `${VERSION}\n`, stderr: '' });
+});
+
+it('serves with its sandbox and GraphiQL', async () => {
+  await using notigraph = await startNotigraph({ main: bin, cwd: user });
+  const answer = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
+  expect(JSON.stringify(answer)).toBe(GROUPS);
+  const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
+  expect(await page.text()).toContain('query NotificationGroups');
+  expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
+});
+
+it.each([
+  ["a server of one's own, beside another route", MOUNTED, `well\n${GROUPS}\n`],
+  ['a program that hands it requests', FETCHED, `${GROUPS}\n`],
+])('can be mounted in %s', async (_title, program, output) => {
+  await using sandbox = await startSandbox();
+  await writeFile(join(user, 'program.js'), program);
+  const { stdout, stderr } = await run(process.execPath, ['program.js', sandbox.url], { cwd: user, timeout: 20_000 });
+  expect(stderr).toBe('');
+  const isLog = /^\{"level":/;
+  expect(
+    stdout
+      .split('\n')
+      .filter((line) => !isLog.test(line))
+      .join('\n'),
+  ).toBe(output);
+});
+
+it('has types that a strict program compiles against', async () => {
+  await writeFile(join(user, 'program.ts'), TYPED);
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
+  const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts'], {
+    cwd: user,
+    encoding: 'utf8',
+  });
+  expect(status).not.toBeNull();
+  // Types of other packages have problems of their own, which most programs skip.
+  expect(stdout.split('\n').filter((line) => /^(program\.ts|node_modules\/notigraph\/)/.test(line))).toEqual([]);
+});
+
+it.each([
+  ['20.20.2', false],
+  ['22.18.9', false],
+  ['22.19.0', true],
+  ['23.0.0', true],
+])('tells Node %s apart', async (version, isEnough) => {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, bin, '--version'];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const refusal = `Notigraph needs Node 22.19 or newer; this is v${version}.\n`;
+  expect({ status, stdout, stderr }).toEqual(
+    isEnough ? { status: 0, stdout: `${VERSION}\n`, stderr: '' } : { status: 1, stdout: '', stderr: refusal },
+  );
+});
+
+const OLD_NODE = findOldNode();
+
+it.skipIf(OLD_NODE === undefined)(
+  'says to an old Node itself that it is too old (skipped where none is installed)',
+  () => {
+    const { status, stdout, stderr } = spawnSync(String(OLD_NODE), [bin, '--version'], { encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^Notigraph needs Node 22\.19 or newer; this is v[\d.]+\.\n$/);
+  },
+);
+
+/** The first Node on the PATH that is too old. */
+function findOldNode(): string | undefined {
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((directory) => join(directory, 'node'))
+    .find((node) => {
+      const [, major, minor] =
+        /^v(\d+)\.(\d+)/.exec(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout ?? '') ?? [];
+      return major !== undefined && Number(major) + Number(minor) / 100 < 22.19;
+    });
+}
