@@ -144,6 +144,14 @@ describe('GraphiQL in a browser', () => {
 });
 
 describe('the page of GraphiQL', () => {
+  it('is guarded by its headers', async () => {
+    await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
+    const { headers } = await fetch(gateway.url, { headers: { accept: 'text/html' } });
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+  });
+
   it('shows how to give a key, and gives none, where the gateway has none', async () => {
     await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
     await using visitor = await visit(gateway.url);

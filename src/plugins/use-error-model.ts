@@ -28,6 +28,8 @@ export interface ErrorModelPluginOptions {
 interface Circumstances {
   requestId: string | undefined;
   isMutation: boolean;
+  /** Whether the client has left: its calls were ended on purpose. */
+  isGone: boolean;
   /** Whether the client names `application/json` in its `Accept`. */
   wantsJson: boolean;
 }
@@ -43,7 +45,9 @@ export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<objec
     const original = originalOf(error);
     const { wantsJson } = circumstances;
     if (isUpstreamError(original)) {
-      logUpstreamError(logger, original, circumstances.requestId);
+      if (!circumstances.isGone) {
+        logUpstreamError(logger, original, circumstances.requestId);
+      }
       return present(error, original.message, upstreamExtensions(original, circumstances.requestId), wantsJson);
     }
     const code = codeOf(error, original);
@@ -100,6 +104,7 @@ export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<objec
       const circumstances = {
         requestId: serverContext.requestId,
         isMutation: mutations.has(request),
+        isGone: request.signal.aborted,
         wantsJson: request.headers.get('accept')?.includes('application/json') ?? false,
       };
       // An aborted execution may come without data and with an empty list of errors: that is an error too.

@@ -103,6 +103,8 @@ export function useGraphiQL({ endpoint, tabs, headers = {} }: GraphiQLPluginOpti
         etag,
         'cache-control': 'no-cache',
         'content-security-policy': CONTENT_SECURITY_POLICY,
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
         vary: 'Accept, Accept-Encoding',
       };
       if (request.headers.get('if-none-match') === etag) {
