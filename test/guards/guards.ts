@@ -49,7 +49,7 @@ export const GUARDS: readonly Guard[] = [
     'loaders of one operation',
     'context.ts',
     'createWorkflowLoader(upstream)',
-    '(shared ??= createWorkflowLoader(upstream))',
+    '((globalThis as { shared?: WorkflowLoader }).shared ??= createWorkflowLoader(upstream))',
     'batching',
   ),
   // Credentials and headers
