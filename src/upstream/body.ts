@@ -70,14 +70,19 @@ async function readJson({ statusCode, headers, body }: Dispatcher.ResponseData, 
   }
 }
 
+/** What is said of a content type in the log: no text that a service made up, which could quote a key. */
+const KNOWN_TYPE =
+  /^(?:text\/(?:html|plain|xml|csv)|application\/(?:xml|octet-stream|x-www-form-urlencoded))(?=\s*(?:;|$))/i;
+
 /** Leaving the loop above early closes the socket, so what cannot be JSON is refused before it is read. */
 function findHeaderProblem(headers: Headers): string | undefined {
-  const encoding = headerOf(headers, 'content-encoding') ?? 'identity';
-  if (encoding !== 'identity') {
-    return `content-encoding ${encoding}, although none was accepted`;
+  if ((headerOf(headers, 'content-encoding') ?? 'identity') !== 'identity') {
+    return 'a content encoding, although none was accepted';
   }
-  const type = headerOf(headers, 'content-type') ?? 'no content type';
-  return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type) ? undefined : `${type} instead of JSON`;
+  const type = headerOf(headers, 'content-type') ?? '';
+  return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)
+    ? undefined
+    : `${KNOWN_TYPE.exec(type)?.[0] ?? 'another content type'} instead of JSON`;
 }
 
 /** The first value of a header that should come once. */

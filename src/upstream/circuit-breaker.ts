@@ -57,12 +57,12 @@ export function createCircuitBreaker({
       close();
       return result;
     } catch (error) {
-      if (isUpstreamError(error) && error.code !== 'UPSTREAM_TIMEOUT' && !error.isOutage) {
-        close(); // It answered, if only to refuse.
-      } else if (isUpstreamError(error) && error.isOutage) {
+      if (isUpstreamError(error) && error.isOutage) {
         open(openFor * 2);
+      } else if (isUpstreamError(error) && error.status !== undefined) {
+        close(); // It answered, if only to refuse.
       } else {
-        open(openFor); // No answer, or the caller left: nothing is known, the next one tries.
+        state = 'open'; // No answer, or the caller left: nothing is known, so the next one tries at once.
       }
       throw error;
     }

@@ -2,10 +2,9 @@ import type { Expected } from './body.ts';
 import { type CircuitBreakerOptions, createCircuitBreaker } from './circuit-breaker.ts';
 import { createCoalescing } from './coalescing.ts';
 import { type ConcurrencyOptions, limitConcurrency } from './concurrency.ts';
-import { errorFromFailure } from './error-from-failure.ts';
 import { type Endpoint, isUpstreamError } from './errors.ts';
 import { createExchange, type ExchangeOptions } from './exchange.ts';
-import { callBudgetExceeded, noCredential, notSentInTime } from './failures.ts';
+import { callBudgetExceeded, noCredential, notSentInTime, timedOut } from './failures.ts';
 import type { paths } from './openapi.gen.ts';
 import { assertPathParams, fillRoute } from './path.ts';
 import { createRetry, type RetryOptions } from './retry.ts';
@@ -161,11 +160,13 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
     if (remaining <= 0 || caller.signal.aborted) {
       throw notSentInTime(endpoint, caller.signal.reason);
     }
-    try {
-      return await withTimeLimit(caller.signal, remaining, work);
-    } catch (error) {
-      throw isUpstreamError(error) ? error : errorFromFailure(endpoint, error);
-    }
+    return withTimeLimit(caller.signal, remaining, async (signal) => {
+      try {
+        return await work(signal);
+      } catch (error) {
+        throw isUpstreamError(error) || !signal.aborted ? error : timedOut(endpoint, undefined, error);
+      }
+    });
   }
 
   return (caller) => ({

@@ -27,7 +27,7 @@ export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: Concurre
   const lanes = new Map<string, Lane>();
 
   /** Waits for a place; the place is handed over by whoever leaves. */
-  async function enter(lane: Lane, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
+  async function enter(credential: string, lane: Lane, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
     if (lane.running < maxRunning) {
       lane.running += 1;
       return;
@@ -41,33 +41,33 @@ export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: Concurre
       await orAborted(promise, signal);
     } catch (reason) {
       if (!lane.waiting.delete(resolve)) {
-        leave(lane); // The place was handed over in the same moment.
+        leave(credential, lane); // The place was handed over in the same moment.
       }
       throw notSentInTime(endpoint, reason);
     }
   }
 
-  function leave(lane: Lane): void {
+  function leave(credential: string, lane: Lane): void {
     const [next] = lane.waiting;
-    if (next === undefined) {
-      lane.running -= 1;
-    } else {
+    if (next !== undefined) {
       lane.waiting.delete(next);
       next();
+      return;
+    }
+    lane.running -= 1;
+    if (lane.running === 0) {
+      lanes.delete(credential);
     }
   }
 
   return async (credential, endpoint, signal, work) => {
     const lane = lanes.get(credential) ?? { running: 0, waiting: new Set() };
     lanes.set(credential, lane);
-    await enter(lane, endpoint, signal);
+    await enter(credential, lane, endpoint, signal);
     try {
       return await work();
     } finally {
-      leave(lane);
-      if (lane.running === 0) {
-        lanes.delete(credential);
-      }
+      leave(credential, lane);
     }
   };
 }

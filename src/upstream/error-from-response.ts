@@ -97,21 +97,25 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
             ? 'The notification service failed on this request.'
             : `The notification service refused the request (status ${status}).`,
         outcome: status >= 500 ? 'UNKNOWN' : 'NOT_APPLIED',
-        errorId: readErrorId(response.body),
+        errorId: readErrorId(response.body, request.secret),
       });
   }
 }
 
+/** More seconds than any service means; fits the schema's Int. */
+const MAX_RETRY_AFTER = 999_999_999;
+
+/** A date of HTTP. `Date.parse` alone would take nearly any text with a number in it, such as -1 or 1.5, for one. */
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/;
+
 /** `Retry-After` in whole seconds, from either of its forms (RFC 9110, 10.2.3); undefined when it is neither. */
 export function parseRetryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
-  if (header === undefined) {
-    return undefined;
+  const text = header?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) {
+    return Number(text);
   }
-  if (/^\d{1,9}$/.test(header.trim())) {
-    return Number(header);
-  }
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1000));
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.min(MAX_RETRY_AFTER, Math.max(0, Math.ceil((date - now) / 1000)));
 }
 
 /** A service answers 409 with `Retry-After` while the first request with an idempotency key still runs. */
@@ -144,9 +148,11 @@ function collectStrings(value: unknown, into: string[], depth: number): void {
   }
 }
 
-const withoutControls = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();
+/** Half a character is dropped like a control character: JSON can carry it, many who read JSON cannot. */
+const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
 
-const clip = (text: string): string => (text.length > MAX_SENTENCE ? `${text.slice(0, MAX_SENTENCE - 1)}…` : text);
+const clip = (text: string): string =>
+  text.length > MAX_SENTENCE ? `${text.slice(0, MAX_SENTENCE - 1).replace(/\p{Cs}$/u, '')}…` : text;
 
 /** Validators begin their sentence with the field's name; take it when it is a field that was sent. */
 function findField(sentence: string, fields: readonly string[]): InputIssue['path'] {
@@ -154,7 +160,7 @@ function findField(sentence: string, fields: readonly string[]): InputIssue['pat
   return first !== undefined && fields.includes(first) ? [first] : [];
 }
 
-function readErrorId(body: unknown): string | undefined {
+function readErrorId(body: unknown, secret: string): string | undefined {
   const id = isRecord(body) ? body.errorId : undefined;
-  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) ? id : undefined;
+  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && !id.includes(secret) ? id : undefined;
 }

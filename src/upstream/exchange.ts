@@ -1,10 +1,11 @@
 import type { Dispatcher } from 'undici';
-import { headerOf, readErrorBody, readSuccess } from './body.ts';
+import { BodyError, headerOf, readErrorBody, readSuccess } from './body.ts';
 import type { UpstreamRequest, Written } from './client.ts';
 import { errorFromFailure } from './error-from-failure.ts';
 import { errorFromResponse } from './error-from-response.ts';
 import { isUpstreamError } from './errors.ts';
-import { notSentInTime } from './failures.ts';
+import { notSentInTime, timedOut } from './failures.ts';
+import { orAborted } from './time-limit.ts';
 
 export interface ExchangeOptions {
   /** The scheme, host and port of the service. */
@@ -27,9 +28,14 @@ export const createExchange =
     if (signal.aborted) {
       throw notSentInTime(endpoint, signal.reason);
     }
+    let sent = false;
     let status: number | undefined;
+    const noteSent = () => {
+      sent = true;
+    };
     try {
-      const response = await dispatcher.request({
+      // undici settles an aborted request that waits for a socket only when it gets one: hence the race.
+      const answered = watchStart(dispatcher, noteSent).request({
         origin,
         path: request.path,
         method: endpoint.method,
@@ -45,6 +51,7 @@ export const createExchange =
         body: call.body === undefined ? null : JSON.stringify(call.body),
         signal,
       });
+      const response = await orAborted(answered, signal);
       status = response.statusCode;
       if (status >= 200 && status <= 299) {
         const body = await readSuccess(response, call.expect, maxBodyBytes);
@@ -60,6 +67,29 @@ export const createExchange =
         { status, body: await readErrorBody(response), retryAfter: headerOf(response.headers, 'retry-after') },
       );
     } catch (failure) {
-      throw isUpstreamError(failure) ? failure : errorFromFailure(endpoint, failure, status);
+      if (isUpstreamError(failure)) {
+        throw failure;
+      }
+      if (signal.aborted && !(failure instanceof BodyError)) {
+        throw sent ? timedOut(endpoint, status, failure) : notSentInTime(endpoint, failure);
+      }
+      throw errorFromFailure(endpoint, failure, { sent, status });
     }
   };
+
+/** The dispatcher for one request; says when a connection takes it. Until then nothing of it can have arrived. */
+const watchStart = (dispatcher: Dispatcher, onStart: () => void): Dispatcher =>
+  dispatcher.compose((dispatch) => (options, handler) => {
+    const watched: Dispatcher.DispatchHandler = {
+      onRequestStart(controller, context) {
+        onStart();
+        handler.onRequestStart?.(controller, context);
+      },
+      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+      onResponseStart: (...args) => handler.onResponseStart?.(...args),
+      onResponseData: (...args) => handler.onResponseData?.(...args),
+      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+      onResponseError: (...args) => handler.onResponseError?.(...args),
+    };
+    return dispatch(options, watched);
+  });

@@ -83,6 +83,18 @@ export const brokenConnection = (endpoint: Endpoint, status: number | undefined,
     cause,
   });
 
+/** The failure of a repeated write whose first attempt may have been carried out: being refused later proves nothing about that one. */
+export const afterUnknownFate = (error: UpstreamError): UpstreamError =>
+  error.outcome === 'NOT_APPLIED'
+    ? new UpstreamError({
+        ...error,
+        message: ofUnknownFate(error.endpoint, error.message),
+        retryable: false,
+        outcome: 'UNKNOWN',
+        cause: error.cause,
+      })
+    : error;
+
 /** The circuit breaker is open: the service was down a moment ago and is given time. */
 export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): UpstreamError =>
   new UpstreamError({

@@ -1,4 +1,6 @@
 import { isUpstreamError, type UpstreamError } from './errors.ts';
+import { afterUnknownFate } from './failures.ts';
+import { createRetryBudget } from './retry-budget.ts';
 import { sleep } from './time-limit.ts';
 
 export interface RetryOptions {
@@ -6,7 +8,7 @@ export interface RetryOptions {
   maxRetries?: number;
   /** The longest first pause, doubled each time, in milliseconds. @default 100 */
   baseDelayMs?: number;
-  /** The longest pause, in milliseconds. @default 1000 */
+  /** The longest pause, and the longest wait for a place in the budget, in milliseconds. @default 1000 */
   maxDelayMs?: number;
   /** A `Retry-After` up to this is obeyed; a longer one is handed on to the caller. @default 2 */
   maxRetryAfterSeconds?: number;
@@ -43,10 +45,7 @@ export function createRetry({
   budgetFloor = 3,
   random = Math.random,
 }: RetryOptions = {}): Retry {
-  let calls = 0;
-  let retries = 0;
-
-  const hasBudget = () => retries < Math.max(budgetFloor, budgetShare * calls);
+  const budget = createRetryBudget({ share: budgetShare, floor: budgetFloor });
 
   /** The pause before the next attempt, in milliseconds; undefined: there is none. */
   function planPause(error: UpstreamError, call: RetriedCall, retried: number): number | undefined {
@@ -60,41 +59,42 @@ export function createRetry({
     if (retryAfterSeconds !== undefined && retryAfterSeconds > maxRetryAfterSeconds) {
       return undefined;
     }
-    const pause =
-      retryAfterSeconds === undefined
-        ? random() * Math.min(maxDelayMs, baseDelayMs * 2 ** retried)
-        : retryAfterSeconds * 1_000;
+    const pause = (retryAfterSeconds ?? 0) * 1_000 + random() * Math.min(maxDelayMs, baseDelayMs * 2 ** retried);
     return performance.now() + pause < call.deadlineAt ? pause : undefined;
   }
 
-  async function retryOnce<T>(attempt: () => Promise<T>): Promise<T> {
-    retries += 1;
-    try {
-      return await attempt();
-    } finally {
-      retries -= 1;
-    }
-  }
-
   return async (call, attempt) => {
-    calls += 1;
+    let isFateUnknown = false;
+    let isRetrying = false;
+    budget.startCall();
     try {
       for (let retried = 0; ; retried += 1) {
         try {
-          return await (retried === 0 ? attempt() : retryOnce(attempt));
-        } catch (error) {
+          return await attempt();
+        } catch (failure) {
+          if (isRetrying) {
+            budget.endRetry();
+            isRetrying = false;
+          }
+          const error: unknown = isFateUnknown && isUpstreamError(failure) ? afterUnknownFate(failure) : failure;
           const pause = isUpstreamError(error) ? planPause(error, call, retried) : undefined;
           if (pause === undefined) {
             throw error;
           }
+          isFateUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
           await sleep(pause, call.signal).catch(() => {}); // Who leaves meanwhile is told of the failure that is known.
-          if (call.signal.aborted || !hasBudget()) {
+          const patience = Math.min(maxDelayMs, call.deadlineAt - performance.now());
+          isRetrying = !call.signal.aborted && (await budget.startRetry(patience, call.signal));
+          if (!isRetrying) {
             throw error;
           }
         }
       }
     } finally {
-      calls -= 1;
+      if (isRetrying) {
+        budget.endRetry();
+      }
+      budget.endCall();
     }
   };
 }

@@ -1,0 +1,292 @@
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+
+/** One request as it came over the wire. */
+export interface RawRequest {
+  method: string;
+  /** The target of the request line, byte for byte. */
+  path: string;
+  /** By name in lower case; a header that came twice is joined with a comma. */
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** Request line and headers as they came. */
+  head: string;
+  /** Which connection it came over, counted from 1. */
+  connection: number;
+}
+
+export interface RawAnswer {
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON. */
+  body?: unknown;
+}
+
+/** The connection that a request came over. A script that does nothing with it stalls. */
+export interface RawConnection {
+  /** Sends a complete answer and keeps the connection. */
+  answer(answer?: RawAnswer): void;
+  /** Sends any bytes. */
+  send(bytes: string | Uint8Array): void;
+  /** Sends one byte at a time, without an end. */
+  drip(byte: string, everyMs: number): void;
+  /** Sends the same bytes again and again, as fast as they are taken, without an end. */
+  flood(bytes: Uint8Array): void;
+  /** Ends the connection in good order. */
+  end(): void;
+  /** Breaks the connection (RST). */
+  reset(): void;
+  /** Bytes that were written. */
+  written(): number;
+}
+
+export type RawScript = (request: RawRequest, connection: RawConnection) => void;
+
+export interface RawUpstreamOptions {
+  /** Sees a connection before anything is read from it. */
+  onConnect?: (connection: RawConnection) => void;
+}
+
+/** An upstream on a bare socket: it keeps HTTP as badly as its script says. */
+export interface RawUpstream extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: readonly RawRequest[];
+  /** What it does from now on. */
+  script: RawScript;
+  /** Connections made so far. */
+  connections(): number;
+  /** Connections that are open now. */
+  open(): number;
+  /** The most that were open at a time. */
+  mostOpen(): number;
+  /** Waits until so many requests have arrived. */
+  arrived(count: number): Promise<void>;
+  /** Waits until no connection is open. */
+  allClosed(withinMs?: number): Promise<void>;
+  /** Stops listening: from now on connections are refused. */
+  refuse(): Promise<void>;
+  /** Listens again, at the same port. */
+  listen(): Promise<void>;
+}
+
+export async function startRawUpstream(
+  script: RawScript,
+  { onConnect }: RawUpstreamOptions = {},
+): Promise<RawUpstream> {
+  const requests: RawRequest[] = [];
+  const sockets = new Set<Socket>();
+  const changes = new EventEmitter().setMaxListeners(0);
+  let [connections, mostOpen, port] = [0, 0, 0];
+  let server: Server | undefined;
+
+  function accept(socket: Socket): void {
+    connections += 1;
+    const number = connections;
+    const connection = connect(socket);
+    sockets.add(socket);
+    mostOpen = Math.max(mostOpen, sockets.size);
+    socket.on('error', () => {}); // A reset is what many scripts are about.
+    socket.on('close', () => {
+      sockets.delete(socket);
+      changes.emit('change');
+    });
+    onConnect?.(connection);
+    readRequests(socket, (request) => {
+      const numbered = { ...request, connection: number };
+      requests.push(numbered);
+      changes.emit('change');
+      upstream.script(numbered, connection);
+    });
+  }
+
+  async function until(what: string, isTrue: () => boolean, withinMs: number): Promise<void> {
+    const signal = AbortSignal.timeout(withinMs);
+    while (!isTrue()) {
+      await once(changes, 'change', { signal }).catch(() => {
+        throw new Error(
+          `not within ${withinMs} ms: ${what}; ${requests.length} requests, ${sockets.size} open sockets`,
+        );
+      });
+    }
+  }
+
+  async function listen(): Promise<void> {
+    server = createServer({ noDelay: true }, accept).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = portOf(server.address());
+  }
+
+  async function refuse(): Promise<void> {
+    if (server?.listening) {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      await closed;
+    }
+  }
+
+  await listen();
+  const upstream: RawUpstream = {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    script,
+    connections: () => connections,
+    open: () => sockets.size,
+    mostOpen: () => mostOpen,
+    arrived: (count) => until(`${count} requests`, () => requests.length >= count, 5_000),
+    allClosed: (withinMs = 1_000) => until('every socket closed', () => sockets.size === 0, withinMs),
+    refuse,
+    listen,
+    [Symbol.asyncDispose]: refuse,
+  };
+  return upstream;
+}
+
+/** The bytes of an answer that keeps the connection. */
+export function rawAnswer({ status = 200, headers = {}, body }: RawAnswer = {}): string {
+  const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
+  const all = {
+    'content-type': 'application/json',
+    ...(status === 204 ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n${text}`;
+}
+
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+
+/** Ways to answer that no client should take for an answer; `echo` is put wherever a service could quote what it was sent. */
+export const MISBEHAVIOURS = {
+  'never answers': () => {},
+  'drips its head': ({ send, drip }, echo) => {
+    send(`HTTP/1.1 200 OK\r\nx-echo: ${echo}`);
+    drip('a', 20);
+  },
+  'drips its body': ({ send, drip }) => {
+    send(`${HEAD}content-length: 5000\r\n\r\n`);
+    drip(' ', 20);
+  },
+  'drips a page': ({ send, drip }, echo) => {
+    send(`HTTP/1.1 200 OK\r\ncontent-type: text/html; echo=${echo}\r\ncontent-length: 5000\r\n\r\n`);
+    drip(' ', 20);
+  },
+  'says 103 and no more': ({ send }, echo) => {
+    send(`HTTP/1.1 103 Early Hints\r\nlink: <${echo}>\r\n\r\n`);
+  },
+  'closes at once': ({ end }) => end(),
+  'resets at once': ({ reset }) => reset(),
+  'resets after its head': ({ send, reset }, echo) => {
+    send(`${HEAD}x-echo: ${echo}\r\ncontent-length: 5000\r\n\r\n{`);
+    setTimeout(reset, 10); // At once, the reset would overtake the head.
+  },
+  'sends less than Content-Length and closes': ({ send, end }, echo) => {
+    send(`${HEAD}content-length: 5000\r\n\r\n${JSON.stringify({ data: { _id: echo, name: echo } })}`);
+    end();
+  },
+  'sends less than Content-Length and waits': ({ send }, echo) => {
+    send(`${HEAD}content-length: 5000\r\n\r\n${JSON.stringify({ data: { _id: echo, name: echo } })}`);
+  },
+  'sends more than Content-Length': ({ send }, echo) => {
+    send(`${HEAD}content-length: 5\r\n\r\n${JSON.stringify({ data: { _id: echo, name: echo } })}`);
+  },
+  'leaves its chunks unfinished': ({ send, end }) => {
+    send(`${HEAD}transfer-encoding: chunked\r\n\r\nb\r\n{"_id":"x"}\r\n`);
+    end();
+  },
+  'leaves its last chunks unfinished': ({ send, end }) => {
+    send(`${HEAD}connection: close\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{"_id":"x"}\r\n`);
+    end();
+  },
+  'sends chunks without a size': ({ send }, echo) => {
+    send(`${HEAD}transfer-encoding: chunked\r\n\r\n${echo}\r\n{"_id":"x"}\r\n`);
+  },
+  'sends chunks of more bytes than there are numbers': ({ send }, echo) => {
+    send(`${HEAD}transfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n${echo}`);
+  },
+  'sends two lengths': ({ send }) => send(`${HEAD}content-length: 11\r\ncontent-length: 5\r\n\r\n{"_id":"x"}`),
+  'sends a length and chunks': ({ send }) =>
+    send(`${HEAD}content-length: 11\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{"_id":"x"}\r\n0\r\n\r\n`),
+  'speaks another protocol': ({ send }, echo) => send(`SSH-2.0-OpenSSH_9.0 ${echo}\r\n`),
+  'speaks HTTP/2': ({ send }) => send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  'sends a status that is no number': ({ send }, echo) => send(`HTTP/1.1 2x0 ${echo}\r\n\r\n`),
+  'ends its lines wrongly': ({ send }, echo) => send(`HTTP/1.1 200 ${echo}\ncontent-length: 0\n\n`),
+  'sends a header with a NUL': ({ send }, echo) => send(`${HEAD}x-\0echo: ${echo}\r\ncontent-length: 0\r\n\r\n`),
+  'sends 20 KiB of headers': ({ send }, echo) =>
+    send(`${HEAD}x-echo: ${echo.padEnd(20 * 1024, 'x')}\r\ncontent-length: 0\r\n\r\n`),
+  'says 100 although nobody waits for it': ({ send }) =>
+    send(`HTTP/1.1 100 Continue\r\n\r\n${rawAnswer({ body: {} })}`),
+  'switches the protocol': ({ send }) =>
+    send('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
+  'answers 304': ({ send }) => send('HTTP/1.1 304 Not Modified\r\n\r\n'),
+  'sends a page': ({ answer }, echo) => answer({ headers: { 'content-type': 'text/html' }, body: `<p>${echo}</p>` }),
+  'makes up a content type': ({ answer }, echo) =>
+    answer({ headers: { 'content-type': `application/${echo.replace(/\W/g, '')}` }, body: {} }),
+  'makes up a content encoding': ({ answer }, echo) => answer({ headers: { 'content-encoding': echo }, body: {} }),
+  'sends no JSON': ({ answer }, echo) => answer({ body: `{"${echo}` }),
+  'sends no UTF-8': ({ send }) =>
+    send(Buffer.concat([Buffer.from(`${HEAD}content-length: 3\r\n\r\n"`), Buffer.from([0xff, 0x22])])),
+} satisfies Record<string, (connection: RawConnection, echo: string) => void>;
+
+export type Misbehaviour = keyof typeof MISBEHAVIOURS;
+
+function connect(socket: Socket): RawConnection {
+  return {
+    answer: (answer) => void socket.write(rawAnswer(answer)),
+    send: (bytes) => void socket.write(bytes),
+    drip(byte, everyMs) {
+      const timer = setInterval(() => socket.write(byte), everyMs);
+      socket.once('close', () => clearInterval(timer));
+    },
+    flood(bytes) {
+      const pour = () => {
+        while (!socket.destroyed && socket.write(bytes)) {}
+      };
+      socket.on('drain', pour);
+      pour();
+    },
+    end: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+    written: () => socket.bytesWritten,
+  };
+}
+
+/** Cuts what comes in into requests. It understands what the gateway sends: lengths are in Content-Length. */
+function readRequests(socket: Socket, onRequest: (request: Omit<RawRequest, 'connection'>) => void): void {
+  let unread = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    unread = Buffer.concat([unread, chunk]);
+    for (;;) {
+      const headEnd = unread.indexOf('\r\n\r\n');
+      if (headEnd < 0) {
+        return;
+      }
+      const head = unread.toString('latin1', 0, headEnd);
+      const [line = '', ...fields] = head.split('\r\n');
+      const [method = '', path = ''] = line.split(' ');
+      const headers: Record<string, string> = {};
+      for (const field of fields) {
+        const colon = field.indexOf(':');
+        const name = field.slice(0, colon).toLowerCase();
+        const value = field.slice(colon + 1).trim();
+        headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+      }
+      const bodyEnd = headEnd + 4 + Number(headers['content-length'] ?? 0);
+      if (unread.length < bodyEnd) {
+        return;
+      }
+      const body = unread.toString('utf8', headEnd + 4, bodyEnd);
+      unread = unread.subarray(bodyEnd);
+      onRequest({ method, path, headers, body, head });
+    }
+  });
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') {
+    throw new Error('The server has no port.');
+  }
+  return address.port;
+}
