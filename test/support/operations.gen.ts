@@ -135,117 +135,6 @@ export type WriteOutcome =
   /** The service may have carried it out: check before sending it again. */
   | 'UNKNOWN';
 
-export type CreateFeedVariables = Exact<{
-  input: CreateFeedInput;
-}>;
-
-
-export type CreateFeedResult = { createFeed:
-    | { reason: ConflictReason, code: MutationErrorCode, message: string }
-    | { replayed: boolean, feed: { id: string | null, identifier: string, name: string } }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type CreateNotificationGroupVariables = Exact<{
-  input: CreateNotificationGroupInput;
-}>;
-
-
-export type CreateNotificationGroupResult = { createNotificationGroup:
-    | { code: MutationErrorCode, message: string }
-    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type CreateSubscriberVariables = Exact<{
-  input: CreateSubscriberInput;
-}>;
-
-
-export type CreateSubscriberResult = { createSubscriber:
-    | { code: MutationErrorCode, message: string }
-    | { replayed: boolean, subscriber: { id: string | null, subscriberId: string, firstName: string | null, lastName: string | null, email: string | null, locale: string | null, data: Record<string, unknown> | null, updatedAt: string } }
-    | { code: MutationErrorCode, message: string, issues: Array<{ path: Array<string>, message: string }> }
-   | null };
-
-export type CreateSubscribersVariables = Exact<{
-  input: CreateSubscribersInput;
-}>;
-
-
-export type CreateSubscribersResult = { createSubscribers: { succeeded: number, failed: number, results: Array<
-      | { code: MutationErrorCode, message: string }
-      | { subscriber: { id: string | null, subscriberId: string } }
-      | { code: MutationErrorCode, message: string }
-      | { retryable: boolean, outcome: WriteOutcome, code: MutationErrorCode, message: string }
-    > } | null };
-
-export type DeleteFeedVariables = Exact<{
-  input: DeleteFeedInput;
-}>;
-
-
-export type DeleteFeedResult = { deleteFeed:
-    | { code: MutationErrorCode, message: string }
-    | { id: string, remainingFeeds: Array<{ id: string | null, name: string }> }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type DeleteMessagesByTransactionVariables = Exact<{
-  input: DeleteMessagesByTransactionInput;
-}>;
-
-
-export type DeleteMessagesByTransactionResult = { deleteMessagesByTransaction:
-    | { transactionId: string, channel: Channel | null }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type DeleteNotificationGroupVariables = Exact<{
-  input: DeleteNotificationGroupInput;
-}>;
-
-
-export type DeleteNotificationGroupResult = { deleteNotificationGroup:
-    | { code: MutationErrorCode, message: string }
-    | { id: string, acknowledged: boolean, status: DeletionStatus }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type NotificationGroupVariables = Exact<{
-  id: string | number;
-}>;
-
-
-export type NotificationGroupResult = { notificationGroup: { id: string | null, name: string, parentId: string | null, organizationId: string, environmentId: string } | null };
-
-export type UpdateNotificationGroupVariables = Exact<{
-  input: UpdateNotificationGroupInput;
-}>;
-
-
-export type UpdateNotificationGroupResult = { updateNotificationGroup:
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
-   | null };
-
-export type UpdateWorkflowStatusVariables = Exact<{
-  input: UpdateWorkflowStatusInput;
-}>;
-
-
-export type UpdateWorkflowStatusResult = { updateWorkflowStatus:
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { changed: boolean, workflow: { id: string, name: string, active: boolean } }
-   | null };
-
 export type NotificationGroupsVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -274,6 +163,117 @@ export type NotificationStatsVariables = Exact<{
 
 export type NotificationStatsResult = { notificationStats: Array<{ date: string | null, count: number, channels: Array<Channel>, workflows: Array<{ id: string, name: string } | null> | null }> | null };
 
+export type NotificationGroupVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type NotificationGroupResult = { notificationGroup: { id: string | null, name: string, parentId: string | null, organizationId: string, environmentId: string } | null };
+
+export type UpdateWorkflowStatusVariables = Exact<{
+  input: UpdateWorkflowStatusInput;
+}>;
+
+
+export type UpdateWorkflowStatusResult = { updateWorkflowStatus:
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { changed: boolean, workflow: { id: string, name: string, active: boolean } }
+   | null };
+
+export type CreateSubscriberVariables = Exact<{
+  input: CreateSubscriberInput;
+}>;
+
+
+export type CreateSubscriberResult = { createSubscriber:
+    | { code: MutationErrorCode, message: string }
+    | { replayed: boolean, subscriber: { id: string | null, subscriberId: string, firstName: string | null, lastName: string | null, email: string | null, locale: string | null, data: Record<string, unknown> | null, updatedAt: string } }
+    | { code: MutationErrorCode, message: string, issues: Array<{ path: Array<string>, message: string }> }
+   | null };
+
+export type CreateSubscribersVariables = Exact<{
+  input: CreateSubscribersInput;
+}>;
+
+
+export type CreateSubscribersResult = { createSubscribers: { succeeded: number, failed: number, results: Array<
+      | { code: MutationErrorCode, message: string }
+      | { subscriber: { id: string | null, subscriberId: string } }
+      | { code: MutationErrorCode, message: string }
+      | { retryable: boolean, outcome: WriteOutcome, code: MutationErrorCode, message: string }
+    > } | null };
+
+export type CreateNotificationGroupVariables = Exact<{
+  input: CreateNotificationGroupInput;
+}>;
+
+
+export type CreateNotificationGroupResult = { createNotificationGroup:
+    | { code: MutationErrorCode, message: string }
+    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
+    | { code: MutationErrorCode, message: string }
+   | null };
+
+export type UpdateNotificationGroupVariables = Exact<{
+  input: UpdateNotificationGroupInput;
+}>;
+
+
+export type UpdateNotificationGroupResult = { updateNotificationGroup:
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
+   | null };
+
+export type DeleteNotificationGroupVariables = Exact<{
+  input: DeleteNotificationGroupInput;
+}>;
+
+
+export type DeleteNotificationGroupResult = { deleteNotificationGroup:
+    | { code: MutationErrorCode, message: string }
+    | { id: string, acknowledged: boolean, status: DeletionStatus }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+   | null };
+
+export type CreateFeedVariables = Exact<{
+  input: CreateFeedInput;
+}>;
+
+
+export type CreateFeedResult = { createFeed:
+    | { reason: ConflictReason, code: MutationErrorCode, message: string }
+    | { replayed: boolean, feed: { id: string | null, identifier: string, name: string } }
+    | { code: MutationErrorCode, message: string }
+   | null };
+
+export type DeleteFeedVariables = Exact<{
+  input: DeleteFeedInput;
+}>;
+
+
+export type DeleteFeedResult = { deleteFeed:
+    | { code: MutationErrorCode, message: string }
+    | { id: string, remainingFeeds: Array<{ id: string | null, name: string }> }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+   | null };
+
+export type DeleteMessagesByTransactionVariables = Exact<{
+  input: DeleteMessagesByTransactionInput;
+}>;
+
+
+export type DeleteMessagesByTransactionResult = { deleteMessagesByTransaction:
+    | { transactionId: string, channel: Channel | null }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+   | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -293,189 +293,6 @@ export class TypedDocumentString<TResult, TVariables>
   }
 }
 
-export const CreateFeed = new TypedDocumentString(`
-    mutation CreateFeed($input: CreateFeedInput!) {
-  createFeed(input: $input) {
-    ... on CreateFeedSuccess {
-      replayed
-      feed {
-        id
-        identifier
-        name
-      }
-    }
-    ... on ConflictError {
-      reason
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<CreateFeedResult, CreateFeedVariables>;
-export const CreateNotificationGroup = new TypedDocumentString(`
-    mutation CreateNotificationGroup($input: CreateNotificationGroupInput!) {
-  createNotificationGroup(input: $input) {
-    ... on CreateNotificationGroupSuccess {
-      replayed
-      notificationGroup {
-        id
-        name
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<CreateNotificationGroupResult, CreateNotificationGroupVariables>;
-export const CreateSubscriber = new TypedDocumentString(`
-    mutation CreateSubscriber($input: CreateSubscriberInput!) {
-  createSubscriber(input: $input) {
-    ... on CreateSubscriberSuccess {
-      replayed
-      subscriber {
-        id
-        subscriberId
-        firstName
-        lastName
-        email
-        locale
-        data
-        updatedAt
-      }
-    }
-    ... on InvalidInputError {
-      issues {
-        path
-        message
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<CreateSubscriberResult, CreateSubscriberVariables>;
-export const CreateSubscribers = new TypedDocumentString(`
-    mutation CreateSubscribers($input: CreateSubscribersInput!) {
-  createSubscribers(input: $input) {
-    succeeded
-    failed
-    results {
-      ... on CreateSubscriberSuccess {
-        subscriber {
-          id
-          subscriberId
-        }
-      }
-      ... on UpstreamFailure {
-        retryable
-        outcome
-      }
-      ... on MutationError {
-        code
-        message
-      }
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<CreateSubscribersResult, CreateSubscribersVariables>;
-export const DeleteFeed = new TypedDocumentString(`
-    mutation DeleteFeed($input: DeleteFeedInput!) {
-  deleteFeed(input: $input) {
-    ... on DeleteFeedSuccess {
-      id
-      remainingFeeds {
-        id
-        name
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<DeleteFeedResult, DeleteFeedVariables>;
-export const DeleteMessagesByTransaction = new TypedDocumentString(`
-    mutation DeleteMessagesByTransaction($input: DeleteMessagesByTransactionInput!) {
-  deleteMessagesByTransaction(input: $input) {
-    ... on DeleteMessagesByTransactionSuccess {
-      transactionId
-      channel
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<DeleteMessagesByTransactionResult, DeleteMessagesByTransactionVariables>;
-export const DeleteNotificationGroup = new TypedDocumentString(`
-    mutation DeleteNotificationGroup($input: DeleteNotificationGroupInput!) {
-  deleteNotificationGroup(input: $input) {
-    ... on DeleteNotificationGroupSuccess {
-      id
-      acknowledged
-      status
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<DeleteNotificationGroupResult, DeleteNotificationGroupVariables>;
-export const NotificationGroup = new TypedDocumentString(`
-    query NotificationGroup($id: ID!) {
-  notificationGroup(id: $id) {
-    id
-    name
-    parentId
-    organizationId
-    environmentId
-  }
-}
-    `) as unknown as TypedDocumentString<NotificationGroupResult, NotificationGroupVariables>;
-export const UpdateNotificationGroup = new TypedDocumentString(`
-    mutation UpdateNotificationGroup($input: UpdateNotificationGroupInput!) {
-  updateNotificationGroup(input: $input) {
-    ... on UpdateNotificationGroupSuccess {
-      replayed
-      notificationGroup {
-        id
-        name
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<UpdateNotificationGroupResult, UpdateNotificationGroupVariables>;
-export const UpdateWorkflowStatus = new TypedDocumentString(`
-    mutation UpdateWorkflowStatus($input: UpdateWorkflowStatusInput!) {
-  updateWorkflowStatus(input: $input) {
-    ... on UpdateWorkflowStatusSuccess {
-      changed
-      workflow {
-        id
-        name
-        active
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<UpdateWorkflowStatusResult, UpdateWorkflowStatusVariables>;
 export const NotificationGroups = new TypedDocumentString(`
     query NotificationGroups {
   notificationGroups {
@@ -585,3 +402,186 @@ export const NotificationStats = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<NotificationStatsResult, NotificationStatsVariables>;
+export const NotificationGroup = new TypedDocumentString(`
+    query NotificationGroup($id: ID!) {
+  notificationGroup(id: $id) {
+    id
+    name
+    parentId
+    organizationId
+    environmentId
+  }
+}
+    `) as unknown as TypedDocumentString<NotificationGroupResult, NotificationGroupVariables>;
+export const UpdateWorkflowStatus = new TypedDocumentString(`
+    mutation UpdateWorkflowStatus($input: UpdateWorkflowStatusInput!) {
+  updateWorkflowStatus(input: $input) {
+    ... on UpdateWorkflowStatusSuccess {
+      changed
+      workflow {
+        id
+        name
+        active
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateWorkflowStatusResult, UpdateWorkflowStatusVariables>;
+export const CreateSubscriber = new TypedDocumentString(`
+    mutation CreateSubscriber($input: CreateSubscriberInput!) {
+  createSubscriber(input: $input) {
+    ... on CreateSubscriberSuccess {
+      replayed
+      subscriber {
+        id
+        subscriberId
+        firstName
+        lastName
+        email
+        locale
+        data
+        updatedAt
+      }
+    }
+    ... on InvalidInputError {
+      issues {
+        path
+        message
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateSubscriberResult, CreateSubscriberVariables>;
+export const CreateSubscribers = new TypedDocumentString(`
+    mutation CreateSubscribers($input: CreateSubscribersInput!) {
+  createSubscribers(input: $input) {
+    succeeded
+    failed
+    results {
+      ... on CreateSubscriberSuccess {
+        subscriber {
+          id
+          subscriberId
+        }
+      }
+      ... on UpstreamFailure {
+        retryable
+        outcome
+      }
+      ... on MutationError {
+        code
+        message
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateSubscribersResult, CreateSubscribersVariables>;
+export const CreateNotificationGroup = new TypedDocumentString(`
+    mutation CreateNotificationGroup($input: CreateNotificationGroupInput!) {
+  createNotificationGroup(input: $input) {
+    ... on CreateNotificationGroupSuccess {
+      replayed
+      notificationGroup {
+        id
+        name
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateNotificationGroupResult, CreateNotificationGroupVariables>;
+export const UpdateNotificationGroup = new TypedDocumentString(`
+    mutation UpdateNotificationGroup($input: UpdateNotificationGroupInput!) {
+  updateNotificationGroup(input: $input) {
+    ... on UpdateNotificationGroupSuccess {
+      replayed
+      notificationGroup {
+        id
+        name
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateNotificationGroupResult, UpdateNotificationGroupVariables>;
+export const DeleteNotificationGroup = new TypedDocumentString(`
+    mutation DeleteNotificationGroup($input: DeleteNotificationGroupInput!) {
+  deleteNotificationGroup(input: $input) {
+    ... on DeleteNotificationGroupSuccess {
+      id
+      acknowledged
+      status
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteNotificationGroupResult, DeleteNotificationGroupVariables>;
+export const CreateFeed = new TypedDocumentString(`
+    mutation CreateFeed($input: CreateFeedInput!) {
+  createFeed(input: $input) {
+    ... on CreateFeedSuccess {
+      replayed
+      feed {
+        id
+        identifier
+        name
+      }
+    }
+    ... on ConflictError {
+      reason
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateFeedResult, CreateFeedVariables>;
+export const DeleteFeed = new TypedDocumentString(`
+    mutation DeleteFeed($input: DeleteFeedInput!) {
+  deleteFeed(input: $input) {
+    ... on DeleteFeedSuccess {
+      id
+      remainingFeeds {
+        id
+        name
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteFeedResult, DeleteFeedVariables>;
+export const DeleteMessagesByTransaction = new TypedDocumentString(`
+    mutation DeleteMessagesByTransaction($input: DeleteMessagesByTransactionInput!) {
+  deleteMessagesByTransaction(input: $input) {
+    ... on DeleteMessagesByTransactionSuccess {
+      transactionId
+      channel
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteMessagesByTransactionResult, DeleteMessagesByTransactionVariables>;
