@@ -1,6 +1,6 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { OverloadMonitor } from './overload.ts';
 
 export interface ServerOptions {
@@ -104,6 +104,7 @@ export async function startServer({
     }
     const fuse = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
     await sleep(lameDuckMs);
+    await takeWaiting(server);
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     server.close(() => resolve());
     while (running.size > 0) {
@@ -117,6 +118,28 @@ export async function startServer({
   }
 
   return { url: urlOf(server.address(), host), close, [Symbol.asyncDispose]: close };
+}
+
+/** Clients that come back at once could make it last for ever. */
+const MAX_TAKING_MS = 250;
+
+/**
+ * Takes the connections that the system has made and this process not yet taken, one each turn of the event loop: closing the server
+ * would reset them, with requests that may be on them.
+ */
+async function takeWaiting(server: Server): Promise<void> {
+  const until = performance.now() + MAX_TAKING_MS;
+  let hasTaken = true;
+  const onConnection = () => {
+    hasTaken = true;
+  };
+  server.on('connection', onConnection);
+  while (hasTaken && performance.now() < until) {
+    hasTaken = false;
+    await immediate(); // Turns begin with the timers and end here, after connections were taken.
+    await immediate();
+  }
+  server.off('connection', onConnection);
 }
 
 function answerHealth(response: ServerResponse, problem: string | undefined): void {
