@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../src/sandbox/sandbox.ts';
-import { startSandboxedGateway } from './support/gateway.ts';
+import { startGateway, startSandboxedGateway } from './support/gateway.ts';
+import { startScriptedUpstream } from './support/scripted-upstream.ts';
 
 const linesOf = (log: Record<string, unknown>[]) => log.filter(({ msg }) => msg === 'operation');
 
@@ -48,6 +49,20 @@ it('names the code of what failed, and what was refused before it ran', async ()
     { operation: 'Rename', type: 'mutation', code: 'UNAUTHENTICATED', status: 200 },
   ]);
   expect(linesOf(gateway.log)[3]).not.toHaveProperty('tenant');
+});
+
+it('has one warning for each fault of an endpoint, however many fields it fails', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ status: 500, body: {} }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const { codes } = await gateway.send(
+    '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d"]) { id } notificationGroups { id } }',
+  );
+  expect(codes).toHaveLength(5);
+  const warnings = gateway.log.filter(({ level }) => level === 40);
+  expect(warnings.map(({ route }) => route).toSorted()).toEqual([
+    '/v1/notification-groups',
+    '/v1/workflows/{workflowIdOrIdentifier}',
+  ]);
 });
 
 it('tells tenants apart without their keys, the same over gateways that share a secret', async () => {

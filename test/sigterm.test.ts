@@ -94,7 +94,8 @@ describe('SIGTERM under load', () => {
     await using notigraph = await startNotigraph({
       cwd,
       args: ['--upstream', upstream.url],
-      env: { NOTIGRAPH_LAME_DUCK_MS: '200' },
+      // Nothing is shed but for the stop, however busy the machine is.
+      env: { NOTIGRAPH_LAME_DUCK_MS: '200', NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' },
     });
     const { promise: warm, resolve } = Promise.withResolvers<void>();
     let answered = 0;
@@ -118,8 +119,10 @@ describe('SIGTERM under load', () => {
         ? { status: 201, body: { data: feed({ name: 'News' }) } }
         : { body: { data: [group()] } };
     });
-    for (let round = 0; round < 10; round += 1) {
-      const runs = await Promise.all([20 + round, 60 + 7 * round].map((answers) => stopUnderLoad(upstream, answers)));
+    for (let round = 0; round < 5; round += 1) {
+      const runs = await Promise.all(
+        [10, 25 + round, 60 + 7 * round, 120 + round].map((answers) => stopUnderLoad(upstream, answers)),
+      );
       for (const { ending, counts } of runs) {
         expect(ending).toEqual({ code: 0, signal: null, stderr: '' });
         expect([...counts.keys()].toSorted()).toEqual(['200', '503', 'refused']);

@@ -28,6 +28,8 @@ export interface ErrorModelPluginOptions {
 interface Circumstances {
   requestId: string | undefined;
   isMutation: boolean;
+  /** Faults of this answer that are in the log. */
+  logged: Set<string>;
   /** Whether the client has left: its calls were ended on purpose. */
   isGone: boolean;
   /** Whether the client names `application/json` in its `Accept`. */
@@ -41,12 +43,21 @@ interface Circumstances {
 export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<object, ServerContext> {
   const mutations = new WeakSet<Request>();
 
+  /** One line for each fault of an endpoint in an answer: a list that fails may fail fifty fields. */
+  function logOnce(error: UpstreamError, { requestId, logged }: Circumstances): void {
+    const fault = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
+    if (!logged.has(fault)) {
+      logged.add(fault);
+      logUpstreamError(logger, error, requestId);
+    }
+  }
+
   function toClientError(error: GraphQLError, circumstances: Circumstances): GraphQLError {
     const original = originalOf(error);
     const { wantsJson } = circumstances;
     if (isUpstreamError(original)) {
       if (!circumstances.isGone) {
-        logUpstreamError(logger, original, circumstances.requestId);
+        logOnce(original, circumstances);
       }
       return present(error, original.message, upstreamExtensions(original, circumstances.requestId), wantsJson);
     }
@@ -104,6 +115,7 @@ export function useErrorModel({ logger }: ErrorModelPluginOptions): Plugin<objec
       const circumstances = {
         requestId: serverContext.requestId,
         isMutation: mutations.has(request),
+        logged: new Set<string>(),
         isGone: request.signal.aborted,
         wantsJson: request.headers.get('accept')?.includes('application/json') ?? false,
       };
