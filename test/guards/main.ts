@@ -45,7 +45,7 @@ async function copyProject(): Promise<string> {
 /** Whether the test file fails in the copy. */
 async function fails(folder: string, test: string): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1', '--testTimeout=10000'], {
+  const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
     cwd: folder,
     stdio: 'ignore',
     timeout: TIMEOUT_MS,
