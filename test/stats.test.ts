@@ -81,6 +81,17 @@ it.each([0, -1, 3651, 2_147_483_647])('refuses %i days before any call', async (
   expect(gateway.upstream()).toHaveLength(0);
 });
 
+it('refuses days that are no Int before any call', async () => {
+  await using gateway = await startSandboxedGateway();
+  for (const days of [2_147_483_648, 1.5, '7']) {
+    const { status, codes } = await gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', {
+      days,
+    });
+    expect([status, codes]).toEqual([400, ['BAD_USER_INPUT']]);
+  }
+  expect(gateway.upstream()).toHaveLength(0);
+});
+
 it('resolves the first workflows of a day, and null for one that no longer exists', async () => {
   await using gateway = await startSandboxedGateway();
   const { notificationStats } = await gateway.data<{

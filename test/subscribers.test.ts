@@ -104,6 +104,24 @@ it('createSubscribers sends 10 at a time', async () => {
   expect(most).toBe(10);
 });
 
+it('createSubscribers whose time is over says which were sent, of unknown fate, and which were not', async () => {
+  await using upstream = await startScriptedUpstream(() => 'taken over');
+  await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 300 });
+  const { createSubscribers } = await gateway.data<{
+    createSubscribers: { failed: number; results: { outcome: string }[] };
+  }>(
+    `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { failed results {
+      ... on UpstreamFailure { outcome } } } }`,
+    { input: { subscribers: numbered(25) } },
+  );
+  expect(createSubscribers.failed).toBe(25);
+  expect(createSubscribers.results.map(({ outcome }) => outcome)).toEqual([
+    ...Array.from({ length: 10 }, () => 'UNKNOWN'),
+    ...Array.from({ length: 15 }, () => 'NOT_APPLIED'),
+  ]);
+  expect(upstream.requests).toHaveLength(10);
+});
+
 it.each([0, 101])('createSubscribers refuses %i subscribers before any call', async (count) => {
   await using gateway = await startSandboxedGateway();
   const { body, codes } = await gateway.send(CreateSubscribers, { input: { subscribers: numbered(count) } });
