@@ -42,6 +42,7 @@ export const TUNING = {
   maxDepth: range(10, 1, 1_000),
   maxAliases: range(30, 0, 10_000),
   maxRootFields: range(20, 1, 10_000),
+  maxFields: range(500, 1, 1_000_000),
   maxDirectives: range(10, 0, 10_000),
   maxRunning: range(512, 1, 100_000),
   maxEventLoopDelayMs: range(200, 10, 60_000),
@@ -70,12 +71,12 @@ export function applyTuning(tuning: Tuning): {
   overload: OverloadOptions;
 } {
   const { operationTimeoutMs, maxBodyBytes, attemptTimeoutMs, connectTimeoutMs, headersTimeoutMs, maxRetries } = tuning;
-  const { maxTokens, maxDepth, maxAliases, maxRootFields, maxDirectives, maxBulkItems, maxRetryAfterSeconds } = tuning;
+  const { maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives } = tuning;
   return {
     gateway: {
       operationTimeoutMs,
       maxBodyBytes,
-      documents: { maxTokens, maxDepth, maxAliases, maxRootFields, maxDirectives },
+      documents: { maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives },
       connections: {
         connections: tuning.sockets,
         connectTimeoutMs,
@@ -86,12 +87,12 @@ export function applyTuning(tuning: Tuning): {
         attemptTimeoutMs,
         maxBodyBytes: tuning.maxUpstreamBodyBytes,
         maxCalls: tuning.maxUpstreamCalls,
-        maxBulkItems,
+        maxBulkItems: tuning.maxBulkItems,
         retry: {
           maxRetries,
           baseDelayMs: tuning.retryBaseDelayMs,
           maxDelayMs: tuning.retryMaxDelayMs,
-          maxRetryAfterSeconds,
+          maxRetryAfterSeconds: tuning.maxRetryAfterSeconds,
           budgetShare: tuning.retryBudgetPercent / 100,
           budgetFloor: tuning.retryBudgetFloor,
         },

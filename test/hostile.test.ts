@@ -89,6 +89,17 @@ describe('a document that is too large is 400 before it is validated', () => {
       `{ ...a ...a ...a } fragment a on Query { ${'notificationGroups { id } '.repeat(7)} }`,
     ],
     ['11 levels', nested(10)],
+    ['501 fields', `{ workflow(idOrIdentifier: "a") { ${'id '.repeat(500)} } }`],
+    [
+      '501 fields through fragments',
+      `{ workflow(idOrIdentifier: "a") { ${'...f '.repeat(10)} } } fragment f on Workflow { ${'id '.repeat(50)} }`,
+    ],
+    [
+      'the schema under 29 names',
+      `{ __schema { ${Array.from({ length: 29 }, (_, i) => `a${i}: types { ...f }`).join(' ')} } }
+       fragment f on __Type { name fields { name description type { name fields { name type { name ofType { name } } } }
+         args { name description defaultValue type { name ofType { name } } } } }`,
+    ],
     ['11 directives', `{ __typename ${'@include(if: true) '.repeat(11)} }`],
     ['a subscription', 'subscription { workflow }'],
   ];
@@ -120,6 +131,9 @@ describe('a document that is too large is 400 before it is validated', () => {
   it('what is just within the limits is served', async () => {
     const aliases = Array.from({ length: 30 }, (_, i) => `a${i}: __typename`).join(' ');
     expect(await gateway.data(`{ workflow(idOrIdentifier: "none") { ${aliases} } }`)).toEqual({ workflow: null });
+    expect(await gateway.data(`{ workflow(idOrIdentifier: "none") { ${'id '.repeat(499)} } }`)).toEqual({
+      workflow: null,
+    });
     expect(await gateway.data(`{ ${'__typename '.repeat(20)} }`)).toEqual({ __typename: 'Query' });
     expect(await gateway.data(`{ __typename ${'@include(if: true) '.repeat(1)} }`)).toEqual({ __typename: 'Query' });
   });

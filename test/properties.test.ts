@@ -122,6 +122,13 @@ describe('a credential', () => {
     );
   });
 
+  it('holds no character but visible ASCII, of all that there are', () => {
+    const accepted = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter((character) =>
+      isCredential(`ApiKey a${character}b`),
+    );
+    expect(accepted.join('')).toBe(Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i)).join(''));
+  });
+
   it('is carried by HTTP as it is: what is accepted cannot become another header, or another key', () => {
     fc.assert(
       fc.property(

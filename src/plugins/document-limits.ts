@@ -16,6 +16,8 @@ export interface DocumentLimits {
   maxAliases?: number;
   /** Fields of Query or Mutation in one operation. @default 20 */
   maxRootFields?: number;
+  /** Fields of one operation with its fragments spread out: few tokens can ask for a large thing under many names. @default 500 */
+  maxFields?: number;
   /** @default 10 */
   maxDirectives?: number;
 }
@@ -23,7 +25,7 @@ export interface DocumentLimits {
 /** Says in one sentence what is too much, or undefined. */
 export function findExcess(
   document: DocumentNode,
-  { maxDepth = 10, maxAliases = 30, maxRootFields = 20, maxDirectives = 10 }: DocumentLimits,
+  { maxDepth = 10, maxAliases = 30, maxRootFields = 20, maxFields = 500, maxDirectives = 10 }: DocumentLimits,
 ): string | undefined {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   if (operations.some(({ operation }) => operation === 'subscription')) {
@@ -35,7 +37,8 @@ export function findExcess(
   const checks: [found: number, limit: number, what: string][] = [
     [most('depth'), maxDepth, 'levels deep'],
     [most('aliases'), maxAliases, 'aliases'],
-    [most('fields'), maxRootFields, 'root fields'],
+    [most('ownFields'), maxRootFields, 'root fields'],
+    [most('fields'), maxFields, 'fields'],
     [most('directives'), maxDirectives, 'directives'],
   ];
   const excess = checks.find(([found, limit]) => found > limit);
@@ -48,10 +51,12 @@ interface Size {
   aliases: number;
   directives: number;
   /** Fields at its own level. */
+  ownFields: number;
+  /** Fields at every level. */
   fields: number;
 }
 
-const EMPTY: Size = { depth: 0, aliases: 0, directives: 0, fields: 0 };
+const EMPTY: Size = { depth: 0, aliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
 /** Measures operations; each fragment is measured once, however often it is spread, and one that contains itself counts as empty. */
 function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
@@ -88,7 +93,8 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
       depth: isIntrospection ? 1 : inner.depth + 1,
       aliases: inner.aliases + Number(node.alias !== undefined),
       directives: inner.directives,
-      fields: 1,
+      ownFields: 1,
+      fields: inner.fields + 1,
     };
   }
 
@@ -100,6 +106,7 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
         depth: Math.max(total.depth, size.depth),
         aliases: total.aliases + size.aliases,
         directives: total.directives + size.directives + (node.directives?.length ?? 0),
+        ownFields: total.ownFields + size.ownFields,
         fields: total.fields + size.fields,
       };
     }

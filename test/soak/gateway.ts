@@ -11,7 +11,7 @@ const PROBE = new URL('probe.ts', import.meta.url).href;
 export interface Vitals {
   rssMb: number;
   heapMb: number;
-  /** The longest time that the event loop stood still since it was asked last. */
+  /** The longest time that the event loop was kept busy at a stretch since it was asked last. */
   longestBlockMs: number;
   /** Sockets, timers and the like that keep it alive, by kind. */
   resources: string[];

@@ -87,10 +87,12 @@ export function startLoad({ url, ledger, random, clients, onOutcome }: LoadOptio
         };
       }
       const errors = answer.errors ?? [];
+      const unanswered = Math.min(reads, countFailures(errors));
+      const failedFirst = errors.some(({ path }) => path?.length === 1); // Then the other reads were not even begun.
       return {
         at,
-        reads,
-        unanswered: Math.min(reads, countFailures(errors)),
+        reads: failedFirst ? unanswered : reads,
+        unanswered,
         claims: readClaims(operation, answer),
         codes: errors.map(({ extensions }) => extensions.code),
         isCircuitOpen: errors.some(({ message }) => message.includes('not called again yet')),
