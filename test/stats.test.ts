@@ -81,6 +81,13 @@ it.each([0, -1, 3651, 2_147_483_647])('refuses %i days before any call', async (
   expect(gateway.upstream()).toHaveLength(0);
 });
 
+it('refuses to fill the gaps of more than a year', async () => {
+  await using gateway = await startSandboxedGateway();
+  const { body } = await gateway.send('{ notificationStats(days: 367, fillGaps: true) { key } }');
+  expect(body.errors?.[0]?.message).toBe('days with fillGaps must be from 1 to 366; it is 367.');
+  expect(gateway.upstream()).toHaveLength(0);
+});
+
 it('refuses days that are no Int before any call', async () => {
   await using gateway = await startSandboxedGateway();
   for (const days of [2_147_483_648, 1.5, '7']) {

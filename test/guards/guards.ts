@@ -186,7 +186,13 @@ export const GUARDS: readonly Guard[] = [
     'withTimeLimit(signal, 30_000, ',
     'error-model',
   ),
-  guard('retry budget', 'upstream/retry.ts', ' || !hasBudget()', '', 'policies'),
+  guard(
+    'retry budget',
+    'upstream/retry-budget.ts',
+    'retries + 1 <= Math.max(floor, share * calls)',
+    'true',
+    'policies',
+  ),
   guard(
     'scope of the breaker',
     'upstream/circuit-breaker.ts',

@@ -10,6 +10,9 @@ import { Workflow } from './workflow.ts';
 /** Ten years: no service keeps statistics for longer. */
 const MAX_DAYS = 3650;
 
+/** Days that the gateway itself makes up at most: twenty aliases of ten years would hold up everybody else. */
+const MAX_FILLED_DAYS = 366;
+
 /** As many as one operation may load. */
 const MAX_WORKFLOWS = 100;
 
@@ -78,12 +81,12 @@ builder.queryFields((t) => ({
       fillGaps: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: 'Whether days without traffic are entries with count 0; the service leaves them out.',
+        description: `Whether days without traffic are entries with count 0; the service leaves them out. For ${MAX_FILLED_DAYS} days at most.`,
       }),
     },
     resolve: async (_root, { days, fillGaps: wantsAllDays }, ctx) => {
       if (days != null) {
-        assertRange('days', days, 1, MAX_DAYS);
+        assertRange(wantsAllDays ? 'days with fillGaps' : 'days', days, 1, wantsAllDays ? MAX_FILLED_DAYS : MAX_DAYS);
       }
       const entries = await ctx.upstream.getNotificationStats(days ?? undefined);
       const sorted = entries?.toSorted((a, b) => (a._id < b._id ? -1 : Number(a._id > b._id))) ?? null;
