@@ -150,6 +150,21 @@ describe('retries', () => {
     expect(retried()).toBe(17);
   });
 
+  it('that wait for a place in the budget end when their caller leaves', async () => {
+    const retry = createRetry({ random: () => 0, budgetFloor: 0, maxDelayMs: 60_000 });
+    const leaver = new AbortController();
+    let attempts = 0;
+    const call = { isRepeatable: true, signal: leaver.signal, deadlineAt: performance.now() + 60_000 };
+    const left = retry(call, async () => {
+      attempts += 1;
+      setTimeout(() => leaver.abort(), 20); // It has failed, paused for nothing, and waits.
+      throw down(GET, 503, undefined);
+    });
+    await expect(left).rejects.toMatchObject({ status: 503 });
+    expect(attempts).toBe(1);
+    expect(getEventListeners(leaver.signal, 'abort')).toEqual([]);
+  });
+
   it('free their place in the budget when they end', async () => {
     const retry = createRetry({ random: () => 0, budgetFloor: 1 });
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 5_000 };
