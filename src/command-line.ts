@@ -10,6 +10,8 @@ Usage: notigraph [options]
                      :memory: (.notigraph/sandbox.db)
   --port PORT        where to listen; 0: any free port (4000) NOTIGRAPH_PORT
   --host HOST        where to listen (127.0.0.1)              NOTIGRAPH_HOST
+  --workers N|auto   how many processes serve; auto: one for  NOTIGRAPH_WORKERS
+                     each CPU (1)
   --graphiql on|off  GraphiQL for browsers (on, but off with  NOTIGRAPH_GRAPHIQL
                      NODE_ENV=production)
   --help             show this
@@ -22,6 +24,7 @@ More by environment variables alone:
   NOTIGRAPH_UPSTREAM_IDEMPOTENCY   on or off: the service honours keys: writes
                                    with one may be repeated (off)
   NOTIGRAPH_LOG_SECRET             keeps tenants' names in the log the same
+  NOTIGRAPH_METRICS                on or off: figures at /metrics (on)
   NODE_ENV                         production: no sandbox or GraphiQL unasked
 
 Limits, times and policies have variables too: see docs/reliability.md.
@@ -37,6 +40,7 @@ const OPTIONS = {
   sandbox: { type: 'string' },
   port: { type: 'string' },
   host: { type: 'string' },
+  workers: { type: 'string' },
   graphiql: { type: 'string' },
   help: { type: 'boolean' },
   version: { type: 'boolean' },

@@ -8,6 +8,8 @@ export interface Config {
   host: string;
   /** 0 picks a free port. */
   port: number;
+  /** Processes that serve on the port; auto: as many as run at a time. */
+  workers: number | 'auto';
   /** The service's base address, or the embedded sandbox with its database file (`:memory:` keeps nothing). */
   upstream: { kind: 'service'; url: URL } | { kind: 'sandbox'; file: string };
   /** Whether browsers get GraphiQL at the endpoint. */
@@ -20,6 +22,8 @@ export interface Config {
   upstreamIdempotency: boolean;
   /** Keeps tenants' names in the log the same over restarts and replicas. */
   logSecret: string | undefined;
+  /** Whether it counts, and answers `/metrics`. */
+  metrics: boolean;
   /** Whether the process runs in production: the log is JSON even on a terminal. */
   isProduction: boolean;
   /** Limits, times and policies. */
@@ -41,6 +45,9 @@ export class ConfigError extends Error {
 }
 
 const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
+
+const MAX_WORKERS = 64;
+const WORKERS_PROBLEM = `must be a whole number from 1 to ${MAX_WORKERS}, or auto`;
 
 const onOrOff = z.enum(['on', 'off'], 'must be on or off').transform((value) => value === 'on');
 
@@ -84,9 +91,16 @@ const settings = z.object({
     .string()
     .regex(/^[\w.:-]+$/, 'must be a host name or an IP address')
     .default('127.0.0.1'),
+  workers: z
+    .string()
+    .regex(/^(?:auto|\d{1,2})$/, WORKERS_PROBLEM)
+    .transform((text) => (text === 'auto' ? text : Number(text)))
+    .refine((count) => count === 'auto' || (count >= 1 && count <= MAX_WORKERS), WORKERS_PROBLEM)
+    .default(1),
   graphiql: onOrOff.optional(),
   introspection: onOrOff.default(true),
   upstreamIdempotency: onOrOff.default(false),
+  metrics: onOrOff.default(true),
   logSecret: z.string().min(16, 'must have 16 characters or more').optional(),
   corsOrigins: z
     .string()
@@ -107,7 +121,8 @@ function isOrigin(text: string): boolean {
 /** Environment variables that only tests read. */
 const FOREIGN = /^NOTIGRAPH_TEST_/;
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the command line and the environment; touches nothing else.
@@ -160,6 +175,7 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
   const {
     host,
     port,
+    workers,
     upstream,
     sandbox,
     graphiql,
@@ -167,6 +183,7 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
     corsOrigins,
     upstreamIdempotency,
     logSecret,
+    metrics,
     ...tuning
   } = parsed.data;
   return {
@@ -174,6 +191,7 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
     config: {
       host,
       port,
+      workers,
       upstream:
         upstream === undefined
           ? { kind: 'sandbox', file: sandbox ?? DEFAULT_SANDBOX_FILE }
@@ -183,6 +201,7 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
       corsOrigins,
       upstreamIdempotency,
       logSecret,
+      metrics,
       isProduction,
       tuning,
     },

@@ -4,12 +4,19 @@ import { isCredential } from './credentials.ts';
 import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './loaders/workflow-loader.ts';
 import type { BindCaller, Tally } from './upstream/client.ts';
+import type { Signal } from './upstream/signal.ts';
 import { bindUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** What the plugins learn about a request before it is an operation. */
 export interface ServerContext {
   /** Set by `useRequestId`. */
   requestId?: string;
+  /** When it came, on the clock of `performance.now()`; where it was looked at before. */
+  startedAt?: number;
+  /** The body, where it was read before: as text that is not JSON, */
+  bodyText?: string;
+  /** or parsed. */
+  body?: unknown;
 }
 
 /** What resolvers work with; made anew for every operation, so that nothing is shared between callers. */
@@ -34,6 +41,27 @@ export interface Loaders {
   readonly notificationGroup: NotificationGroupLoader;
 }
 
+/** Makes each loader when it is needed: most operations need one of them. */
+class OperationLoaders implements Loaders {
+  readonly #upstream: Upstream;
+  #workflow: WorkflowLoader | undefined;
+  #notificationGroup: NotificationGroupLoader | undefined;
+
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
+  }
+
+  get workflow(): WorkflowLoader {
+    this.#workflow ??= createWorkflowLoader(this.#upstream);
+    return this.#workflow;
+  }
+
+  get notificationGroup(): NotificationGroupLoader {
+    this.#notificationGroup ??= createNotificationGroupLoader(this.#upstream);
+    return this.#notificationGroup;
+  }
+}
+
 /** What every operation's context is made from. */
 export interface ContextOptions {
   bindCaller: BindCaller;
@@ -43,14 +71,36 @@ export interface ContextOptions {
   operationTimeoutMs: number;
 }
 
-export const createContext =
-  ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions) =>
-  ({ request, requestId = 'unknown' }: YogaInitialContext & ServerContext): GatewayContext => {
-    const authorization = request.headers.get('authorization') ?? undefined;
+/** What an operation's context takes from its request. */
+export interface OperationRequest {
+  authorization: string | undefined;
+  /** The header `Idempotency-Key`. */
+  idempotencyKey: string | undefined;
+  requestId: string;
+  /** Aborted when the client is gone. */
+  signal: Signal;
+}
+
+export type CreateContext = (request: OperationRequest) => GatewayContext;
+
+/** For Yoga. */
+export const contextOfRequest =
+  (createContext: CreateContext) =>
+  ({ request, requestId = 'unknown' }: YogaInitialContext & ServerContext): GatewayContext =>
+    createContext({
+      authorization: request.headers.get('authorization') ?? undefined,
+      idempotencyKey: request.headers.get('idempotency-key') ?? undefined,
+      requestId,
+      signal: request.signal,
+    });
+
+export const createContextFactory =
+  ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions): CreateContext =>
+  ({ authorization, idempotencyKey, requestId, signal }) => {
     const tally: Tally = { calls: 0, bulkItems: 0, requests: 0 };
     const client = bindCaller({
       authorization: authorization !== undefined && isCredential(authorization) ? authorization : undefined,
-      signal: request.signal,
+      signal,
       deadlineAt: performance.now() + operationTimeoutMs,
       requestId,
       tally,
@@ -60,11 +110,8 @@ export const createContext =
       requestId,
       tally,
       upstream,
-      loaders: {
-        workflow: createWorkflowLoader(upstream),
-        notificationGroup: createNotificationGroupLoader(upstream),
-      },
-      idempotencyKey: request.headers.get('idempotency-key') || undefined,
+      loaders: new OperationLoaders(upstream),
+      idempotencyKey: idempotencyKey || undefined,
       logger,
       now,
     };

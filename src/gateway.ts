@@ -1,19 +1,26 @@
 import type { RequestListener } from 'node:http';
 import { createYoga } from 'graphql-yoga';
 import { type Logger, pino } from 'pino';
-import { createContext, type GatewayContext, type ServerContext } from './context.ts';
+import { contextOfRequest, createContextFactory, type GatewayContext, type ServerContext } from './context.ts';
 import { createSchema } from './graphql/schema.ts';
+import { type MetricFigures, toText } from './metrics/figures.ts';
+import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { loadOperations } from './operations.ts';
+import { type AccessLog, createAccessLog } from './plugins/access-log.ts';
+import { createCheckDocument } from './plugins/check-document.ts';
+import { createClientErrors } from './plugins/client-errors.ts';
 import type { DocumentLimits } from './plugins/document-limits.ts';
 import { useAccessLog } from './plugins/use-access-log.ts';
 import { useAuthentication } from './plugins/use-authentication.ts';
-import { useCors } from './plugins/use-cors.ts';
+import { createCorsHeaders, useCors } from './plugins/use-cors.ts';
 import { useDocumentLimits } from './plugins/use-document-limits.ts';
 import { useErrorModel } from './plugins/use-error-model.ts';
 import { useGraphiQL } from './plugins/use-graphiql.ts';
 import { useRequestBody } from './plugins/use-request-body.ts';
 import { useRequestGate } from './plugins/use-request-gate.ts';
 import { useRequestId } from './plugins/use-request-id.ts';
+import { createPreparedOperations } from './prepared/prepared-operations.ts';
+import { servePrepared } from './prepared/serve-prepared.ts';
 import { createUpstreamClient, type UpstreamOptions } from './upstream/client.ts';
 import { createDispatcher, type DispatcherOptions } from './upstream/dispatcher.ts';
 import { probeUpstream } from './upstream/probe.ts';
@@ -38,12 +45,16 @@ export interface GatewayOptions {
   maxBodyBytes?: number;
   /** For one operation with all its upstream calls, in milliseconds. @default 15000 */
   operationTimeoutMs?: number;
+  /** How often an operation is asked for before it is compiled; 0: it is compiled at once. @default 3 */
+  compileAfter?: number;
   /** How the upstream is called: times, retries, breaker, concurrency, limits. */
-  policies?: Omit<UpstreamOptions, 'baseUrl' | 'dispatcher' | 'userAgent'>;
+  policies?: Omit<UpstreamOptions, 'baseUrl' | 'dispatcher' | 'userAgent' | 'observer'>;
   /** The connections to the upstream. */
   connections?: DispatcherOptions;
   /** Makes a tenant's name in the log the same over restarts and replicas. @default a new one for each gateway */
   logSecret?: string;
+  /** Whether operations and requests to the service are counted. @default true */
+  metrics?: boolean;
 }
 
 /** What a gateway takes from its surroundings. */
@@ -64,6 +75,10 @@ export interface Gateway extends AsyncDisposable {
   endpoint: string;
   /** Tries to reach the upstream service. @returns what is wrong, or undefined when it answers */
   checkUpstream(): Promise<string | undefined>;
+  /** What was counted so far, in Prometheus' text format; empty with `metrics: false`. */
+  metrics(): Promise<string>;
+  /** The same as plain data: to be sent to another process, or printed together with other figures. */
+  figures(): MetricFigures[];
   /** Closes the connections to the upstream service, when the calls that run have ended. */
   dispose(): Promise<void>;
 }
@@ -79,30 +94,50 @@ export function createGateway(
     documents = {},
     maxBodyBytes = 256 * 1024,
     operationTimeoutMs = 15_000,
+    compileAfter = 3,
     policies = {},
     connections = {},
     logSecret,
+    metrics: isCounting = true,
   }: GatewayOptions,
   { logger = pino({ level: 'warn' }), now = () => new Date() }: GatewayDeps = {},
 ): Gateway {
   const baseUrl = requireUpstreamUrl(upstream);
   const dispatcher = createDispatcher(baseUrl.origin, connections);
-  const bindCaller = createUpstreamClient({ ...policies, baseUrl, dispatcher, userAgent: `notigraph/${VERSION}` });
+  const metrics = isCounting ? createGatewayMetrics() : undefined;
+  const bindCaller = createUpstreamClient({
+    ...policies,
+    baseUrl,
+    dispatcher,
+    userAgent: `notigraph/${VERSION}`,
+    observer: metrics?.upstream,
+  });
+  const createContext = createContextFactory({ bindCaller, logger, now, operationTimeoutMs });
+  const clientErrors = createClientErrors(logger);
+  const accessLog = createAccessLog({ logger, secret: logSecret });
+  const log: AccessLog = (entry) => {
+    metrics?.operation(entry); // First: the time of writing the line is not the operation's.
+    accessLog(entry);
+  };
+  const origins = new Set(corsOrigins);
+  const corsHeaders = createCorsHeaders(origins);
+  const schema = createSchema();
+  const check = createCheckDocument({ ...documents, introspection });
 
   const yoga = createYoga<ServerContext, GatewayContext>({
-    schema: createSchema(),
-    context: createContext({ bindCaller, logger, now, operationTimeoutMs }),
+    schema,
+    context: contextOfRequest(createContext),
     graphqlEndpoint: endpoint,
     plugins: [
       useRequestId(), // First: every other plugin may name the request.
-      useCors({ origins: corsOrigins }), // Before the gate: a preflight is no GraphQL request.
+      useCors({ origins, corsHeaders }), // Before the gate: a preflight is no GraphQL request.
       graphiql !== false && useGraphiQL({ endpoint, tabs: loadOperations(), headers: graphiqlHeaders(graphiql) }),
       useRequestGate({ endpoint }), // After the page, which browsers get at the same path.
       useAuthentication(), // A malformed key is refused before anything of the body is read.
       useRequestBody({ maxBytes: maxBodyBytes }),
-      useDocumentLimits({ ...documents, introspection }),
-      useErrorModel({ logger }), // Sees every result, of refused requests too.
-      useAccessLog({ logger, secret: logSecret }), // After the error model: it notes the code that the client sees.
+      useDocumentLimits({ check }),
+      useErrorModel({ clientErrors }), // Sees every result, of refused requests too.
+      useAccessLog({ log }), // After the error model: it notes the code that the client sees.
     ],
     maskedErrors: false, // useErrorModel masks.
     graphiql: false, // useGraphiQL serves it, without a CDN.
@@ -115,12 +150,27 @@ export function createGateway(
     logging: false,
   });
 
+  const operations = createPreparedOperations({ schema, compileAfter, check });
+  const listener = servePrepared({
+    endpoint,
+    maxBodyBytes,
+    operations,
+    createContext,
+    clientErrors,
+    log,
+    corsHeaders,
+    otherwise: (request, response, context) => void yoga(request, response, context),
+  });
+
+  const figures = () => metrics?.figures() ?? [];
   const dispose = () => dispatcher.close();
   return {
     fetch: async (request) => yoga.fetch(request, {}),
-    listener: (request, response) => void yoga(request, response),
+    listener,
     endpoint,
     checkUpstream: () => probeUpstream(baseUrl, dispatcher),
+    metrics: async () => (isCounting ? toText([figures()]) : ''),
+    figures,
     dispose,
     [Symbol.asyncDispose]: dispose,
   };

@@ -7,12 +7,14 @@ export interface ServerOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
-  /** Answers everything but the health paths. */
+  /** Answers everything but the health paths and the metrics. */
   listener: RequestListener;
   /** Requests that run at a time; one more is shed. @default 512 */
   maxRunning?: number;
   /** Says when this process can take no more. @default never */
   overload?: Pick<OverloadMonitor, 'reason'>;
+  /** The text that is answered at `/metrics`. @default none: the path is nothing special */
+  metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
   /** How long a client may take for the headers, in milliseconds. @default 10000 */
   headersTimeoutMs?: number;
   /** How long a client may take for the whole request, in milliseconds. @default 30000 */
@@ -26,13 +28,30 @@ export interface ServerOptions {
 /** Larger headers are refused with 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
+/** Prometheus' text format. */
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 /** Longer than the idle time of common load balancers (60 s), so that they do not send to a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
+
+/** Why a request is shed. */
+export type ShedReason = 'stopping' | 'running' | NonNullable<ReturnType<OverloadMonitor['reason']>>;
+
+/** How a server is doing. */
+export interface ServerLoad {
+  /** Requests that run. */
+  running: number;
+  /** Why requests are shed at present; undefined: they are not. */
+  shedding: ShedReason | undefined;
+  /** Requests that were shed so far. */
+  shed: Readonly<Record<ShedReason, number>>;
+}
 
 /** A listening server. */
 export interface RunningServer extends AsyncDisposable {
   /** Such as `http://127.0.0.1:4000`, without a slash at the end. */
   readonly url: string;
+  load(): ServerLoad;
   /** Stops accepting, lets what runs finish within the drain time, and cuts off the rest. */
   close(): Promise<void>;
 }
@@ -43,8 +62,8 @@ export class ListenError extends Error {
 }
 
 /**
- * Listens; answers `/livez` and `/readyz` itself and sheds what is too much before its body is read. Throws `ListenError` when the
- * address cannot be had.
+ * Listens; answers `/livez`, `/readyz` and `/metrics` itself and sheds what is too much before its body is read. Throws `ListenError`
+ * when the address cannot be had.
  */
 export async function startServer({
   host,
@@ -52,14 +71,26 @@ export async function startServer({
   listener,
   maxRunning = 512,
   overload,
+  metrics,
   headersTimeoutMs = 10_000,
   requestTimeoutMs = 30_000,
   lameDuckMs = 0,
   drainTimeoutMs = 20_000,
 }: ServerOptions): Promise<RunningServer> {
-  const running = new Set<ServerResponse>();
+  const running = createRunning();
   let isDraining = false;
-  const isBusy = () => running.size >= maxRunning || overload?.reason() !== undefined;
+  const shedCounts: Record<ShedReason, number> = { stopping: 0, running: 0, 'event loop': 0, heap: 0 };
+  const whyBusy = () => (running.size >= maxRunning ? 'running' : overload?.reason());
+  const isBusy = () => whyBusy() !== undefined;
+  const whyShedding = () => (isDraining ? 'stopping' : whyBusy());
+  const load = (): ServerLoad => ({ running: running.size, shedding: whyShedding(), shed: { ...shedCounts } });
+
+  function countShed(): void {
+    const reason = whyShedding();
+    if (reason !== undefined) {
+      shedCounts[reason] += 1;
+    }
+  }
 
   const server = createServer(
     {
@@ -78,12 +109,16 @@ export async function startServer({
           return answerHealth(response, undefined);
         case '/readyz':
           return answerHealth(response, isDraining ? 'stopping' : isBusy() ? 'overloaded' : undefined);
+        case '/metrics':
+          if (metrics !== undefined) {
+            return void answerMetrics(response, metrics(load()));
+          }
       }
       if (isDraining || isBusy()) {
+        countShed();
         return shed(response, isDraining);
       }
       running.add(response);
-      response.once('close', () => running.delete(response));
       listener(request, response);
     },
   );
@@ -97,7 +132,7 @@ export async function startServer({
 
   async function close(): Promise<void> {
     isDraining = true;
-    for (const response of running) {
+    for (const response of running.all()) {
       if (!response.headersSent) {
         response.setHeader('Connection', 'close');
       }
@@ -108,7 +143,7 @@ export async function startServer({
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     server.close(() => resolve());
     while (running.size > 0) {
-      await Promise.all([...running].map((response) => new Promise((resolve) => response.once('close', resolve))));
+      await Promise.all(running.all().map((response) => new Promise((resolve) => response.once('close', resolve))));
     }
     // What is left are connections that nothing was asked on yet: a request may be on its way, or a browser opened them ahead of time.
     await Promise.race([closed, sleep(lameDuckMs)]);
@@ -117,7 +152,31 @@ export async function startServer({
     clearTimeout(fuse);
   }
 
-  return { url: urlOf(server.address(), host), close, [Symbol.asyncDispose]: close };
+  return { url: urlOf(server.address(), host), load, close, [Symbol.asyncDispose]: close };
+}
+
+/**
+ * The answers that are being made, in slots that are used again: a `Set` whose members come and go with every request makes garbage
+ * that the young generation's collector cannot see as such, for each table it leaves behind points to the next one.
+ */
+function createRunning() {
+  const slots: (ServerResponse | undefined)[] = [];
+  const free: number[] = [];
+  return {
+    get size() {
+      return slots.length - free.length;
+    },
+    all: () => slots.filter((response) => response !== undefined),
+    /** Until it is closed. */
+    add(response: ServerResponse): void {
+      const slot = free.pop() ?? slots.length;
+      slots[slot] = response;
+      response.once('close', () => {
+        slots[slot] = undefined;
+        free.push(slot);
+      });
+    },
+  };
 }
 
 /** Clients that come back at once could make it last for ever. */
@@ -145,6 +204,17 @@ async function takeWaiting(server: Server): Promise<void> {
 function answerHealth(response: ServerResponse, problem: string | undefined): void {
   response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
   response.end(`${problem ?? 'ok'}\n`);
+}
+
+async function answerMetrics(response: ServerResponse, metrics: Promise<string>): Promise<void> {
+  try {
+    const text = await metrics;
+    response.writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' });
+    response.end(text);
+  } catch {
+    response.writeHead(500, { 'content-type': 'text/plain' });
+    response.end('The metrics cannot be had.\n');
+  }
 }
 
 /** The same shape as every other error, without the cost of getting there. */

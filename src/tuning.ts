@@ -44,6 +44,7 @@ export const TUNING = {
   maxRootFields: range(20, 1, 10_000),
   maxFields: range(500, 1, 1_000_000),
   maxDirectives: range(10, 0, 10_000),
+  compileAfter: range(3, 0, 1_000_000),
   maxRunning: range(512, 1, 100_000),
   maxEventLoopDelayMs: range(200, 10, 60_000),
   maxHeapPercent: range(85, 10, 100),
@@ -65,7 +66,10 @@ export const variableOf = (name: string): string =>
 /** The numbers in the places where gateway, server and overload monitor take them. */
 export function applyTuning(tuning: Tuning): {
   gateway: Required<
-    Pick<GatewayOptions, 'operationTimeoutMs' | 'maxBodyBytes' | 'documents' | 'connections' | 'policies'>
+    Pick<
+      GatewayOptions,
+      'operationTimeoutMs' | 'maxBodyBytes' | 'compileAfter' | 'documents' | 'connections' | 'policies'
+    >
   >;
   server: Partial<ServerOptions>;
   overload: OverloadOptions;
@@ -76,6 +80,7 @@ export function applyTuning(tuning: Tuning): {
     gateway: {
       operationTimeoutMs,
       maxBodyBytes,
+      compileAfter: tuning.compileAfter,
       documents: { maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives },
       connections: {
         connections: tuning.sockets,

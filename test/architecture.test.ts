@@ -43,31 +43,38 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^sandbox\//, /^sandbox\/|^node:|^openapi-backend$|^yaml$/],
   [
     /^main\.ts$/,
-    /^(command-line|config|gateway|overload|server|tuning|version)\.ts$|^sandbox\/sandbox\.ts$|^node:(fs|util)$|^pino(-pretty)?$/,
+    /^(command-line|config|gateway|overload|server|tuning|version|workers?)\.ts$|^metrics\/|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util)$|^pino(-pretty)?$/,
   ],
+  [/^worker\.ts$/, /^node:cluster$|^zod$/],
+  [/^workers\.ts$/, /^(pauses|server|worker)\.ts$|^node:(cluster|timers\/promises)$/],
   [/^index\.ts$/, /^gateway\.ts$/],
   [/^config\.ts$/, /^zod$|^(command-line|tuning|upstream-url)\.ts$/],
   [/^(command-line|overload)\.ts$/, /^node:(util|perf_hooks|v8)$/],
   [/^server\.ts$/, /^node:/],
+  [/^metrics\//, /^metrics\/|^prom-client$|^node:perf_hooks$/],
   [
     /^gateway\.ts$/,
-    /^(context|operations|upstream-url|version)\.ts$|^graphql\/schema\.ts$|^plugins\/|^upstream\/|^graphql-yoga$|^pino$/,
+    /^(context|operations|upstream-url|version)\.ts$|^graphql\/schema\.ts$|^metrics\/|^plugins\/|^prepared\/|^upstream\/|^graphql-yoga$|^pino$/,
   ],
   [/^context\.ts$/, /^credentials\.ts$|^loaders\/|^upstream\/upstream\.ts$/],
   [/^graphql\/types\//, /^graphql\//],
   [/^graphql\/schema\.ts$/, /^graphql\//],
   [/^graphql\/errors\.ts$/, /^graphql\/builder\.ts$|^upstream\/errors\.ts$|^graphql$/],
-  [/^graphql\//, /^graphql\/|^graphql$|^@pothos\/core$|^node:crypto$|^p-limit$/],
-  [/^loaders\//, /^loaders\/|^upstream\/(resources\/|path\.ts$)|^dataloader$|^p-limit$/],
+  [/^graphql\//, /^graphql\/|^graphql$|^@pothos\/core$|^node:crypto$|^limit\.ts$/],
+  [/^loaders\//, /^loaders\/|^upstream\/(resources\/|path\.ts$)|^dataloader$|^limit\.ts$/],
   [/^upstream\/resources\//, /^upstream\/client\.ts$/],
   [/^upstream\//, /^upstream\/|^exact-json\.ts$|^undici$|^node:buffer$/],
-  [/^plugins\/use-error-model\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
+  [/^plugins\/client-errors\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
+  [
+    /^prepared\//,
+    /^prepared\/|^(credentials|exact-json)\.ts$|^plugins\/use-(request-gate|request-id)\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
+  ],
   [
     /^plugins\//,
-    /^(credentials|exact-json|plugins\/document-limits)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
+    /^(credentials|exact-json|plugins\/(check-document|document-limits))\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
   ],
   [/^operations\.ts$/, /^node:fs$/],
-  [/^(credentials|exact-json|tuning|upstream-url|version)\.ts$/, /^$/],
+  [/^(credentials|exact-json|limit|pauses|tuning|upstream-url|version)\.ts$/, /^$/],
 ];
 
 it('every file belongs to a part of the architecture', () => {
@@ -87,7 +94,7 @@ it('types do not cross the borders that matter either', () => {
   const crossing = imports
     .filter(
       ({ from, to }) =>
-        (from.startsWith('upstream/') && /^graphql|^loaders\/|^plugins\/|^context/.test(to)) ||
+        (from.startsWith('upstream/') && /^graphql|^loaders\/|^metrics\/|^plugins\/|^context/.test(to)) ||
         (from.startsWith('sandbox/') && !/^sandbox\/|^node:|^openapi-backend$|^yaml$/.test(to)) ||
         (from.startsWith('loaders/') && /^graphql/.test(to)) ||
         (from.startsWith('graphql/types/') && /^undici|^plugins\/|^loaders\//.test(to)) ||

@@ -33,6 +33,7 @@ describe('the configuration', () => {
     expect(serve({})).toMatchObject({
       host: '127.0.0.1',
       port: 4000,
+      workers: 1,
       upstream: { kind: 'sandbox', file: '.notigraph/sandbox.db' },
       graphiql: true,
     });
@@ -114,6 +115,23 @@ describe('the configuration', () => {
 
   it.each(['web', '-1', '65536', '1e3', '80 '])('refuses the port %j', (port) => {
     expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual(['NOTIGRAPH_PORT must be a number from 0 to 65535.']);
+  });
+
+  it('takes a number of workers, or auto', () => {
+    expect(serve({}, '--workers', '64').workers).toBe(64);
+    expect(serve({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
+  });
+
+  it.each(['0', '65', '-1', '1.5', '2x', 'abc', 'AUTO'])('refuses %j workers', (workers) => {
+    expect(problemsOf({}, `--workers=${workers}`)).toEqual(['--workers must be a whole number from 1 to 64, or auto.']);
+  });
+
+  it('does not let anybody assign what only a primary assigns to its workers', () => {
+    const env = { NOTIGRAPH_WORKER_UPSTREAM: UPSTREAM, NOTIGRAPH_WORKER_PORT: '1' };
+    expect(problemsOf(env)).toEqual([
+      expect.stringContaining('NOTIGRAPH_WORKER_UPSTREAM'),
+      expect.stringContaining('NOTIGRAPH_WORKER_PORT'),
+    ]);
   });
 
   it('refuses an upstream and the sandbox together', () => {
@@ -218,7 +236,7 @@ describe('asking for help', () => {
   });
 
   it('names every option and its variable in lines that fit into a terminal', () => {
-    for (const option of ['upstream', 'sandbox', 'port', 'host', 'graphiql']) {
+    for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql']) {
       expect(HELP).toContain(`  --${option} `);
       expect(HELP).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);
     }

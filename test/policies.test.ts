@@ -12,7 +12,6 @@ import { errorFromResponse } from '../src/upstream/error-from-response.ts';
 import type { Endpoint, UpstreamError } from '../src/upstream/errors.ts';
 import { brokenConnection, down, notConnected, timedOut } from '../src/upstream/failures.ts';
 import { createRetry, type RetryOptions } from '../src/upstream/retry.ts';
-import { orAborted, sleep, withTimeLimit } from '../src/upstream/time-limit.ts';
 import { bindUpstream } from '../src/upstream/upstream.ts';
 import { startGateway } from './support/gateway.ts';
 import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from './support/raw-upstream.ts';
@@ -815,8 +814,11 @@ describe('a failure of the connection', () => {
     ['ECONNRESET', 'read'],
   ])('such as %s says NOT_APPLIED only if no connection had taken the request', (code, syscall) => {
     const failure = withCode(code, syscall);
-    expect(errorFromFailure(POST, failure, { sent: false })).toMatchObject({ outcome: 'NOT_APPLIED', isOutage: true });
-    expect(errorFromFailure(POST, failure, { sent: true })).toMatchObject({
+    expect(errorFromFailure(POST, failure, { sent: false, status: undefined })).toMatchObject({
+      outcome: 'NOT_APPLIED',
+      isOutage: true,
+    });
+    expect(errorFromFailure(POST, failure, { sent: true, status: undefined })).toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       outcome: 'UNKNOWN',
       retry: 'repeatable',
@@ -825,54 +827,57 @@ describe('a failure of the connection', () => {
   });
 
   it('is tried again by every method if none had taken it, unless TLS was the reason', () => {
-    expect(errorFromFailure(POST, withCode('ECONNREFUSED', 'connect'), { sent: false }).retry).toBe('always');
+    expect(errorFromFailure(POST, withCode('ECONNREFUSED', 'connect'), { sent: false, status: undefined }).retry).toBe(
+      'always',
+    );
     for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPROTO']) {
-      expect(errorFromFailure(POST, withCode(code, ''), { sent: false }).retry).toBe('never');
+      expect(errorFromFailure(POST, withCode(code, ''), { sent: false, status: undefined }).retry).toBe('never');
     }
   });
 });
 
-describe('a time limit', () => {
+describe('a call', () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-  it.each<[string, (signal: AbortSignal) => Promise<unknown>, object | undefined]>([
-    ['succeeds', async () => 'done', undefined],
-    ['fails', () => Promise.reject(new Error('no')), { message: 'no' }],
-    [
-      'throws',
-      () => {
-        throw new Error('at once');
-      },
-      { message: 'at once' },
-    ],
-    ['runs out of time', (signal) => orAborted(new Promise(() => {}), signal), { name: 'TimeoutError' }],
-  ])('leaves no timer and no listener when the work %s', async (_, work, failure) => {
-    const parent = new AbortController();
-    const before = timers();
-    let inner: AbortSignal | undefined;
-    const limited = withTimeLimit(parent.signal, 30, (signal) => {
-      inner = signal;
-      return work(signal);
-    });
-    await (failure === undefined
-      ? expect(limited).resolves.toBe('done')
-      : expect(limited).rejects.toMatchObject(failure));
-    expect(timers()).toBeLessThanOrEqual(before);
-    expect(getEventListeners(parent.signal, 'abort')).toEqual([]);
-    expect(inner && getEventListeners(inner, 'abort')).toEqual([]);
-    parent.abort(); // Too late to matter.
-    expect(inner?.aborted).toBe(failure !== undefined && 'name' in failure);
-  });
+  /** Answers workflows that are called so: well, with a refusal, or never. */
+  const script: RawScript = ({ path }, connection) => {
+    if (path.endsWith('/well')) {
+      connection.answer({ body: { data: workflow() } });
+    } else if (path.endsWith('/refused')) {
+      connection.answer({ status: 401, body: {} });
+    }
+  };
 
-  it('ends with its parent, for the parent’s reason, and begins ended when the parent has', async () => {
-    const parent = new AbortController();
-    const reason = new Error('gone');
+  it.each<[string, { id: string; attemptTimeoutMs?: number; withinMs?: number; leaves?: boolean }, string | undefined]>(
+    [
+      ['succeeds', { id: 'well' }, undefined],
+      ['is refused', { id: 'refused' }, 'UNAUTHENTICATED'],
+      ['takes too long', { id: 'never', attemptTimeoutMs: 30 }, 'UPSTREAM_TIMEOUT'],
+      ['outlasts its operation', { id: 'never', withinMs: 30 }, 'UPSTREAM_TIMEOUT'],
+      ['is left by its caller', { id: 'never', leaves: true }, 'UPSTREAM_TIMEOUT'],
+    ],
+  )('that %s leaves no timer and no listener', async (_, { id, attemptTimeoutMs = 5_000, withinMs, leaves }, code) => {
+    await using client = await startClient(script, { attemptTimeoutMs, retry: { maxRetries: 0 } });
+    await client.caller('warm').getWorkflow('well'); // The socket has timers of its own.
+    const { signal, abort } = leaving();
     const before = timers();
-    const running = withTimeLimit(parent.signal, 60_000, (signal) => sleep(60_000, signal));
-    parent.abort(reason);
-    await expect(running).rejects.toBe(reason);
-    await expect(withTimeLimit(parent.signal, 60_000, (signal) => sleep(60_000, signal))).rejects.toBe(reason);
+    const call = client.caller('a', { signal, ...(withinMs !== undefined && { withinMs }) }).getWorkflow(id);
+    const ended = call.then(
+      () => undefined,
+      (failure: unknown) => codeOf(failure),
+    );
+    expect(timers()).toBeGreaterThan(before);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    if (leaves) {
+      abort();
+    }
+    expect(await ended).toBe(code);
     expect(timers()).toBeLessThanOrEqual(before);
-    expect(getEventListeners(parent.signal, 'abort')).toEqual([]);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
+
+function leaving() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import { createLimit } from '../limit.ts';
 
 /** Calls at a time of one bulk mutation: as many as a credential may have running. */
 const CONCURRENCY = 10;
@@ -8,6 +8,6 @@ export const mapBounded = <Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<Result>,
 ): Promise<Result[]> => {
-  const limit = pLimit(CONCURRENCY);
+  const limit = createLimit(CONCURRENCY);
   return Promise.all(items.map((item, index) => limit(() => work(item, index))));
 };

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import pLimit from 'p-limit';
+import { createLimit } from '../limit.ts';
 import type { WorkflowBody } from '../upstream/resources/workflows.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 
@@ -14,7 +14,7 @@ export type WorkflowLoader = DataLoader<string, WorkflowBody | null>;
  * next (their groups) is one batch again.
  */
 export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): WorkflowLoader {
-  const limit = pLimit(CONCURRENCY);
+  const limit = createLimit(CONCURRENCY);
   const load = (key: string) => limit(() => loadWorkflow(upstream, key)).catch((error: Error) => error);
   return new DataLoader((keys) => Promise.all(keys.map(load)), { name: 'workflow' });
 }

@@ -1,8 +1,25 @@
 import type { Plugin } from 'graphql-yoga';
 
+/** The headers of an answer to a page of this origin; other origins get no `Access-Control-*` header at all. */
+export type CorsHeaders = (origin: string | null | undefined) => Readonly<Record<string, string>>;
+
+/** @param origins exact origins, such as `https://app.example.com`, whose pages may call the gateway */
+export function createCorsHeaders(origins: ReadonlySet<string>): CorsHeaders {
+  const ofOthers: Record<string, string> = origins.size === 0 ? {} : { vary: 'Origin' };
+  return (origin) =>
+    origin != null && origins.has(origin)
+      ? {
+          ...ofOthers,
+          'access-control-allow-origin': origin,
+          'access-control-expose-headers': 'x-request-id, retry-after',
+        }
+      : ofOthers;
+}
+
 export interface CorsPluginOptions {
-  /** Exact origins, such as `https://app.example.com`, whose pages may call the gateway. @default none */
-  origins?: readonly string[];
+  /** Whose pages may call the gateway. */
+  origins: ReadonlySet<string>;
+  corsHeaders: CorsHeaders;
 }
 
 /** What a page may send; credentials travel in `Authorization`, never in cookies. */
@@ -13,13 +30,12 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '86400',
 };
 
-/** Answers other origins only where they are on the list; every other origin gets no `Access-Control-*` header at all. */
-export function useCors({ origins = [] }: CorsPluginOptions = {}): Plugin {
-  const allowed = new Set(origins);
+/** Answers preflights of the origins on the list, and lets their pages read the answers. */
+export function useCors({ origins, corsHeaders }: CorsPluginOptions): Plugin {
   return {
     onRequest({ request, fetchAPI, endResponse }) {
       if (request.method === 'OPTIONS') {
-        const isAllowed = allowed.has(request.headers.get('origin') ?? '');
+        const isAllowed = origins.has(request.headers.get('origin') ?? '');
         endResponse(
           isAllowed
             ? new fetchAPI.Response(null, { status: 204, headers: PREFLIGHT_HEADERS })
@@ -28,14 +44,8 @@ export function useCors({ origins = [] }: CorsPluginOptions = {}): Plugin {
       }
     },
     onResponse({ request, response }) {
-      if (allowed.size === 0) {
-        return;
-      }
-      response.headers.append('vary', 'Origin');
-      const origin = request.headers.get('origin');
-      if (origin !== null && allowed.has(origin)) {
-        response.headers.set('access-control-allow-origin', origin);
-        response.headers.set('access-control-expose-headers', 'x-request-id, retry-after');
+      for (const [name, value] of Object.entries(corsHeaders(request.headers.get('origin')))) {
+        response.headers.append(name, value);
       }
     },
   };

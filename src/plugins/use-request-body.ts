@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { ServerContext } from '../context.ts';
 import { parseExactJson } from '../exact-json.ts';
 
 export interface RequestBodyPluginOptions {
@@ -11,7 +12,9 @@ export interface RequestBodyPluginOptions {
  * Reads POST bodies: a `Content-Length` above the limit is refused before anything is read, a body without one while it is read. Yoga's
  * own limit pipes every body through a stream, which costs more than the rest of a small request.
  */
-export function useRequestBody({ maxBytes = 256 * 1024 }: RequestBodyPluginOptions = {}): Plugin {
+export function useRequestBody({
+  maxBytes = 256 * 1024,
+}: RequestBodyPluginOptions = {}): Plugin<object, ServerContext> {
   const tooLarge = () =>
     new GraphQLError(`The request is larger than ${maxBytes} bytes; send less at once.`, {
       // The rest of the body will not be read, so the connection cannot be used again.
@@ -40,9 +43,11 @@ export function useRequestBody({ maxBytes = 256 * 1024 }: RequestBodyPluginOptio
   }
 
   return {
-    onRequestParse({ request, requestParser, setRequestParser }) {
-      if (request.method === 'POST') {
-        setRequestParser(async () => toParams(parseBody(await readText(request))));
+    onRequestParse({ request, requestParser, setRequestParser, serverContext: { body, bodyText } }) {
+      if (body !== undefined) {
+        setRequestParser(() => toParams(body));
+      } else if (request.method === 'POST') {
+        setRequestParser(async () => toParams(parseBody(bodyText ?? (await readText(request)))));
       } else if (requestParser !== undefined) {
         setRequestParser(async (given) => orBadRequest(() => requestParser(given)));
       }

@@ -4,6 +4,10 @@ import type { Plugin } from 'graphql-yoga';
 /** Headers of which one proves that a GET request is no "simple" one: browsers ask before sending them across origins. */
 const PROOF_HEADERS = ['authorization', 'graphql-require-preflight', 'apollo-require-preflight', 'x-requested-with'];
 
+/** Whether a body is said to be JSON. */
+export const isJsonType = (contentType: string | null | undefined): boolean =>
+  /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
+
 export interface RequestGatePluginOptions {
   /** The exact path of the GraphQL endpoint. */
   endpoint: string;
@@ -32,7 +36,7 @@ export const useRequestGate = ({ endpoint }: RequestGatePluginOptions): Plugin =
     if (method !== 'POST') {
       return;
     }
-    if (!/^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(headers.get('content-type') ?? '')) {
+    if (!isJsonType(headers.get('content-type'))) {
       throw refuse(
         415,
         'UNSUPPORTED_MEDIA_TYPE',

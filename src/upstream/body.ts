@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import type { Dispatcher } from 'undici';
 import { parseExactJson } from '../exact-json.ts';
+import type { Answer, BodyPlan, Headers } from './receive.ts';
 
 /** A body that breaks the contract: its message is for the log. */
 export class BodyError extends Error {
@@ -10,61 +10,53 @@ export class BodyError extends Error {
 /** What a success carries: one object, a list of objects, or nothing that matters. */
 export type Expected = 'record' | 'list' | 'nothing';
 
-type Headers = Dispatcher.ResponseData['headers'];
-
 /** An error body is one sentence or a few; more is not read. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** What is read and thrown away, so that the socket can be used again; past it the socket is closed. */
 const MAX_DISCARDED_BYTES = 128 * 1024;
 
-/** Reads the body of a 2xx answer, out of its envelope. Throws `BodyError` where it is not what the contract says. */
-export async function readSuccess(
-  response: Dispatcher.ResponseData,
-  expected: Expected,
-  maxBytes: number,
-): Promise<unknown> {
+/** Reading a body to its end lets the socket be used again, so what cannot be JSON is known before it is read. */
+export function planBody(status: number, headers: Headers, expected: Expected, maxBytes: number): BodyPlan {
+  const isFailure = status > 299;
+  const keep = (isFailure || expected !== 'nothing') && findHeaderProblem(headers) === undefined;
+  return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
+}
+
+/** The body of a 2xx answer, out of its envelope. Throws `BodyError` where it is not what the contract says. */
+export function readSuccess(answer: Answer, expected: Expected): unknown {
   if (expected === 'nothing') {
-    await response.body.dump({ limit: MAX_DISCARDED_BYTES });
     return undefined;
   }
-  const body = unwrap(await readJson(response, maxBytes));
+  const body = unwrap(readJson(answer));
   if (expected === 'record' ? !isRecord(body) : !(Array.isArray(body) && body.every(isRecord))) {
     throw new BodyError(`the body is not a ${expected}`);
   }
   return body;
 }
 
-/** Reads the body of a failure; undefined when there is none that can be read. */
-export async function readErrorBody(response: Dispatcher.ResponseData): Promise<unknown> {
+/** The body of a failure; undefined when there is none that can be read. */
+export function readErrorBody(answer: Answer): unknown {
   try {
-    return await readJson(response, MAX_ERROR_BYTES);
+    return readJson(answer);
   } catch {
     return undefined; // The status alone decides which error it is.
   }
 }
 
-async function readJson({ statusCode, headers, body }: Dispatcher.ResponseData, maxBytes: number): Promise<unknown> {
+function readJson({ status, headers, body, isTooLong }: Answer): unknown {
   const problem = findHeaderProblem(headers);
   if (problem !== undefined) {
-    await body.dump({ limit: MAX_DISCARDED_BYTES });
-    throw new BodyError(`status ${statusCode} with ${problem}`);
+    throw new BodyError(`status ${status} with ${problem}`);
   }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > maxBytes) {
-      throw new BodyError(`the body is larger than ${maxBytes} bytes`);
-    }
-    chunks.push(chunk);
+  if (isTooLong) {
+    throw new BodyError('the body is larger than allowed');
   }
-  const bytes = Buffer.concat(chunks, size);
-  if (!isUtf8(bytes)) {
+  if (body === undefined || !isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
   }
   try {
-    return parseExactJson(bytes.toString('utf8'));
+    return parseExactJson(body.toString('utf8'));
   } catch (error) {
     throw new BodyError('the body is not JSON', { cause: error });
   }
@@ -74,7 +66,7 @@ async function readJson({ statusCode, headers, body }: Dispatcher.ResponseData, 
 const KNOWN_TYPE =
   /^(?:text\/(?:html|plain|xml|csv)|application\/(?:xml|octet-stream|x-www-form-urlencoded))(?=\s*(?:;|$))/i;
 
-/** Leaving the loop above early closes the socket, so what cannot be JSON is refused before it is read. */
+/** Why a body cannot be JSON, by what the headers say of it. */
 function findHeaderProblem(headers: Headers): string | undefined {
   if ((headerOf(headers, 'content-encoding') ?? 'identity') !== 'identity') {
     return 'a content encoding, although none was accepted';

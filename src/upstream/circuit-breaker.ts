@@ -1,5 +1,6 @@
 import { type Endpoint, isUpstreamError } from './errors.ts';
 import { circuitOpen } from './failures.ts';
+import type { CircuitState } from './observer.ts';
 
 export interface CircuitBreakerOptions {
   /** The share of failures that opens the circuit. @default 0.5 */
@@ -17,7 +18,11 @@ export interface CircuitBreakerOptions {
 }
 
 /** Runs an attempt, or fails at once with UPSTREAM_UNAVAILABLE while the circuit is open. */
-export type CircuitBreaker = <T>(endpoint: Endpoint, attempt: () => Promise<T>) => Promise<T>;
+export interface CircuitBreaker {
+  <T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
+  /** As it is now. */
+  state(): CircuitState;
+}
 
 const BUCKETS = 10;
 
@@ -35,7 +40,7 @@ export function createCircuitBreaker({
   now = () => performance.now(),
 }: CircuitBreakerOptions = {}): CircuitBreaker {
   const recent = createWindow(windowMs, now);
-  let state: 'closed' | 'open' | 'probing' = 'closed';
+  let state: CircuitState = 'closed';
   let openFor = openMs;
   let openUntil = 0;
 
@@ -68,7 +73,7 @@ export function createCircuitBreaker({
     }
   }
 
-  return async (endpoint, attempt) => {
+  async function run<T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
     if (state === 'open' && now() >= openUntil) {
       return probe(attempt);
     }
@@ -88,7 +93,9 @@ export function createCircuitBreaker({
       }
       throw error;
     }
-  };
+  }
+
+  return Object.assign(run, { state: () => state });
 }
 
 interface Bucket {

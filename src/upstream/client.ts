@@ -5,17 +5,17 @@ import { type ConcurrencyOptions, limitConcurrency } from './concurrency.ts';
 import { type Endpoint, isUpstreamError } from './errors.ts';
 import { createExchange, type ExchangeOptions } from './exchange.ts';
 import { callBudgetExceeded, noCredential, notSentInTime, timedOut } from './failures.ts';
+import { observeExchange, type UpstreamObserver } from './observer.ts';
 import type { paths } from './openapi.gen.ts';
+import { createOperationTime, type OperationTime } from './operation-time.ts';
 import { assertPathParams, fillRoute } from './path.ts';
 import { createRetry, type RetryOptions } from './retry.ts';
-import { withTimeLimit } from './time-limit.ts';
+import type { Signal } from './signal.ts';
 
 /** What is the same for every call of one upstream service. */
 export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   /** The service's base address; may carry a path prefix, no query. */
   baseUrl: URL;
-  /** For one attempt, from sending it to the end of its body, in milliseconds. @default 6000 */
-  attemptTimeoutMs?: number;
   /** Calls of one operation at most. @default 50 */
   maxCalls?: number;
   /** Items of bulk writes in one operation at most; they do not count as calls. @default 100 */
@@ -25,6 +25,8 @@ export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   retry?: RetryOptions;
   circuitBreaker?: CircuitBreakerOptions;
   concurrency?: ConcurrencyOptions;
+  /** Is told of every request. */
+  observer?: UpstreamObserver | undefined;
 }
 
 /** Whose calls these are: one operation of one caller. */
@@ -32,7 +34,7 @@ export interface Caller {
   /** The `Authorization` header, forwarded byte for byte; without it every call fails before it is sent. */
   authorization: string | undefined;
   /** Ends every call when the caller is gone. */
-  signal: AbortSignal;
+  signal: Signal;
   /** When the operation has to be answered, on the clock of `performance.now()`; waiting, pauses and retries included. */
   deadlineAt: number;
   /** Sent as `X-Request-Id`, so that both services' logs can be joined. */
@@ -101,22 +103,18 @@ export interface UpstreamClient {
 export type BindCaller = (caller: Caller) => UpstreamClient;
 
 export function createUpstreamClient(options: UpstreamOptions): BindCaller {
-  const {
-    baseUrl,
-    attemptTimeoutMs = 6_000,
-    maxCalls = 50,
-    maxBulkItems = 100,
-    honoursIdempotencyKeys = false,
-  } = options;
+  const { baseUrl, maxCalls = 50, maxBulkItems = 100, honoursIdempotencyKeys = false, observer } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
-  const exchange = createExchange({ ...options, origin: baseUrl.origin });
+  const unobserved = createExchange({ ...options, origin: baseUrl.origin });
+  const exchange = observer === undefined ? unobserved : observeExchange(unobserved, observer);
   const coalescing = createCoalescing<Written<unknown>>();
   const inTurn = limitConcurrency(options.concurrency);
   const retry = createRetry(options.retry);
   const circuitBreaker = createCircuitBreaker(options.circuitBreaker);
+  observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: inTurn.waiting() }));
 
   /** The policies around one request, from the outside in. Coalescing and the operation's deadline are around these. */
-  function send(request: UpstreamRequest, caller: Caller, signal: AbortSignal): Promise<Written<unknown>> {
+  function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<Written<unknown>> {
     const { endpoint, authorization, call } = request;
     const isRepeatable =
       endpoint.method === 'GET' ||
@@ -124,12 +122,10 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       (honoursIdempotencyKeys && call.idempotencyKey !== undefined);
     return inTurn(authorization, endpoint, signal, () =>
       retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
-        circuitBreaker(endpoint, () =>
-          withTimeLimit(signal, attemptTimeoutMs, (attemptSignal) => {
-            caller.tally.requests += 1;
-            return exchange(request, attemptSignal);
-          }),
-        ),
+        circuitBreaker(endpoint, () => {
+          caller.tally.requests += 1;
+          return exchange(request, signal);
+        }),
       ),
     );
   }
@@ -151,59 +147,66 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
   }
 
   /** Runs work within the operation's deadline; whatever ends it early is an `UpstreamError` too. */
-  async function inTime<T>(
-    { endpoint }: UpstreamRequest,
-    caller: Caller,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const remaining = caller.deadlineAt - performance.now();
-    if (remaining <= 0 || caller.signal.aborted) {
-      throw notSentInTime(endpoint, caller.signal.reason);
+  async function inTime<T>({ endpoint }: UpstreamRequest, time: OperationTime, work: () => Promise<T>): Promise<T> {
+    if (time.isOver()) {
+      throw notSentInTime(endpoint, time.signal.reason);
     }
-    return withTimeLimit(caller.signal, remaining, async (signal) => {
-      try {
-        return await work(signal);
-      } catch (error) {
-        throw isUpstreamError(error) || !signal.aborted ? error : timedOut(endpoint, undefined, error);
-      }
-    });
+    time.enter();
+    try {
+      return await work();
+    } catch (error) {
+      throw isUpstreamError(error) || !time.signal.aborted ? error : timedOut(endpoint, undefined, error);
+    } finally {
+      time.leave();
+    }
   }
 
-  return (caller) => ({
-    async read<T>(call: UpstreamCall) {
-      const request = prepare(caller, call);
-      try {
-        return await inTime(request, caller, async (signal) => {
-          const { body } = await coalescing.read(request.authorization, request.path, signal, (shared) =>
-            send(request, caller, shared),
+  return (caller) => {
+    const time = createOperationTime(caller.signal, caller.deadlineAt);
+    return {
+      async read<T>(call: UpstreamCall) {
+        const request = prepare(caller, call);
+        try {
+          const { body } = await inTime(request, time, () =>
+            coalescing.read(request.authorization, request.path, time.signal, (shared) =>
+              send(request, caller, shared),
+            ),
           );
           return body as T; // The contract's type: GraphQL checks the fields that are asked for.
-        });
-      } catch (error) {
-        if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
-          return null;
+        } catch (error) {
+          if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
+            return null;
+          }
+          throw error;
         }
-        throw error;
-      }
-    },
-    async write<T>(call: UpstreamWrite) {
-      const request = prepare(caller, call);
-      const { body, replayed } = await inTime(request, caller, (signal) =>
-        coalescing.write(request.authorization, () => send(request, caller, signal)),
-      );
-      return { body: body as T, replayed }; // As above.
-    },
-  });
+      },
+      async write<T>(call: UpstreamWrite) {
+        const request = prepare(caller, call);
+        const { body, replayed } = await inTime(request, time, () =>
+          coalescing.write(request.authorization, () => send(request, caller, time.signal)),
+        );
+        return { body: body as T, replayed }; // As above.
+      },
+    };
+  };
 }
 
 /** The path and query of a call; an id that cannot be one path segment is refused before anything is sent. */
-function buildPath(endpoint: Endpoint, { route, params = {}, query = {} }: UpstreamCall): string {
-  assertPathParams(endpoint, params);
+function buildPath(endpoint: Endpoint, { route, params, query }: UpstreamCall): string {
+  if (params !== undefined) {
+    assertPathParams(endpoint, params);
+  }
+  const path = params === undefined ? route : fillRoute(route, params);
+  return query === undefined ? path : path + searchOf(query);
+}
+
+/** The query with its question mark; empty where nothing is given. */
+function searchOf(query: NonNullable<UpstreamCall['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) {
       search.set(name, String(value));
     }
   }
-  return fillRoute(route, params) + (search.size > 0 ? `?${search}` : '');
+  return search.size > 0 ? `?${search}` : '';
 }

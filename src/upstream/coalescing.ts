@@ -1,10 +1,14 @@
+import { createPerCredential } from './per-credential.ts';
+import { Abort, type Signal } from './signal.ts';
 import { orAborted } from './time-limit.ts';
 
 /** One upstream call that several readers wait for. */
 interface SharedRead<T> {
+  address: string;
   readers: number;
   result: Promise<T>;
-  controller: AbortController;
+  controller: Abort;
+  isSettled: boolean;
 }
 
 /** Reads of one upstream that are on their way. */
@@ -15,61 +19,58 @@ export interface Coalescing<T> {
    *
    * @param start makes the call; its signal is that of all readers together
    */
-  read(
-    credential: string,
-    address: string,
-    signal: AbortSignal,
-    start: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
+  read(credential: string, address: string, signal: Signal, start: (signal: Signal) => Promise<T>): Promise<T>;
   /** Runs a write; no read that starts after it began, or after it ended, joins one that started before. */
   write(credential: string, work: () => Promise<T>): Promise<T>;
 }
 
 /** Lets identical reads in flight share one upstream call, within one credential alone. */
 export function createCoalescing<T>(): Coalescing<T> {
-  /** What can still be joined, by credential and address. */
-  const joinable = new Map<string, Map<string, SharedRead<T>>>();
+  /** What can still be joined: a list, for a credential has few calls on their way. */
+  const joinable = createPerCredential<SharedRead<T>[]>(
+    () => [],
+    (reads) => reads.length === 0,
+  );
 
-  function close(credential: string, address: string, shared: SharedRead<T>): void {
-    const reads = joinable.get(credential);
-    if (reads?.get(address) === shared) {
-      reads.delete(address);
-      if (reads.size === 0) {
-        joinable.delete(credential);
-      }
+  function close(reads: SharedRead<T>[], shared: SharedRead<T>): void {
+    const at = reads.indexOf(shared);
+    if (at >= 0) {
+      reads.splice(at, 1);
     }
   }
 
-  function open(credential: string, address: string, start: (signal: AbortSignal) => Promise<T>): SharedRead<T> {
-    const controller = new AbortController();
-    const shared: SharedRead<T> = { readers: 0, controller, result: start(controller.signal) };
-    const reads = joinable.get(credential) ?? new Map<string, SharedRead<T>>();
-    joinable.set(credential, reads.set(address, shared));
-    const settled = () => close(credential, address, shared);
+  function open(reads: SharedRead<T>[], address: string, start: (signal: Signal) => Promise<T>): SharedRead<T> {
+    const controller = new Abort();
+    const shared: SharedRead<T> = { address, readers: 0, controller, isSettled: false, result: start(controller) };
+    reads.push(shared);
+    const settled = () => {
+      shared.isSettled = true;
+      close(reads, shared);
+    };
     shared.result.then(settled, settled);
     return shared;
   }
 
   return {
-    async read(credential, address, signal, start) {
-      const shared = joinable.get(credential)?.get(address) ?? open(credential, address, start);
+    read(credential, address, signal, start) {
+      const reads = joinable.of(credential);
+      const shared = reads.find((read) => read.address === address) ?? open(reads, address, start);
       shared.readers += 1;
-      try {
-        return await orAborted(shared.result, signal);
-      } finally {
+      return orAborted(shared.result, signal, () => {
         shared.readers -= 1;
-        if (shared.readers === 0) {
-          close(credential, address, shared);
-          shared.controller.abort(signal.reason); // Does nothing to a call that has ended.
+        if (shared.readers === 0 && !shared.isSettled) {
+          close(reads, shared);
+          shared.controller.abort(signal.reason);
         }
-      }
+      });
     },
     async write(credential, work) {
-      joinable.delete(credential);
+      const reads = joinable.of(credential);
+      reads.length = 0;
       try {
         return await work();
       } finally {
-        joinable.delete(credential);
+        reads.length = 0;
       }
     },
   };

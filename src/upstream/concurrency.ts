@@ -1,5 +1,7 @@
 import type { Endpoint } from './errors.ts';
 import { notSentInTime, overloaded } from './failures.ts';
+import { createPerCredential } from './per-credential.ts';
+import type { Signal } from './signal.ts';
 import { orAborted } from './time-limit.ts';
 
 export interface ConcurrencyOptions {
@@ -10,12 +12,11 @@ export interface ConcurrencyOptions {
 }
 
 /** Runs work when it is its turn, in the order of arrival for each credential. */
-export type LimitConcurrency = <T>(
-  credential: string,
-  endpoint: Endpoint,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-) => Promise<T>;
+export interface LimitConcurrency {
+  <T>(credential: string, endpoint: Endpoint, signal: Signal, work: () => Promise<T>): Promise<T>;
+  /** Calls that wait now, of all credentials. */
+  waiting(): number;
+}
 
 interface Lane {
   running: number;
@@ -24,50 +25,57 @@ interface Lane {
 
 /** Gives every credential a lane of its own, so that a busy one cannot take the sockets of all others. */
 export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: ConcurrencyOptions = {}): LimitConcurrency {
-  const lanes = new Map<string, Lane>();
+  const lanes = createPerCredential<Lane>(
+    () => ({ running: 0, waiting: new Set() }),
+    ({ running }) => running === 0,
+  );
+  let waiting = 0;
 
-  /** Waits for a place; the place is handed over by whoever leaves. */
-  async function enter(credential: string, lane: Lane, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
-    if (lane.running < maxRunning) {
-      lane.running += 1;
-      return;
-    }
+  /** Waits for a place; it is handed over by whoever leaves. */
+  async function waitInLane(lane: Lane, endpoint: Endpoint, signal: Signal): Promise<void> {
     if (lane.waiting.size >= maxWaiting) {
       throw overloaded(endpoint);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     lane.waiting.add(resolve);
+    waiting += 1;
     try {
       await orAborted(promise, signal);
     } catch (reason) {
       if (!lane.waiting.delete(resolve)) {
-        leave(credential, lane); // The place was handed over in the same moment.
+        leave(lane); // The place was handed over in the same moment.
       }
       throw notSentInTime(endpoint, reason);
+    } finally {
+      waiting -= 1;
     }
   }
 
-  function leave(credential: string, lane: Lane): void {
+  function leave(lane: Lane): void {
+    if (lane.waiting.size === 0) {
+      lane.running -= 1;
+      return;
+    }
     const [next] = lane.waiting;
     if (next !== undefined) {
       lane.waiting.delete(next);
       next();
-      return;
-    }
-    lane.running -= 1;
-    if (lane.running === 0) {
-      lanes.delete(credential);
     }
   }
 
-  return async (credential, endpoint, signal, work) => {
-    const lane = lanes.get(credential) ?? { running: 0, waiting: new Set() };
-    lanes.set(credential, lane);
-    await enter(credential, lane, endpoint, signal);
+  async function run<T>(credential: string, endpoint: Endpoint, signal: Signal, work: () => Promise<T>): Promise<T> {
+    const lane = lanes.of(credential);
+    if (lane.running < maxRunning) {
+      lane.running += 1;
+    } else {
+      await waitInLane(lane, endpoint, signal);
+    }
     try {
       return await work();
     } finally {
-      leave(credential, lane);
+      leave(lane);
     }
-  };
+  }
+
+  return Object.assign(run, { waiting: () => waiting });
 }

@@ -1,21 +1,10 @@
 import { BodyError } from './body.ts';
 import type { Endpoint, UpstreamError } from './errors.ts';
 import { badResponse, brokenConnection, notConnected, timedOut } from './failures.ts';
-
-/** How far a request had come when it failed. */
-export interface Progress {
-  /** Whether a connection had taken it: from then on it may have arrived. @default true */
-  sent?: boolean;
-  /** Known when the failure came after the headers. */
-  status?: number | undefined;
-}
+import type { Progress } from './receive.ts';
 
 /** Turns what undici throws into the error of the error model. */
-export function errorFromFailure(
-  endpoint: Endpoint,
-  failure: unknown,
-  { sent = true, status }: Progress = {},
-): UpstreamError {
+export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
     return badResponse(endpoint, status, failure);
   }

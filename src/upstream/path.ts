@@ -4,6 +4,9 @@ import { refusedInput } from './failures.ts';
 /** No service id is near this long; a longer one is a mistake or an attack. */
 const MAX_ID_LENGTH = 256;
 
+/** What ids look like; such a one needs no closer look, and no encoding. */
+const PLAIN = /^[\w-]{1,256}$/;
+
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
@@ -14,6 +17,9 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
  * segment more than once, so dot segments hidden behind percent-encoding or slashes are refused as well.
  */
 export function findIdProblem(id: string): string | undefined {
+  if (PLAIN.test(id)) {
+    return undefined;
+  }
   if (id === '') {
     return 'must not be empty';
   }
@@ -50,13 +56,22 @@ function* decodedForms(id: string): Generator<string> {
 }
 
 /** Fills a path template (`/v1/feeds/{feedId}`) with ids that `findIdProblem` has passed, each one encoded segment. */
-export const fillRoute = (route: string, params: Readonly<Record<string, string>>): string =>
-  route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+export function fillRoute(route: string, params: Readonly<Record<string, string>>): string {
+  let path = '';
+  let from = 0;
+  for (let open = route.indexOf('{'); open >= 0; open = route.indexOf('{', from)) {
+    const close = route.indexOf('}', open);
+    const name = route.slice(open + 1, close);
+    path += route.slice(from, open) + encodeURIComponent(params[name] ?? '');
+    from = close + 1;
+  }
+  return path + route.slice(from);
+}
 
 /** Throws `UpstreamError` BAD_USER_INPUT for the first id that cannot be one path segment. */
 export function assertPathParams(endpoint: Endpoint, params: Readonly<Record<string, string>>): void {
-  for (const [name, id] of Object.entries(params)) {
-    const problem = findIdProblem(id);
+  for (const name in params) {
+    const problem = findIdProblem(params[name] ?? '');
     if (problem !== undefined) {
       throw refusedInput(endpoint, { path: [name], message: `The id ${problem}.` });
     }

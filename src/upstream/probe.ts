@@ -17,7 +17,10 @@ export async function probeUpstream(baseUrl: URL, dispatcher: Dispatcher): Promi
     await body.dump();
     return undefined;
   } catch (failure) {
-    const code = failure instanceof Error && 'code' in failure ? String(failure.code) : undefined;
-    return code ?? errorFromFailure({ method: 'GET', route: baseUrl.pathname }, failure).message;
+    const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
+    const progress = { sent: true, status: undefined };
+    return typeof code === 'string'
+      ? code
+      : errorFromFailure({ method: 'GET', route: baseUrl.pathname }, failure, progress).message;
   }
 }

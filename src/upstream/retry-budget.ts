@@ -1,3 +1,5 @@
+import type { Signal } from './signal.ts';
+
 export interface RetryBudgetOptions {
   /** Retries on their way at any time, as a share of the calls on their way. */
   share: number;
@@ -15,7 +17,7 @@ export interface RetryBudget {
    * @param patienceMs how long to wait for one
    * @returns whether there was one; false too when the signal is aborted meanwhile
    */
-  startRetry(patienceMs: number, signal: AbortSignal): Promise<boolean>;
+  startRetry(patienceMs: number, signal: Signal): Promise<boolean>;
   endRetry(): void;
 }
 

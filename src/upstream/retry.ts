@@ -1,6 +1,7 @@
 import { isUpstreamError, type UpstreamError } from './errors.ts';
 import { afterUnknownFate } from './failures.ts';
 import { createRetryBudget } from './retry-budget.ts';
+import type { Signal } from './signal.ts';
 import { sleep } from './time-limit.ts';
 
 export interface RetryOptions {
@@ -24,7 +25,7 @@ export interface RetryOptions {
 export interface RetriedCall {
   /** Whether the service may carry the call out twice without harm. */
   isRepeatable: boolean;
-  signal: AbortSignal;
+  signal: Signal;
   /** When the call has to be answered, on the clock of `performance.now()`. */
   deadlineAt: number;
 }

@@ -1,3 +1,5 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import type { GatewayContext } from '../../context.ts';
 import type { SubscriberBody, SubscriberFields } from '../../upstream/resources/subscribers.ts';
 import { builder } from '../builder.ts';
 import { mapBounded } from '../bulk.ts';
@@ -130,22 +132,25 @@ const toFields = ({ idempotencyKey: _, ...input }: typeof CreateSubscriberInput.
   ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
 });
 
+/** @param item the position in a bulk mutation */
+async function create(
+  ctx: GatewayContext,
+  info: GraphQLResolveInfo,
+  input: typeof CreateSubscriberInput.$inferInput,
+  item?: number,
+) {
+  const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey, item);
+  const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, item !== undefined);
+  return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
+}
+
 builder.mutationFields((t) => ({
   createSubscriber: t.field({
     type: CreateSubscriberResult,
     nullable: true,
     description: 'Creates a subscriber. The same subscriberId again updates the record. POST /v1/subscribers',
     args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
-    resolve: (_root, { input }, ctx, info) =>
-      settle(
-        async () => {
-          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
-          const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key);
-          return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
-        },
-        asInvalidInput(),
-        asConflict,
-      ),
+    resolve: (_root, { input }, ctx, info) => settle(() => create(ctx, info, input), asInvalidInput(), asConflict),
   }),
   createSubscribers: t.field({
     type: CreateSubscribersPayload,
@@ -156,11 +161,7 @@ builder.mutationFields((t) => ({
       assertRange('the number of subscribers', subscribers.length, 1, MAX_BULK);
       const results = await mapBounded(subscribers, (input, index) =>
         settle(
-          async () => {
-            const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey, index);
-            const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, true);
-            return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
-          },
+          () => create(ctx, info, input, index),
           asInvalidInput(['input', 'subscribers', String(index)]),
           asConflict,
           asUpstreamFailure,

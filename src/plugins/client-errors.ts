@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { GraphQLError } from 'graphql';
+import type { Logger } from 'pino';
+import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+
+/** The `extensions` of every error a client sees: closed, nothing else gets through. */
+export interface ClientExtensions {
+  code: string;
+  /** Whether sending the same again can help, and is safe. */
+  retryable: boolean;
+  requestId: string | undefined;
+  retryAfterSeconds?: number;
+  /** On writes: what became of the write. */
+  outcome?: 'NOT_APPLIED' | 'UNKNOWN';
+  /** Finds the failure in a log: ours for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
+  errorId?: string;
+  /** `route` is the template, without ids. */
+  upstream?: { status?: number; method: string; route: string };
+}
+
+/** What a client is told of an error, besides its place. */
+export interface ClientError {
+  message: string;
+  extensions: ClientExtensions;
+}
+
+/** What is known of the request that failed. */
+export interface Circumstances {
+  requestId: string | undefined;
+  isMutation: boolean;
+  /** Whether the client has left: its calls were ended on purpose. */
+  isGone: boolean;
+}
+
+/** Turns the errors of one answer into what its client sees. */
+export type ToClientError = (error: GraphQLError) => ClientError;
+
+/** Made for every answer. */
+export type CreateClientErrors = (circumstances: Circumstances) => ToClientError;
+
+/**
+ * The one place where errors become what a client sees: `UpstreamError` as its code says, bad requests as they are, upstream values
+ * that GraphQL's own checks refuse as UPSTREAM_BAD_RESPONSE, and everything else masked and logged under an error id.
+ */
+export const createClientErrors =
+  (logger: Logger): CreateClientErrors =>
+  ({ requestId, isMutation, isGone }) => {
+    const logged = new Set<string>();
+
+    /** One line for each fault of an endpoint in an answer: a list that fails may fail fifty fields. */
+    function logOnce(error: UpstreamError): void {
+      const fault = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
+      if (!logged.has(fault)) {
+        logged.add(fault);
+        logUpstreamError(logger, error, requestId);
+      }
+    }
+
+    function mask(error: GraphQLError, original: unknown): ClientError {
+      const errorId = randomUUID();
+      logger.error({ requestId, errorId, path: error.path, err: original }, 'unexpected error');
+      return {
+        message: 'Unexpected error.',
+        extensions: {
+          code: 'INTERNAL_SERVER_ERROR',
+          retryable: false,
+          requestId,
+          errorId,
+          ...(isMutation && { outcome: 'UNKNOWN' }),
+        },
+      };
+    }
+
+    return (error) => {
+      const original = originalOf(error);
+      if (isUpstreamError(original)) {
+        if (!isGone) {
+          logOnce(original);
+        }
+        return { message: original.message, extensions: upstreamExtensions(original, requestId) };
+      }
+      const code = codeOf(error, original);
+      if (code === undefined) {
+        return mask(error, original);
+      }
+      const isBroken = code === 'UPSTREAM_BAD_RESPONSE';
+      return {
+        message: isBroken ? 'The notification service sent no valid value here.' : error.message,
+        extensions: {
+          code,
+          retryable: false,
+          requestId,
+          ...(isMutation && { outcome: isBroken ? 'UNKNOWN' : 'NOT_APPLIED' }),
+        },
+      };
+    };
+  };
+
+/** The innermost cause: execution wraps what a resolver threw, some layers twice. */
+function originalOf(error: GraphQLError): unknown {
+  let inner: unknown = error;
+  while (inner instanceof GraphQLError && inner.originalError !== undefined) {
+    inner = inner.originalError;
+  }
+  return inner;
+}
+
+/**
+ * What execution says of an upstream value that does not fit the schema: a leaf, a list, or null where a value is due. Executors
+ * differ in the class of these errors, not in their words.
+ */
+const BROKEN_VALUE =
+  /^(?:Cannot return null for non-nullable field |Expected Iterable, |(?:\w+|Enum "\w+") cannot represent )/;
+
+/** The code of an error that is the caller's or the upstream's fault; undefined: it is ours. */
+function codeOf(error: GraphQLError, original: unknown): string | undefined {
+  if (error.path !== undefined && BROKEN_VALUE.test(error.message)) {
+    return 'UPSTREAM_BAD_RESPONSE';
+  }
+  if (!(original instanceof GraphQLError)) {
+    return undefined;
+  }
+  const code = original.extensions?.code; // One of a compiled operation may have none.
+  if (typeof code === 'string') {
+    return code === 'INTERNAL_SERVER_ERROR' ? undefined : code;
+  }
+  // A variable (before execution) or an argument that does not fit its type.
+  return error.path === undefined || /^Argument "/.test(error.message) ? 'BAD_USER_INPUT' : undefined;
+}
+
+/** Codes as clients see them: of a conflict or a missing record outside a result union, only that the upstream refused. */
+const visibleCode = (error: UpstreamError): string =>
+  error.code === 'CONFLICT' || error.code === 'NOT_FOUND' ? 'UPSTREAM_ERROR' : error.code;
+
+const upstreamExtensions = (error: UpstreamError, requestId: string | undefined): ClientExtensions => ({
+  code: visibleCode(error),
+  retryable: error.retryable,
+  requestId,
+  ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
+  ...(error.outcome !== undefined && { outcome: error.outcome }),
+  ...(error.errorId !== undefined && { errorId: error.errorId }),
+  ...(error.sent && {
+    upstream: { ...(error.status !== undefined && { status: error.status }), ...error.endpoint },
+  }),
+});
+
+/** Faults of the service are worth an operator's eye; what the caller did wrong is not. Never a body, an id or a key. */
+function logUpstreamError(logger: Logger, error: UpstreamError, requestId: string | undefined): void {
+  if (/^UPSTREAM_/.test(error.code)) {
+    const { code, status, errorId, endpoint, cause } = error;
+    logger.warn({ requestId, code, status, errorId, ...endpoint, cause: describeCause(cause) }, error.message);
+  }
+}
+
+function describeCause(cause: unknown): string | undefined {
+  if (cause instanceof Error || cause instanceof DOMException) {
+    const code: unknown = Reflect.get(cause, 'code');
+    return typeof code === 'string' ? code : cause.message;
+  }
+  return typeof cause === 'string' ? cause : undefined;
+}
