@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** What came back: enough to tell a right answer from a wrong one, at little cost. */
+export interface Received {
+  status: number;
+  /** Bytes of the body. */
+  length: number;
+}
+
+/** A connection that is kept and sends one request at a time. */
+export interface Connection {
+  /** @param onEnd is told what came back, undefined: the connection broke */
+  send(request: Buffer, onEnd: (received: Received | undefined) => void): void;
+  close(): void;
+}
+
+interface Answer extends Received {
+  /** What its head announces; undefined: it comes in chunks. */
+  announced: number | undefined;
+  /** Whether the connection ends with it. */
+  isLast: boolean;
+  /** The last bytes of the chunks. */
+  tail: string;
+}
+
+const LAST_CHUNK = '\r\n0\r\n\r\n';
+
+/** What is read is looked at before anything else is read, thus all connections share it. */
+const readBuffer = Buffer.allocUnsafe(256 * 1024);
+
+/**
+ * Speaks as much HTTP/1.1 as the subjects answer with, and no more: the load shares the machine with what it measures, and a complete
+ * client costs as much a request as the floor does.
+ */
+export async function openConnection(url: string): Promise<Connection> {
+  const { hostname, port } = new URL(url);
+  let socket: Socket | undefined;
+  let head: Buffer | undefined;
+  let answer: Answer | undefined;
+  let onEnd: ((received: Received | undefined) => void) | undefined;
+
+  function open(): Socket {
+    const opened = connect({
+      host: hostname,
+      port: Number(port),
+      noDelay: true,
+      onread: {
+        buffer: readBuffer,
+        callback(length) {
+          receive(readBuffer.subarray(0, length));
+          return true;
+        },
+      },
+    });
+    opened.on('error', () => {}); // 'close' follows.
+    opened.on('close', () => {
+      if (opened === socket) {
+        socket = undefined;
+        end(undefined);
+      }
+    });
+    return opened;
+  }
+
+  function receive(bytes: Buffer): void {
+    let body = bytes;
+    if (answer === undefined) {
+      const start = head === undefined ? bytes : Buffer.concat([head, bytes]);
+      const headEnd = start.indexOf('\r\n\r\n');
+      if (headEnd < 0) {
+        head = Buffer.from(start); // A copy: the next read goes where this one was.
+        return;
+      }
+      answer = readHead(start.toString('latin1', 0, headEnd));
+      body = start.subarray(headEnd + 4);
+    }
+    answer.length += body.byteLength;
+    if (answer.announced === undefined) {
+      answer.tail = (answer.tail + body.toString('latin1', Math.max(0, body.byteLength - LAST_CHUNK.length))).slice(
+        -LAST_CHUNK.length,
+      );
+    }
+    if (answer.announced === undefined ? answer.tail === LAST_CHUNK : answer.length >= answer.announced) {
+      end(answer);
+    }
+  }
+
+  function end(received: Received | undefined): void {
+    const told = onEnd;
+    if (answer?.isLast) {
+      socket?.destroy();
+      socket = undefined;
+    }
+    [head, answer, onEnd] = [undefined, undefined, undefined];
+    told?.(received);
+  }
+
+  socket = open();
+  await once(socket, 'connect');
+  return {
+    send(request, callback) {
+      onEnd = callback;
+      socket ??= open(); // The subject may have closed it after the last answer.
+      socket.write(request);
+    },
+    close() {
+      onEnd = undefined;
+      socket?.destroy();
+    },
+  };
+}
+
+function readHead(head: string): Answer {
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+  return {
+    status: Number(head.slice(9, 12)),
+    length: 0,
+    isLast: /\r\nconnection: close/i.test(head),
+    announced: length === undefined ? undefined : Number(length),
+    tail: '',
+  };
+}

@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import type { RunningSubject } from './processes.ts';
+import type { Subject } from './subjects.ts';
+
+const REPORTER = new URL('report-heap.ts', import.meta.url).href;
+
+/** A subject that runs in Node, and can be asked for its heap. @param flags more for Node itself */
+export const withHeapReport = (subject: Subject, flags: readonly string[] = []): Subject => ({
+  ...subject,
+  command(settings) {
+    const { args, ...command } = subject.command(settings);
+    return { ...command, args: ['--expose-gc', ...flags, '--import', REPORTER, ...args], hasChannel: true };
+  },
+});
+
+/** Bytes of the heap that are in use. */
+export async function heapBytes(
+  { child }: RunningSubject,
+  garbage: 'collect garbage' | 'keep garbage',
+): Promise<number> {
+  const answered = once(child, 'message');
+  child.send(garbage);
+  const [bytes] = await answered;
+  return Number(bytes);
+}

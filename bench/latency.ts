@@ -1,0 +1,61 @@
+import { load } from './load.ts';
+import type { MeasureOptions } from './measure.ts';
+import type { RunningSubject, RunningUpstream } from './processes.ts';
+import { median } from './statistics.ts';
+import { DEFAULT_SETTINGS } from './upstream/settings.ts';
+import { WORKLOADS, type WorkloadName } from './workloads.ts';
+
+/** The workloads whose answers must stay prompt. */
+export const PROMPT: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
+
+/** How long requests take that fall due at a fixed rate; medians over the rounds. */
+export interface LatencyFigures {
+  key: string;
+  /** Requests a second: half of what the floor can answer. */
+  rate: number;
+  /** By the name of the subject. */
+  subjects: Record<string, { p50Us: number; p99Us: number }>;
+  /** Our p99 as a multiple of the floor's in the same round, of each round. */
+  ratios: number[];
+  /** The one in the middle. */
+  ratio: number;
+}
+
+/** Asks the floor and ours in turns at the same rate. */
+export async function measureLatency(
+  name: WorkloadName,
+  rate: number,
+  [floor, ours]: readonly [RunningSubject, RunningSubject],
+  upstream: RunningUpstream,
+  { rounds, seconds, report }: MeasureOptions,
+): Promise<LatencyFigures> {
+  const workload = WORKLOADS[name];
+  await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
+  const ask = async ({ subject, url }: RunningSubject) => {
+    const { failed, p50Us, p99Us } = await load(url, workload, subject.requests[name] ?? {}, { seconds, rate });
+    if (failed > 0) {
+      throw new Error(`${subject.title} gave ${failed} wrong answers to ${name} at ${rate} requests a second.`);
+    }
+    return { p50Us, p99Us };
+  };
+  const turns: { floor: { p50Us: number; p99Us: number }; ours: { p50Us: number; p99Us: number } }[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    const turn = { floor: await ask(floor), ours: await ask(ours) };
+    turns.push(turn);
+    report(
+      `${name} at ${rate}/s round ${round} of ${rounds}: p99 ${turn.floor.p99Us} µs at the floor, ${turn.ours.p99Us} µs here`,
+    );
+  }
+  const summarize = (of: 'floor' | 'ours') => ({
+    p50Us: median(turns.map((turn) => turn[of].p50Us)),
+    p99Us: median(turns.map((turn) => turn[of].p99Us)),
+  });
+  const ratios = turns.map((turn) => turn.ours.p99Us / turn.floor.p99Us);
+  return {
+    key: name,
+    rate,
+    subjects: { [floor.subject.name]: summarize('floor'), [ours.subject.name]: summarize('ours') },
+    ratios,
+    ratio: median(ratios),
+  };
+}

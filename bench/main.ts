@@ -1,0 +1,40 @@
+/**
+ * Measures the gateway beside the floor and its peers, and holds it against the bar:
+ * npm run bench [-- --quick --only q1,q2 --subjects notigraph,floor --rounds 7 --seconds 2]
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Options, readOptions } from './options.ts';
+import { installPeers } from './peer-packages.ts';
+import { createProgress } from './progress.ts';
+import { writeReport } from './report.ts';
+import { writeResults } from './results.ts';
+import { runBenchmark } from './run.ts';
+import { asText, tablesOf } from './tables.ts';
+
+async function main(options: Options): Promise<void> {
+  const { report, minutes } = createProgress();
+  if (!options.quick) {
+    installPeers(report);
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'notigraph-bench-'));
+  try {
+    const results = { ...(await runBenchmark(options, folder, report)), minutes: minutes() };
+    process.stdout.write(`\n${tablesOf(results).map(asText).join('\n')}`);
+    if (options.isComplete) {
+      report(`kept in ${writeResults('run', results)} and ${writeReport()}`);
+    } else {
+      report('not kept: something was left out');
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+try {
+  await main(readOptions(process.argv.slice(2)));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.exitCode = 1;
+}

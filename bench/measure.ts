@@ -1,0 +1,139 @@
+import { areClose, judged, type Outcome, type Round, summarize, type WorkloadFigures } from './figures.ts';
+import { load } from './load.ts';
+import type { RunningSubject, RunningUpstream } from './processes.ts';
+import { askOnce } from './requests.ts';
+import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
+import { DEFAULT_SETTINGS } from './upstream/settings.ts';
+import type { Workload } from './workloads.ts';
+
+export interface MeasureOptions {
+  rounds: number;
+  /** Up to so many are run until they lie close enough together. @default three times as many as were asked for */
+  maxRounds?: number;
+  /** How long a subject is under load in a round. */
+  seconds: number;
+  report: (line: string) => void;
+}
+
+/** They are in every round: the bar is about the two of them side by side. */
+const ESSENTIAL: ReadonlySet<Subject> = new Set([FLOOR, OURS]);
+
+interface Candidate {
+  running: RunningSubject;
+  request: SubjectRequest;
+  rounds: Round[];
+  /** The rounds as multiples of the floor's. */
+  ratios: number[];
+  fault?: string;
+}
+
+/** Measures subjects with one workload, in turns; the first one is the floor. */
+export async function measureWorkload(
+  key: string,
+  workload: Workload,
+  subjects: readonly RunningSubject[],
+  upstream: RunningUpstream,
+  { rounds, maxRounds = 3 * rounds, seconds, report }: MeasureOptions,
+): Promise<WorkloadFigures> {
+  await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
+  const candidates = subjects.flatMap((running): Candidate[] => {
+    const request = running.subject.requests[workload.name];
+    return request === undefined ? [] : [{ running, request, rounds: [], ratios: [] }];
+  });
+  await compareAnswers(workload, candidates);
+  requireFloor(candidates);
+  for (const { running, request } of candidates.filter(isSound)) {
+    await load(running.url, workload, request, { seconds: Math.min(2, seconds) });
+  }
+  const isRestless = (candidate: Candidate) => !areClose(candidate.rounds, workload, rounds);
+  for (let round = 0; round < maxRounds; round += 1) {
+    const sound = candidates.filter(isSound);
+    const isPlanned = round < rounds;
+    if (!(isPlanned || sound.some(isRestless))) {
+      break;
+    }
+    const inTurn = isPlanned ? sound : sound.filter((each) => ESSENTIAL.has(each.running.subject) || isRestless(each));
+    const line = await runRound(workload, inTurn, upstream, seconds);
+    requireFloor(candidates);
+    report(`${key} round ${round + 1}${isPlanned ? ` of ${rounds}` : ', one more'}: ${line}`);
+  }
+  const outcomes = candidates.map(({ running, fault, ...measured }): [string, Outcome] => [
+    running.subject.name,
+    fault === undefined ? summarize(measured.rounds, measured.ratios, workload, rounds) : { fault },
+  ]);
+  return { key, title: workload.title, judgedBy: workload.judgedBy, subjects: Object.fromEntries(outcomes) };
+}
+
+const isSound = ({ fault }: Candidate): boolean => fault === undefined;
+
+/** Without the floor there is nothing to compare with. */
+function requireFloor([floor]: readonly Candidate[]): void {
+  if (floor === undefined || !isSound(floor)) {
+    throw new Error(`The floor cannot be measured: ${floor?.fault ?? 'it was not started'}.`);
+  }
+}
+
+/** Finds those that do not answer what the floor answers. */
+async function compareAnswers(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
+  let expected: string | undefined;
+  for (const candidate of candidates) {
+    try {
+      const answer = JSON.stringify(await askOnce(candidate.running.url, workload, candidate.request));
+      expected ??= answer;
+      if (answer !== expected) {
+        candidate.fault = 'its answer differs from the floor’s';
+      }
+    } catch (error) {
+      candidate.fault = messageOf(error);
+    }
+  }
+}
+
+/** Puts each of them under load once. @returns what came of it */
+async function runRound(
+  workload: Workload,
+  candidates: readonly Candidate[],
+  upstream: RunningUpstream,
+  seconds: number,
+): Promise<string> {
+  const lines: string[] = [];
+  let floor: Round | undefined;
+  for (const candidate of candidates) {
+    const { name } = candidate.running.subject;
+    try {
+      const round = await underLoad(workload, candidate, upstream, seconds);
+      floor ??= round;
+      candidate.rounds.push(round);
+      candidate.ratios.push(judged(round, workload) / judged(floor, workload));
+      lines.push(`${name} ${round.cpuUs.toFixed(0)} µs ${round.perSecond.toFixed(0)}/s`);
+    } catch (error) {
+      candidate.fault = messageOf(error);
+      lines.push(`${name} void: ${candidate.fault}`);
+    }
+  }
+  return lines.join(', ');
+}
+
+async function underLoad(
+  workload: Workload,
+  { running, request }: Candidate,
+  upstream: RunningUpstream,
+  seconds: number,
+): Promise<Round> {
+  running.emptyLog();
+  const [callsBefore, cpuBefore] = [await upstream.count(), running.cpuUs()];
+  const { answered, failed, ...result } = await load(running.url, workload, request, { seconds });
+  const [cpuAfter, callsAfter] = [running.cpuUs(), await upstream.count()];
+  if (failed > 0) {
+    throw new Error(`${failed} of ${answered + failed} answers were wrong`);
+  }
+  return {
+    cpuUs: (cpuAfter - cpuBefore) / answered,
+    perSecond: answered / result.seconds,
+    p50Us: result.p50Us,
+    p99Us: result.p99Us,
+    calls: (callsAfter - callsBefore) / answered,
+  };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

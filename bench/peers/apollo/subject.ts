@@ -1,0 +1,15 @@
+import { OURS, type Subject } from '../../subjects.ts';
+import { beside, findMissing } from '../packages.ts';
+
+/** Apollo Server with a REST data source as their documentation shows them, with the defaults of both. */
+export const APOLLO: Subject = {
+  name: 'apollo',
+  title: 'Apollo Server',
+  findObstacle: () => findMissing('Apollo Server', ['@apollo/server', '@apollo/datasource-rest', 'graphql']),
+  command: ({ port, upstream }) => ({
+    file: process.execPath,
+    args: [beside(import.meta.url, 'server.ts')],
+    env: { NODE_ENV: 'production', PORT: String(port), UPSTREAM: upstream },
+  }),
+  requests: OURS.requests,
+};

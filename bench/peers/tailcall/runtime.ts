@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beside, inPackage, lastLineOf } from '../packages.ts';
+
+/** The npm package that has the binary. */
+export const PACKAGE = '@tailcallhq/core-linux-x64-gnu';
+
+/** What is made at run time. */
+export const RUNTIME = beside(import.meta.url, '.runtime');
+
+/** The release that has the glibc which the binary asks for (2.39), and the packages that it loads libraries from. */
+const RELEASE = 'trixie';
+const DEBIAN_PACKAGES = ['libc6', 'libgcc-s1'];
+
+const BINARY = inPackage(`${PACKAGE}/bin/tailcall`);
+const LIBRARIES = join(RUNTIME, 'glibc/usr/lib/x86_64-linux-gnu');
+const LOADER = join(LIBRARIES, 'ld-linux-x86-64.so.2');
+const TIMEOUT_MS = 60_000;
+
+const run = promisify(execFile);
+
+/** How the binary is started: with the libraries that were fetched for it, or with the system's own. */
+export const startOf = (args: readonly string[]): { file: string; args: string[] } =>
+  existsSync(LOADER)
+    ? { file: LOADER, args: ['--library-path', LIBRARIES, BINARY, ...args] }
+    : { file: BINARY, args: [...args] };
+
+/**
+ * Sees to it that the binary runs. Where the system's glibc is too old for it, a newer one is fetched once from the system's own
+ * Debian mirror and unpacked beside this file; nothing is installed.
+ * @returns why it cannot run, undefined: it can
+ */
+export async function prepareRuntime(): Promise<string | undefined> {
+  if (await doesRun()) {
+    return undefined;
+  }
+  try {
+    await fetchLibraries();
+  } catch (error) {
+    return `Tailcall needs glibc 2.39, and Debian's packages of it could not be fetched: ${lastLineOf(error)}`;
+  }
+  return (await doesRun()) ? undefined : 'Tailcall does not run even with the glibc that was fetched for it.';
+}
+
+async function doesRun(): Promise<boolean> {
+  const { file, args } = startOf(['--version']);
+  try {
+    await run(file, args, { timeout: TIMEOUT_MS, env: { TAILCALL_TRACKER: 'false' } });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function fetchLibraries(): Promise<void> {
+  await mkdir(RUNTIME, { recursive: true });
+  const folder = await mkdtemp(join(RUNTIME, 'fetch-'));
+  try {
+    const sources = join(folder, 'sources.list');
+    await writeFile(sources, `deb ${await findMirror()} ${RELEASE} main\n`);
+    await mkdir(join(folder, 'lists/partial'), { recursive: true });
+    // The system's own package lists stay as they are.
+    const options = [
+      `Dir::Etc::SourceList=${sources}`,
+      'Dir::Etc::SourceParts=-',
+      `Dir::State::Lists=${join(folder, 'lists')}`,
+      `Dir::Cache=${folder}`,
+      'Acquire::Languages=none',
+    ].flatMap((option) => ['-o', option]);
+    const apt = (args: string[]) => run('apt-get', ['-qq', ...options, ...args], { cwd: folder, timeout: TIMEOUT_MS });
+    await apt(['update']);
+    await apt(['download', ...DEBIAN_PACKAGES]);
+    for (const file of (await readdir(folder)).filter((name) => name.endsWith('.deb'))) {
+      await run('dpkg-deb', ['-x', file, 'glibc'], { cwd: folder, timeout: TIMEOUT_MS });
+    }
+    await rename(join(folder, 'glibc'), join(RUNTIME, 'glibc'));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The mirror that the system takes its own release from. */
+async function findMirror(): Promise<string> {
+  const release = /^VERSION_CODENAME=(\w+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1];
+  const format = '$(RELEASE) $(COMPONENT) $(REPO_URI)';
+  const { stdout } = await run('apt-get', ['indextargets', '--format', format, 'Identifier: Packages']);
+  const mirror = stdout
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find((fields) => fields[0] === release && fields[1] === 'main')?.[2];
+  if (mirror === undefined) {
+    throw new Error('apt knows no Debian mirror.');
+  }
+  return mirror;
+}

@@ -1,0 +1,143 @@
+/**
+ * Checks that the peers answer what the floor answers, byte for byte and with the caller's credential:
+ * `node bench/peers/verify.ts [name…]`. Prints a line for each peer and workload, and fails when an answer differs.
+ */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import { askOnce } from '../load.ts';
+import { type RunningSubject, startSubject, startUpstream } from '../processes.ts';
+import { FLOOR, type Subject, type SubjectRequest } from '../subjects.ts';
+import { WORKLOADS, type Workload } from '../workloads.ts';
+import { PEERS } from './index.ts';
+
+interface Answer {
+  data: unknown;
+  /** Calls upstream, as `GET /v1/…`. */
+  calls: string[];
+  /** Those of them that carried another credential, or none. */
+  strays: string[];
+}
+
+/** What passed on its way to the upstream since it was last emptied. */
+const passed: { call: string; authorization: string | undefined }[] = [];
+
+/** Passes everything on to the upstream, and notes it. */
+async function startRecorder(upstream: string): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((incoming, response) => {
+    const { method = '', url = '', headers } = incoming;
+    passed.push({ call: `${method} ${url}`, authorization: headers.authorization });
+    const outgoing = request(upstream + url, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      pipeline(answer, response, () => {});
+    });
+    pipeline(incoming, outgoing, () => {});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // It listens on a port, thus has one.
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function start(subject: Subject, upstream: string, folder: string): Promise<RunningSubject> {
+  const [workload] = workloadsOf(subject);
+  return startSubject(subject, upstream, folder, async (url) => {
+    try {
+      await (workload !== undefined && askOnce(url, ...workload));
+      return true;
+    } catch (error) {
+      // Once it listens, its first answer counts: a wrong one is reported with the others.
+      return !String(error).includes('fetch failed');
+    }
+  });
+}
+
+const workloadsOf = ({ requests }: Subject): [Workload, SubjectRequest][] =>
+  Object.values(WORKLOADS).flatMap((workload) => {
+    const request = requests[workload.name];
+    return request === undefined ? [] : [[workload, request]];
+  });
+
+async function ask(url: string, workload: Workload, request: SubjectRequest): Promise<Answer> {
+  passed.length = 0;
+  const data = await askOnce(url, workload, request);
+  return {
+    data,
+    calls: passed.map(({ call }) => call),
+    strays: passed.filter(({ authorization }) => authorization !== 'ApiKey bench-key-0').map(({ call }) => call),
+  };
+}
+
+/** @returns what is wrong with an answer, undefined: nothing */
+function findFault(answer: Answer, expected: Answer): string | undefined {
+  if (answer.strays.length > 0) {
+    return `called without the caller's credential: ${answer.strays.join(', ')}`;
+  }
+  const [text, expectedText] = [JSON.stringify(answer.data), JSON.stringify(expected.data)];
+  if (!isDeepStrictEqual(answer.data, expected.data) || text !== expectedText) {
+    return `differs:\n  ${text?.slice(0, 400)}\n  ${expectedText?.slice(0, 400)}`;
+  }
+  return undefined;
+}
+
+async function verify(subject: Subject, floor: RunningSubject, upstream: string, folder: string): Promise<boolean> {
+  const obstacle = await subject.findObstacle?.();
+  if (obstacle !== undefined) {
+    console.log(`${subject.name} skipped: ${obstacle}`);
+    return true;
+  }
+  await using running = await start(subject, upstream, folder);
+  console.log(`${subject.name} started in ${Math.round(running.startMs)} ms`);
+  let isRight = true;
+  for (const [workload, request] of workloadsOf(subject)) {
+    const expected = await ask(floor.url, workload, FLOOR.requests[workload.name] ?? {});
+    let fault: string | undefined;
+    let calls = 0;
+    try {
+      const answer = await ask(running.url, workload, request);
+      fault = findFault(answer, expected);
+      calls = answer.calls.length;
+    } catch (error) {
+      fault = `fails: ${String(error)}`;
+    }
+    isRight &&= fault === undefined;
+    console.log(
+      `${subject.name} ${workload.name} ${fault ?? 'ok'} (${calls} calls, the floor ${expected.calls.length})`,
+    );
+  }
+  for (const { name } of Object.values(WORKLOADS).filter(({ name }) => subject.requests[name] === undefined)) {
+    console.log(`${subject.name} ${name} left out`);
+  }
+  return isRight;
+}
+
+const names = process.argv.slice(2);
+const subjects = PEERS.filter(({ name }) => names.length === 0 || names.includes(name));
+if (subjects.length < names.length) {
+  throw new Error(`Unknown peer; there are ${PEERS.map(({ name }) => name).join(', ')}.`);
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'notigraph-peers-'));
+try {
+  await using upstream = await startUpstream();
+  await using recorder = await startRecorder(upstream.url);
+  await using floor = await start(FLOOR, recorder.url, folder);
+  for (const subject of subjects) {
+    if (!(await verify(subject, floor, recorder.url, folder))) {
+      process.exitCode = 1;
+    }
+  }
+} finally {
+  await rm(folder, { recursive: true });
+}

@@ -1,0 +1,77 @@
+import type { Cost, Point } from './curves.ts';
+import type { Dimension } from './dimensions.ts';
+import { drive } from './load.ts';
+import type { MeasureOptions } from './measure.ts';
+import type { RunningSubject, RunningUpstream } from './processes.ts';
+import { askOnce } from './requests.ts';
+import { median } from './statistics.ts';
+import { WORKLOADS } from './workloads.ts';
+
+export type PointOptions = Omit<MeasureOptions, 'maxRounds'>;
+
+/** Until the code of a subject has been compiled for what comes, and at a further amount of the same. */
+const WARM_UP_SECONDS = { first: 2, further: 0.7 };
+
+/** Measures subjects in turns at one amount of work. Answers that are wrong, or not the first one's, stop it. */
+export async function measurePoint(
+  dimension: Dimension,
+  amount: number,
+  subjects: readonly RunningSubject[],
+  upstream: RunningUpstream,
+  { rounds, seconds, report }: PointOptions,
+): Promise<Point> {
+  await upstream.apply(dimension.upstream(amount));
+  await compareAnswers(dimension, amount, subjects);
+  const connections = dimension.connections(amount);
+  const isFirst = amount === dimension.amounts[0];
+  const loaded = subjects.map((running) => {
+    const request = dimension.request(running.subject, amount);
+    return { running, next: dimension.next(running.url, request, amount), costs: [] as Omit<Cost, 'rss'>[] };
+  });
+  for (const { running, next } of loaded) {
+    await drive(running.url, { connections, next, seconds: WARM_UP_SECONDS[isFirst ? 'first' : 'further'] });
+  }
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { running, next, costs } of loaded) {
+      running.emptyLog();
+      const before = running.cpuUs();
+      const { answered, failed, p99Us, ...result } = await drive(running.url, { connections, next, seconds });
+      if (failed > 0) {
+        throw new Error(`${running.subject.title} gave ${failed} wrong answers at ${amount} ${dimension.unit}.`);
+      }
+      costs.push({ cpuUs: (running.cpuUs() - before) / answered, perSecond: answered / result.seconds, p99Us });
+    }
+  }
+  const point: Point = {
+    amount,
+    costs: Object.fromEntries(
+      loaded.map(({ running, costs }) => [
+        running.subject.name,
+        {
+          cpuUs: median(costs.map(({ cpuUs }) => cpuUs)),
+          perSecond: median(costs.map(({ perSecond }) => perSecond)),
+          p99Us: median(costs.map(({ p99Us }) => p99Us)),
+          rss: running.rssBytes(),
+        },
+      ]),
+    ),
+  };
+  const line = Object.entries(point.costs).map(([name, { cpuUs }]) => `${name} ${cpuUs.toFixed(0)} µs`);
+  report(`${amount} ${dimension.unit}: ${line.join(', ')}`);
+  return point;
+}
+
+async function compareAnswers(
+  dimension: Dimension,
+  amount: number,
+  subjects: readonly RunningSubject[],
+): Promise<void> {
+  const answers = new Set<string>();
+  for (const { subject, url } of subjects) {
+    const answer = await askOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount));
+    answers.add(JSON.stringify(answer));
+  }
+  if (answers.size > 1) {
+    throw new Error(`The answers at ${amount} ${dimension.unit} differ.`);
+  }
+}

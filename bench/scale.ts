@@ -1,0 +1,82 @@
+/**
+ * Measures how the cost of a request goes with the amount of work, and judges whether it grows faster than that:
+ * npm run bench:scale [-- --only groups,bytes --rounds 5 --seconds 1]
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Curve, sayVerdict } from './curves.ts';
+import { DIMENSIONS } from './dimensions.ts';
+import { describeMachine, describeRevision } from './machine.ts';
+import { readNumber } from './options.ts';
+import { measurePoint, type PointOptions } from './point.ts';
+import { startSubject, startUpstream } from './processes.ts';
+import { createProgress } from './progress.ts';
+import { writeReport } from './report.ts';
+import { type ScaleResults, writeResults } from './results.ts';
+import { FLOOR, OURS, variantOf } from './subjects.ts';
+import { asText, curveTable } from './tables.ts';
+import { measureWorkers } from './workers.ts';
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '1' },
+    only: { type: 'string' },
+  },
+});
+const { report, minutes } = createProgress();
+const folder = await mkdtemp(join(tmpdir(), 'notigraph-scale-'));
+const options: PointOptions = {
+  rounds: readNumber('rounds', values.rounds),
+  seconds: readNumber('seconds', values.seconds),
+  report,
+};
+const isChosen = ({ key }: { key: string }) => values.only?.split(',').includes(key) ?? true;
+const curves: Curve[] = [];
+const skipped: ScaleResults['skipped'] = [];
+
+try {
+  await using upstream = await startUpstream();
+  {
+    // A thousand connections that all ask at once are more than it admits by default.
+    const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_RUNNING: '2000' } });
+    await using floor = await startSubject(FLOOR, upstream.url, folder);
+    await using running = await startSubject(ours, upstream.url, folder);
+    for (const dimension of DIMENSIONS.filter(isChosen)) {
+      const { key, title, unit, expected, amounts } = dimension;
+      const points = [];
+      for (const amount of amounts) {
+        points.push(await measurePoint(dimension, amount, [floor, running], upstream, options));
+      }
+      curves.push({ key, title, unit, expected, points });
+    }
+  }
+  const workers = isChosen({ key: 'workers' }) ? await measureWorkers(upstream, folder, options) : undefined;
+  if (typeof workers === 'string') {
+    skipped.push({ title: 'Workers', reason: workers });
+    report(`workers are skipped: ${workers}`);
+  } else if (workers !== undefined) {
+    curves.push(workers);
+  }
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+for (const curve of curves) {
+  process.stdout.write(`\n${asText(curveTable(curve))}  ${sayVerdict(curve)}\n`);
+}
+if (values.only === undefined) {
+  const { rounds, seconds } = options;
+  const results: ScaleResults = {
+    takenAt: new Date().toISOString(),
+    minutes: minutes(),
+    machine: describeMachine(),
+    revision: describeRevision(),
+    settings: { rounds, seconds },
+    skipped,
+    curves,
+  };
+  report(`kept in ${writeResults('scale', results)} and ${writeReport()}`);
+}

@@ -1,0 +1,156 @@
+import { judge } from './bar.ts';
+import { type Curve, type Point, stepsOf } from './curves.ts';
+import type { Figures, Outcome, WorkloadFigures } from './figures.ts';
+import type { Results } from './results.ts';
+import { FLOOR, OURS } from './subjects.ts';
+
+export interface Table {
+  title: string;
+  head: string[];
+  rows: string[][];
+}
+
+/** Everything a run found, as it is shown on the screen and in the docs. */
+export const tablesOf = (results: Results): Table[] => [
+  barTable(results),
+  ...results.workloads.map((workload) => workloadTable(workload, results)),
+  ...(results.latency.length > 0 ? [latencyTable(results)] : []),
+  restTable(results),
+];
+
+const barTable = (results: Results): Table => ({
+  title: 'The bar',
+  head: ['what', 'figure', 'bar', ''],
+  rows: judge(results).map(({ what, figure, bar, verdict }) => [what, figure, bar, verdict]),
+});
+
+const RATIO_OF = { cpu: 'CPU', time: 'time', calls: 'calls' } as const;
+
+const ms = (us: number): string => (us / 1_000).toFixed(us < 100_000 ? 1 : 0);
+const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
+
+function workloadTable({ key, title, judgedBy, subjects }: WorkloadFigures, { subjects: all }: Results): Table {
+  const cells = ({ cpuUs, ratio, perSecond, p50Us, p99Us, calls, spread }: Figures): string[] => [
+    cpuUs.toFixed(0),
+    ratio.toFixed(2),
+    perSecond.toFixed(perSecond < 100 ? 1 : 0),
+    ms(p50Us),
+    ms(p99Us),
+    calls.toFixed(2),
+    `${(spread * 100).toFixed(0)} %`,
+  ];
+  const rowOf = (subject: string, outcome: Outcome | undefined): string[] => {
+    const { figures, fault } = outcome ?? {};
+    const note = outcome === undefined ? 'it cannot be asked this' : fault === undefined ? '' : `void: ${fault}`;
+    return [subject, ...(figures === undefined ? ['—', '—', '—', '—', '—', '—', '—'] : cells(figures)), note];
+  };
+  return {
+    title: `${key.toUpperCase()}: ${title}`,
+    head: [
+      'subject',
+      'CPU µs a request',
+      `${RATIO_OF[judgedBy]} × floor`,
+      'requests/s',
+      'p50 ms',
+      'p99 ms',
+      'upstream requests each',
+      'spread',
+      '',
+    ],
+    rows: all.map(({ name, title }) => rowOf(title, subjects[name])),
+  };
+}
+
+const latencyTable = ({ latency, subjects }: Results): Table => ({
+  title: 'Latency at half of the floor’s throughput',
+  head: ['workload', 'requests/s', 'subject', 'p50 ms', 'p99 ms', 'p99 × floor', 'rounds'],
+  rows: latency.flatMap(({ key, rate, subjects: measured, ratio, ratios }) =>
+    Object.entries(measured).map(([name, { p50Us, p99Us }], index) => [
+      key.toUpperCase(),
+      String(rate),
+      subjects.find((subject) => subject.name === name)?.title ?? name,
+      (p50Us / 1_000).toFixed(2),
+      (p99Us / 1_000).toFixed(2),
+      index === 0 ? '1.00' : ratio.toFixed(2),
+      index === 0 ? '' : `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+    ]),
+  ),
+});
+
+const restTable = ({ subjects, rest, memory }: Results): Table => ({
+  title: 'Start and memory',
+  head: ['subject', 'first answer ms', 'peak MB', 'settled MB', 'idle CPU'],
+  rows: [
+    ...subjects.map(({ name, title, startMs }) => {
+      const { peakRss = 0, settledRss = 0, idleCpu = 0 } = rest[name] ?? {};
+      return [title, startMs.toFixed(0), mb(peakRss), mb(settledRss), `${(idleCpu * 100).toFixed(1)} %`];
+    }),
+    ...(memory === undefined
+      ? []
+      : [memory.early, memory.late].map(({ requests, rss, heap }) => [
+          `Notigraph after ${requests} mixed requests (${mb(heap)} MB of its heap are kept)`,
+          '',
+          mb(memory.peakRss),
+          mb(rss),
+          '',
+        ])),
+  ],
+});
+
+/** One way in which the work grows. */
+export function curveTable(curve: Curve): Table {
+  const [ours, floor] = [OURS.name, FLOOR.name].map((name) => ({
+    costOf: ({ costs }: Point) => costs[name],
+    exponentTo: (amount: number) =>
+      stepsOf(curve, name)
+        .find(({ to }) => to === amount)
+        ?.exponent.toFixed(2) ?? '',
+  }));
+  return {
+    title: curve.title,
+    head: [
+      curve.unit,
+      'CPU µs a request',
+      'requests/s',
+      'p99 ms',
+      'MB',
+      'grows like the power',
+      'the floor’s CPU µs',
+      'the floor grows like',
+    ],
+    rows: curve.points.map((point) => {
+      const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];
+      return [
+        String(point.amount),
+        cost?.cpuUs.toFixed(0) ?? '—',
+        cost?.perSecond.toFixed(0) ?? '—',
+        cost === undefined ? '—' : ms(cost.p99Us),
+        cost === undefined ? '—' : mb(cost.rss),
+        ours?.exponentTo(point.amount) ?? '',
+        floorCost?.cpuUs.toFixed(0) ?? '—',
+        floor?.exponentTo(point.amount) ?? '',
+      ];
+    }),
+  };
+}
+
+/** For the screen: in columns. */
+export function asText({ title, head, rows }: Table): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}`;
+}
+
+/** For the docs. Figures stand to the right. */
+export function asMarkdown({ title, head, rows }: Table): string {
+  const isFigure = head.map((_, column) =>
+    rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const rule = `|${isFigure.map((right, column) => (right && head[column] !== '' ? ' ---: ' : ' --- ')).join('|')}|\n`;
+  return `### ${title}\n\n${line(head)}${rule}${rows.map(line).join('')}`;
+}
