@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { type Options, readOptions } from './options.ts';
 import { installPeers } from './peer-packages.ts';
 import { createProgress } from './progress.ts';
+import { asText } from './render.ts';
 import { writeReport } from './report.ts';
 import { writeResults } from './results.ts';
 import { runBenchmark } from './run.ts';
-import { asText, tablesOf } from './tables.ts';
+import { tablesOf } from './tables.ts';
 
 async function main(options: Options): Promise<void> {
   const { report, minutes } = createProgress();

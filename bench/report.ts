@@ -2,8 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { drawCpu, drawScale } from './chart.ts';
 import { sayVerdict } from './curves.ts';
+import { asMarkdown } from './render.ts';
 import { type Results, readNewestRun, readNewestScale, type ScaleResults } from './results.ts';
-import { asMarkdown, curveTable, tablesOf } from './tables.ts';
+import { curveTable, tablesOf } from './tables.ts';
 
 const PAGE = 'docs/benchmarks.md';
 const CHARTS = { cpu: 'benchmarks-cpu.svg', scale: 'benchmarks-scale.svg' };

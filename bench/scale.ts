@@ -13,10 +13,11 @@ import { readNumber } from './options.ts';
 import { measurePoint, type PointOptions } from './point.ts';
 import { startSubject, startUpstream } from './processes.ts';
 import { createProgress } from './progress.ts';
+import { asText } from './render.ts';
 import { writeReport } from './report.ts';
 import { type ScaleResults, writeResults } from './results.ts';
 import { FLOOR, OURS, variantOf } from './subjects.ts';
-import { asText, curveTable } from './tables.ts';
+import { curveTable } from './tables.ts';
 import { measureWorkers } from './workers.ts';
 
 const { values } = parseArgs({

@@ -1,0 +1,27 @@
+/** Figures in rows, wherever they are shown. */
+export interface Table {
+  title: string;
+  head: string[];
+  rows: string[][];
+}
+
+/** For the screen: in columns. */
+export function asText({ title, head, rows }: Table): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}`;
+}
+
+/** For the docs. Figures stand to the right. */
+export function asMarkdown({ title, head, rows }: Table): string {
+  const isFigure = head.map((_, column) =>
+    rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const rule = `|${isFigure.map((right, column) => (right && head[column] !== '' ? ' ---: ' : ' --- ')).join('|')}|\n`;
+  return `### ${title}\n\n${line(head)}${rule}${rows.map(line).join('')}`;
+}
