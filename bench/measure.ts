@@ -12,6 +12,8 @@ export interface MeasureOptions {
   maxRounds?: number;
   /** How long a subject is under load in a round. */
   seconds: number;
+  /** And before the first: a new process takes seconds to compile what is used often. @default at most 2 */
+  warmUpSeconds?: number;
   report: (line: string) => void;
 }
 
@@ -33,7 +35,7 @@ export async function measureWorkload(
   workload: Workload,
   subjects: readonly RunningSubject[],
   upstream: RunningUpstream,
-  { rounds, maxRounds = 3 * rounds, seconds, report }: MeasureOptions,
+  { rounds, maxRounds = 3 * rounds, seconds, warmUpSeconds = Math.min(2, seconds), report }: MeasureOptions,
 ): Promise<WorkloadFigures> {
   await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
   const candidates = subjects.flatMap((running): Candidate[] => {
@@ -43,7 +45,7 @@ export async function measureWorkload(
   await compareAnswers(workload, candidates);
   requireFloor(candidates);
   for (const { running, request } of candidates.filter(isSound)) {
-    await load(running.url, workload, request, { seconds: Math.min(2, seconds) });
+    await load(running.url, workload, request, { seconds: warmUpSeconds });
   }
   const isRestless = (candidate: Candidate) => !areClose(candidate.rounds, workload, rounds);
   for (let round = 0; round < maxRounds; round += 1) {

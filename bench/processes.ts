@@ -57,6 +57,16 @@ export interface RunningSubject extends AsyncDisposable {
   emptyLog(): void;
 }
 
+/** A run that is broken off leaves nothing behind. */
+function endWithThisProcess(child: ChildProcess): void {
+  const end = () => child.kill('SIGKILL');
+  const breakOff = () => process.exit(130); // Runs the listeners of `exit`.
+  process.once('exit', end).once('SIGINT', breakOff).once('SIGTERM', breakOff);
+  child.once('exit', () => {
+    process.off('exit', end).off('SIGINT', breakOff).off('SIGTERM', breakOff);
+  });
+}
+
 /** Starts a subject and waits for its first answer. What it writes goes to a file in the folder, as it would to a collector. */
 export async function startSubject(
   subject: Subject,
@@ -73,6 +83,7 @@ export async function startSubject(
     stdio: ['ignore', output, output, ...(hasChannel ? ['ipc' as const] : [])],
     env: { PATH: process.env.PATH, ...env },
   });
+  endWithThisProcess(child);
   const { pid } = child;
   if (pid === undefined) {
     throw new Error(`${subject.title} could not be started: ${file}`);

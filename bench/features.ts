@@ -1,0 +1,61 @@
+/**
+ * Measures what single features cost, by switching them off, one workload at a time:
+ * node bench/features.ts [--rounds 7 --seconds 1]
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { measureWorkload } from './measure.ts';
+import { readNumber } from './options.ts';
+import { startSubject, startUpstream } from './processes.ts';
+import { createProgress } from './progress.ts';
+import { OURS, type Subject, variantOf } from './subjects.ts';
+import { MEASURED } from './workloads.ts';
+
+const without = (name: string, title: string, env: Record<string, string>): Subject => ({
+  ...variantOf(OURS, { env }),
+  name,
+  title,
+});
+
+/** The first one is what the others are compared with. */
+const VARIANTS: readonly Subject[] = [
+  { ...OURS, title: 'as shipped' },
+  without('no-metrics', 'without metrics', { NOTIGRAPH_METRICS: 'off' }),
+  without('no-retries', 'without retries', { NOTIGRAPH_MAX_RETRIES: '0' }),
+  without('origins', 'with an origin on the list', { NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com' }),
+  without('not-compiled', 'nothing compiled: the whole way', { NOTIGRAPH_COMPILE_AFTER: '1000000' }),
+];
+
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '1' } },
+});
+const { report } = createProgress();
+const folder = await mkdtemp(join(tmpdir(), 'notigraph-features-'));
+try {
+  await using upstream = await startUpstream();
+  await using stack = new AsyncDisposableStack();
+  const running = [];
+  for (const variant of VARIANTS) {
+    running.push(stack.use(await startSubject(variant, upstream.url, folder)));
+  }
+  const options = {
+    rounds: readNumber('rounds', values.rounds),
+    seconds: readNumber('seconds', values.seconds),
+    warmUpSeconds: 5,
+    report,
+  };
+  for (const key of ['q1', 'm1'] as const) {
+    const { title, subjects } = await measureWorkload(key, MEASURED[key], running, upstream, options);
+    process.stdout.write(`\n${key.toUpperCase()}: ${title}\n`);
+    for (const variant of VARIANTS) {
+      const { figures, fault } = subjects[variant.name] ?? {};
+      const line = figures && `${figures.cpuUs.toFixed(0)} µs, ${figures.ratio.toFixed(2)} times as shipped`;
+      process.stdout.write(`  ${variant.title}: ${line ?? `void: ${fault}`}\n`);
+    }
+    process.stdout.write('\n');
+  }
+} finally {
+  await rm(folder, { recursive: true });
+}
