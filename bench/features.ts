@@ -11,7 +11,7 @@ import { readNumber } from './options.ts';
 import { startSubject, startUpstream } from './processes.ts';
 import { createProgress } from './progress.ts';
 import { OURS, type Subject, variantOf } from './subjects.ts';
-import { MEASURED } from './workloads.ts';
+import { WORKLOADS } from './workloads.ts';
 
 const without = (name: string, title: string, env: Record<string, string>): Subject => ({
   ...variantOf(OURS, { env }),
@@ -47,7 +47,7 @@ try {
     report,
   };
   for (const key of ['q1', 'm1'] as const) {
-    const { title, subjects } = await measureWorkload(key, MEASURED[key], running, upstream, options);
+    const { title, subjects } = await measureWorkload(key, WORKLOADS[key], running, upstream, options);
     process.stdout.write(`\n${key.toUpperCase()}: ${title}\n`);
     for (const variant of VARIANTS) {
       const { figures, fault } = subjects[variant.name] ?? {};
