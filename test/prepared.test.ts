@@ -40,6 +40,11 @@ describe('an operation', () => {
     ['is no GraphQL', '{', {}],
     ['does not fit the schema', '{ nothing }', {}],
     ['is larger than the limits let it be', '{ __typename __typename }', { maxTokens: 3 }],
+    [
+      'has more aliases than the limits let it have',
+      '{ __schema { types { name } } a: __typename }',
+      { maxAliases: 0 },
+    ],
     ['asks for the schema where nobody may', '{ __schema { description } }', { introspection: false }],
     ['is a subscription', 'subscription { a }', {}],
     ['is longer than any frontend’s', `{ __typename } #${'x'.repeat(20_000)}`, {}],

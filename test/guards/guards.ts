@@ -237,6 +237,51 @@ export const GUARDS: readonly Guard[] = [
     'policies',
   ),
   guard('calls of one operation', 'upstream/client.ts', 'if (tally[kind] >= limit) {', 'if (false) {', 'policies'),
+  // The short way
+  guard('client gone (short way)', 'prepared/serve-prepared.ts', 'client.abort();', '', 'executors'),
+  guard(
+    'variables that do not fit (short way)',
+    'prepared/prepared-operations.ts',
+    "'data' in result ? result : undefined",
+    'result',
+    'executors',
+  ),
+  guard(
+    'size of the request (short way)',
+    'prepared/read-head.ts',
+    "Number(headers['content-length']) <= maxBodyBytes",
+    'true',
+    'executors',
+  ),
+  guard('exact path (short way)', 'prepared/read-head.ts', 'url === endpoint', 'true', 'executors'),
+  guard(
+    'content types (short way)',
+    'prepared/read-head.ts',
+    "isJsonType(headers['content-type'])",
+    'true',
+    'executors',
+  ),
+  guard(
+    'malformed credentials (short way)',
+    'prepared/read-head.ts',
+    '(authorization === undefined || isCredential(authorization))',
+    'true',
+    'executors',
+  ),
+  guard(
+    'limits of documents (short way)',
+    'plugins/check-document.ts',
+    'check.refuse(document) === undefined &&',
+    '',
+    'prepared',
+  ),
+  guard(
+    'one compilation at a time',
+    'prepared/prepared-operations.ts',
+    'if (isCompiling) {',
+    'if (false) {',
+    'prepared',
+  ),
   // Idempotency
   guard(
     'keys of several fields',
