@@ -296,6 +296,18 @@ describe('compiled operations answer as graphql-js does', () => {
   });
 });
 
+it('refuses a body that is too large before it is read, however often the operation is asked for', async () => {
+  const { status } = await same({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` } });
+  expect(status).toBe(413);
+});
+
+/** No limit of its own ends a call. */
+const PATIENT = {
+  operationTimeoutMs: 60_000,
+  policies: { attemptTimeoutMs: 60_000 },
+  connections: { headersTimeoutMs: 60_000 },
+};
+
 it('ends the calls of a client that leaves, of a compiled operation too', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
@@ -303,7 +315,7 @@ it('ends the calls of a client that leaves, of a compiled operation too', async 
     response.once('close', () => closed.resolve());
     resolve();
     return 'taken over';
-  });
+  }, PATIENT);
   const { hostname, port } = new URL(hanging.compiled.url);
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -314,4 +326,4 @@ it('ends the calls of a client that leaves, of a compiled operation too', async 
   await asked;
   socket.destroy();
   await closed.promise;
-});
+}, 5_000);
