@@ -2,7 +2,7 @@
  * Measures what single features cost, by switching them off, one workload at a time:
  * node bench/features.ts [--rounds 7 --seconds 1]
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -32,30 +32,26 @@ const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '1' } },
 });
 const { report } = createProgress();
-const folder = await mkdtemp(join(tmpdir(), 'notigraph-features-'));
-try {
-  await using upstream = await startUpstream();
-  await using stack = new AsyncDisposableStack();
-  const running = [];
+await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-features-'));
+await using upstream = await startUpstream();
+await using stack = new AsyncDisposableStack();
+const running = [];
+for (const variant of VARIANTS) {
+  running.push(stack.use(await startSubject(variant, upstream.url, folder.path)));
+}
+const options = {
+  rounds: readNumber('rounds', values.rounds),
+  seconds: readNumber('seconds', values.seconds),
+  warmUpSeconds: 5,
+  report,
+};
+for (const key of ['q1', 'm1'] as const) {
+  const { title, subjects } = await measureWorkload(key, WORKLOADS[key], running, upstream, options);
+  process.stdout.write(`\n${key.toUpperCase()}: ${title}\n`);
   for (const variant of VARIANTS) {
-    running.push(stack.use(await startSubject(variant, upstream.url, folder)));
+    const { figures, fault } = subjects[variant.name] ?? {};
+    const line = figures && `${figures.cpuUs.toFixed(0)} µs, ${figures.ratio.toFixed(2)} times as shipped`;
+    process.stdout.write(`  ${variant.title}: ${line ?? `void: ${fault}`}\n`);
   }
-  const options = {
-    rounds: readNumber('rounds', values.rounds),
-    seconds: readNumber('seconds', values.seconds),
-    warmUpSeconds: 5,
-    report,
-  };
-  for (const key of ['q1', 'm1'] as const) {
-    const { title, subjects } = await measureWorkload(key, WORKLOADS[key], running, upstream, options);
-    process.stdout.write(`\n${key.toUpperCase()}: ${title}\n`);
-    for (const variant of VARIANTS) {
-      const { figures, fault } = subjects[variant.name] ?? {};
-      const line = figures && `${figures.cpuUs.toFixed(0)} µs, ${figures.ratio.toFixed(2)} times as shipped`;
-      process.stdout.write(`  ${variant.title}: ${line ?? `void: ${fault}`}\n`);
-    }
-    process.stdout.write('\n');
-  }
-} finally {
-  await rm(folder, { recursive: true });
+  process.stdout.write('\n');
 }

@@ -2,7 +2,7 @@
  * Holds the gateway against what was recorded of it, and fails when it has become slower or does more work:
  * npm run bench:guard; node bench/guard.ts --record writes what is found to bench/ratios.json.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -67,23 +67,19 @@ async function measure(folder: string, limits: Readonly<Record<string, number>>)
   return { cpu, calls, allocatedBytes };
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'notigraph-guard-'));
-try {
-  const recorded = values.record ? undefined : readRatios();
-  const limits = Object.entries(recorded?.cpu ?? {}).map(([name, ratio]) => [name, cpuLimit(ratio)] as const);
-  const measured = await measure(folder, Object.fromEntries(limits));
-  if (recorded === undefined) {
-    const { commit } = describeRevision();
-    writeRatios({ recordedAt: new Date().toISOString().slice(0, 10), commit, node: process.version, ...measured });
-    report('recorded in bench/ratios.json');
-  } else {
-    const regressions = findRegressions(measured, recorded);
-    for (const sentence of regressions) {
-      process.stderr.write(`${sentence}\n`);
-    }
-    report(regressions.length === 0 ? 'as good as recorded' : 'worse than recorded');
-    process.exitCode = regressions.length === 0 ? 0 : 1;
+await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-guard-'));
+const recorded = values.record ? undefined : readRatios();
+const limits = Object.entries(recorded?.cpu ?? {}).map(([name, ratio]) => [name, cpuLimit(ratio)] as const);
+const measured = await measure(folder.path, Object.fromEntries(limits));
+if (recorded === undefined) {
+  const { commit } = describeRevision();
+  writeRatios({ recordedAt: new Date().toISOString().slice(0, 10), commit, node: process.version, ...measured });
+  report('recorded in bench/ratios.json');
+} else {
+  const regressions = findRegressions(measured, recorded);
+  for (const sentence of regressions) {
+    process.stderr.write(`${sentence}\n`);
   }
-} finally {
-  await rm(folder, { recursive: true });
+  report(regressions.length === 0 ? 'as good as recorded' : 'worse than recorded');
+  process.exitCode = regressions.length === 0 ? 0 : 1;
 }

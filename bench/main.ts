@@ -2,7 +2,7 @@
  * Measures the gateway beside the floor and its peers, and holds it against the bar:
  * npm run bench [-- --quick --only q1,q2 --subjects notigraph,floor --rounds 7 --seconds 2]
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Options, readOptions } from './options.ts';
@@ -19,17 +19,13 @@ async function main(options: Options): Promise<void> {
   if (!options.quick) {
     installPeers(report);
   }
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-bench-'));
-  try {
-    const results = { ...(await runBenchmark(options, folder, report)), minutes: minutes() };
-    process.stdout.write(`\n${tablesOf(results).map(asText).join('\n')}`);
-    if (options.isComplete) {
-      report(`kept in ${writeResults('run', results)} and ${writeReport()}`);
-    } else {
-      report('not kept: something was left out');
-    }
-  } finally {
-    await rm(folder, { recursive: true });
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-bench-'));
+  const results = { ...(await runBenchmark(options, folder.path, report)), minutes: minutes() };
+  process.stdout.write(`\n${tablesOf(results).map(asText).join('\n')}`);
+  if (options.isComplete) {
+    report(`kept in ${writeResults('run', results)} and ${writeReport()}`);
+  } else {
+    report('not kept: something was left out');
   }
 }
 

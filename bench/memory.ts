@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,18 +41,14 @@ export interface MemoryFigures {
  * (`node bench/memory.ts`) it prints the figures.
  */
 export async function measureMemory(requests: number, report: (line: string) => void): Promise<MemoryFigures> {
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-memory-'));
-  try {
-    await using upstream = await startUpstream();
-    await using running = await startSubject(withHeapReport(OURS), upstream.url, folder);
-    await send(running, 0, requests / 3, report);
-    const early = await takeSample(running, requests / 3);
-    await send(running, requests / 3, requests, report);
-    const late = await takeSample(running, requests);
-    return { early, late, peakRss: running.peakRssBytes() };
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-memory-'));
+  await using upstream = await startUpstream();
+  await using running = await startSubject(withHeapReport(OURS), upstream.url, folder.path);
+  await send(running, 0, requests / 3, report);
+  const early = await takeSample(running, requests / 3);
+  await send(running, requests / 3, requests, report);
+  const late = await takeSample(running, requests);
+  return { early, late, peakRss: running.peakRssBytes() };
 }
 
 async function send(running: RunningSubject, from: number, to: number, report: (line: string) => void): Promise<void> {

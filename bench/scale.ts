@@ -2,7 +2,7 @@
  * Measures how the cost of a request goes with the amount of work, and judges whether it grows faster than that:
  * npm run bench:scale [-- --only groups,bytes --rounds 5 --seconds 1]
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   },
 });
 const { report, minutes } = createProgress();
-const folder = await mkdtemp(join(tmpdir(), 'notigraph-scale-'));
+await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-scale-'));
 const options: PointOptions = {
   rounds: readNumber('rounds', values.rounds),
   seconds: readNumber('seconds', values.seconds),
@@ -38,31 +38,27 @@ const isChosen = ({ key }: { key: string }) => values.only?.split(',').includes(
 const curves: Curve[] = [];
 const skipped: ScaleResults['skipped'] = [];
 
-try {
-  await using upstream = await startUpstream();
-  {
-    // A thousand connections that all ask at once are more than it admits by default.
-    const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_RUNNING: '2000' } });
-    await using floor = await startSubject(FLOOR, upstream.url, folder);
-    await using running = await startSubject(ours, upstream.url, folder);
-    for (const dimension of DIMENSIONS.filter(isChosen)) {
-      const { key, title, unit, expected, amounts } = dimension;
-      const points = [];
-      for (const amount of amounts) {
-        points.push(await measurePoint(dimension, amount, [floor, running], upstream, options));
-      }
-      curves.push({ key, title, unit, expected, points });
+await using upstream = await startUpstream();
+{
+  // A thousand connections that all ask at once are more than it admits by default.
+  const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_RUNNING: '2000' } });
+  await using floor = await startSubject(FLOOR, upstream.url, folder.path);
+  await using running = await startSubject(ours, upstream.url, folder.path);
+  for (const dimension of DIMENSIONS.filter(isChosen)) {
+    const { key, title, unit, expected, amounts } = dimension;
+    const points = [];
+    for (const amount of amounts) {
+      points.push(await measurePoint(dimension, amount, [floor, running], upstream, options));
     }
+    curves.push({ key, title, unit, expected, points });
   }
-  const workers = isChosen({ key: 'workers' }) ? await measureWorkers(upstream, folder, options) : undefined;
-  if (typeof workers === 'string') {
-    skipped.push({ title: 'Workers', reason: workers });
-    report(`workers are skipped: ${workers}`);
-  } else if (workers !== undefined) {
-    curves.push(workers);
-  }
-} finally {
-  await rm(folder, { recursive: true });
+}
+const workers = isChosen({ key: 'workers' }) ? await measureWorkers(upstream, folder.path, options) : undefined;
+if (typeof workers === 'string') {
+  skipped.push({ title: 'Workers', reason: workers });
+  report(`workers are skipped: ${workers}`);
+} else if (workers !== undefined) {
+  curves.push(workers);
 }
 
 for (const curve of curves) {

@@ -6,6 +6,3 @@ const WELL_FORMED = /^ApiKey [\x21-\x7e]+$/;
 
 /** Whether a header value has the only form that the service accepts. */
 export const isCredential = (header: string): header is Credential => WELL_FORMED.test(header);
-
-/** The key without its scheme, for keeping it out of texts that others see. */
-export const secretOf = (credential: Credential): string => credential.slice('ApiKey '.length);

@@ -81,16 +81,8 @@ export async function startServer({
   let isDraining = false;
   const shedCounts: Record<ShedReason, number> = { stopping: 0, running: 0, 'event loop': 0, heap: 0 };
   const whyBusy = () => (running.size >= maxRunning ? 'running' : overload?.reason());
-  const isBusy = () => whyBusy() !== undefined;
   const whyShedding = () => (isDraining ? 'stopping' : whyBusy());
   const load = (): ServerLoad => ({ running: running.size, shedding: whyShedding(), shed: { ...shedCounts } });
-
-  function countShed(): void {
-    const reason = whyShedding();
-    if (reason !== undefined) {
-      shedCounts[reason] += 1;
-    }
-  }
 
   const server = createServer(
     {
@@ -108,14 +100,15 @@ export async function startServer({
         case '/livez':
           return answerHealth(response, undefined);
         case '/readyz':
-          return answerHealth(response, isDraining ? 'stopping' : isBusy() ? 'overloaded' : undefined);
+          return answerHealth(response, isDraining ? 'stopping' : whyBusy() && 'overloaded');
         case '/metrics':
           if (metrics !== undefined) {
             return void answerMetrics(response, metrics(load()));
           }
       }
-      if (isDraining || isBusy()) {
-        countShed();
+      const reason = whyShedding();
+      if (reason !== undefined) {
+        shedCounts[reason] += 1;
         return shed(response, isDraining);
       }
       running.add(response);

@@ -60,21 +60,21 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^graphql\/types\//, /^graphql\//],
   [/^graphql\/schema\.ts$/, /^graphql\//],
   [/^graphql\/errors\.ts$/, /^graphql\/builder\.ts$|^upstream\/errors\.ts$|^graphql$/],
-  [/^graphql\//, /^graphql\/|^graphql$|^@pothos\/core$|^node:crypto$|^limit\.ts$/],
+  [/^graphql\//, /^graphql\/|^graphql$|^@pothos\/core$|^node:crypto$|^(is-record|limit)\.ts$/],
   [/^loaders\//, /^loaders\/|^upstream\/(resources\/|path\.ts$)|^dataloader$|^limit\.ts$/],
   [/^upstream\/resources\//, /^upstream\/client\.ts$/],
-  [/^upstream\//, /^upstream\/|^exact-json\.ts$|^undici$|^node:buffer$/],
+  [/^upstream\//, /^upstream\/|^(exact-json|is-record|join-bytes)\.ts$|^undici$|^node:buffer$/],
   [/^plugins\/client-errors\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
   [
     /^prepared\//,
-    /^prepared\/|^(credentials|exact-json)\.ts$|^plugins\/use-(request-gate|request-id)\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
+    /^prepared\/|^(credentials|exact-json|is-record|join-bytes|remember)\.ts$|^plugins\/use-(request-gate|request-id)\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
   ],
   [
     /^plugins\//,
-    /^(credentials|exact-json|plugins\/(check-document|document-limits))\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
+    /^(credentials|exact-json|is-record|remember|plugins\/(check-document|document-limits))\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
   ],
   [/^operations\.ts$/, /^node:fs$/],
-  [/^(credentials|exact-json|limit|pauses|tuning|upstream-url|version)\.ts$/, /^$/],
+  [/^(credentials|exact-json|is-record|join-bytes|limit|pauses|remember|tuning|upstream-url|version)\.ts$/, /^$/],
 ];
 
 it('every file belongs to a part of the architecture', () => {

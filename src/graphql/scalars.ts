@@ -1,4 +1,5 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
+import { isRecord } from '../is-record.ts';
 import { builder } from './builder.ts';
 
 /** JSON is nested no deeper than this, both ways: deeper values parse but cannot be written again. */
@@ -29,10 +30,10 @@ builder.scalarType('JSON', {
 
 builder.scalarType('JSONObject', {
   description: 'A JSON object: free-form key/value pairs.',
-  serialize: (value) => check(checkJson(value), isJsonObject, 'JSONObject cannot represent a value that is no object.'),
-  parseValue: (value) => check(checkJson(value), isJsonObject, 'JSONObject takes an object.'),
+  serialize: (value) => check(checkJson(value), isRecord, 'JSONObject cannot represent a value that is no object.'),
+  parseValue: (value) => check(checkJson(value), isRecord, 'JSONObject takes an object.'),
   parseLiteral: (node, variables) =>
-    check(checkJson(literalOf(node, variables)), isJsonObject, 'JSONObject takes an object.'),
+    check(checkJson(literalOf(node, variables)), isRecord, 'JSONObject takes an object.'),
 });
 
 function check<T>(value: unknown, is: (value: unknown) => value is T, message: string): T {
@@ -62,9 +63,6 @@ function daysIn(year: number, month: number): number {
   }
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
-
-const isJsonObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Refuses what would not arrive as it was sent: too deep, `__proto__` (it changes prototypes when copied), no JSON number. */
 function checkJson(value: unknown, depth = 0): unknown {

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { remember } from '../remember.ts';
 
 export interface AccessLogOptions {
   logger: Logger;
@@ -32,21 +33,11 @@ const MAX_TENANTS = 10_000;
 
 /** Writes one JSON line an operation, and one for what is refused before it is one. */
 export function createAccessLog({ logger, secret = randomBytes(32).toString('hex') }: AccessLogOptions): AccessLog {
-  const tenants = new Map<string, string>();
-
   /** The first 8 hex digits of an HMAC of the header: tells callers apart without telling who they are. */
-  function tenantOf(authorization: string): string {
-    const known = tenants.get(authorization);
-    if (known !== undefined) {
-      return known;
-    }
-    if (tenants.size >= MAX_TENANTS) {
-      tenants.clear();
-    }
-    const tenant = createHmac('sha256', secret).update(authorization).digest('hex').slice(0, 8);
-    tenants.set(authorization, tenant);
-    return tenant;
-  }
+  const tenantOf = remember(
+    (authorization) => createHmac('sha256', secret).update(authorization).digest('hex').slice(0, 8),
+    MAX_TENANTS,
+  );
 
   return ({ requestId, startedAt, operation, type, code, status, upstreamCalls, authorization }) => {
     logger.info(

@@ -2,6 +2,7 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ServerContext } from '../context.ts';
 import { parseExactJson } from '../exact-json.ts';
+import { isRecord } from '../is-record.ts';
 
 export interface RequestBodyPluginOptions {
   /** The largest request body, in bytes. @default 256 KiB */
@@ -60,7 +61,7 @@ function toParams(body: unknown): Record<string, unknown> {
   if (Array.isArray(body)) {
     throw badRequest('Batches are not served: send one operation a request.');
   }
-  if (typeof body !== 'object' || body === null) {
+  if (!isRecord(body)) {
     throw badRequest('The body must be a JSON object with a "query".');
   }
   return { ...body };

@@ -1,3 +1,5 @@
+import { remember } from '../remember.ts';
+
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 
@@ -9,19 +11,8 @@ export type ChooseMediaType = (accept: string | undefined) => string | undefined
 
 /** Remembers what it chose: reading the header costs more than the choice is worth. */
 export function createChooseMediaType(): ChooseMediaType {
-  const chosen = new Map<string, string | undefined>();
-  return (header) => {
-    const accept = header || '*/*';
-    if (chosen.has(accept)) {
-      return chosen.get(accept);
-    }
-    const mediaType = choose(accept);
-    if (chosen.size >= MAX_REMEMBERED) {
-      chosen.clear();
-    }
-    chosen.set(accept, mediaType);
-    return mediaType;
-  };
+  const chooseOnce = remember(choose, MAX_REMEMBERED);
+  return (accept) => chooseOnce(accept || '*/*');
 }
 
 /** The first type in the list that can be had; where any will do, it is plain JSON. */

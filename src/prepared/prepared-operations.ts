@@ -1,30 +1,6 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  GraphQLSchema,
-  getOperationAST,
-  Kind,
-  type OperationDefinitionNode,
-  OperationTypeNode,
-} from 'graphql';
-import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import type { GraphQLSchema } from 'graphql';
 import type { CheckDocument } from '../plugins/check-document.ts';
-
-/** An operation that is parsed, validated and compiled: it costs nothing any more but its execution. */
-export interface PreparedOperation {
-  /** `anonymous` where it has none. */
-  readonly name: string;
-  readonly type: 'query' | 'mutation';
-  /**
-   * Carries it out.
-   *
-   * @returns undefined when the variables do not fit: nothing was carried out, and graphql-js says better what is wrong with them
-   */
-  execute(
-    context: object,
-    variables: Readonly<Record<string, unknown>>,
-  ): ExecutionResult | undefined | Promise<ExecutionResult>;
-}
+import { createCompile, type PreparedOperation } from './compile.ts';
 
 export interface PreparedOperationsOptions {
   schema: GraphQLSchema;
@@ -47,6 +23,9 @@ const MAX_CANDIDATES = 1_000;
 /** No frontend's document is longer; one that is takes long to compile, too. */
 const MAX_TEXT = 16 * 1024;
 
+/** The count of what was refused: it will be refused again. */
+const NEVER = Number.NEGATIVE_INFINITY;
+
 /** Compiling takes 1 to 30 ms: one at a time, and then none for 20 times as long, so that a stream of new documents holds up nobody. */
 const PAUSES = 20;
 
@@ -65,6 +44,7 @@ export function createPreparedOperations({
   compileAfter = 3,
   maxOperations = 200,
 }: PreparedOperationsOptions): PreparedOperations {
+  const compile = createCompile(schema);
   const kept = new Map<string, Kept>();
   const candidates = new Map<string, number>();
   let uses = 0;
@@ -90,8 +70,10 @@ export function createPreparedOperations({
 
   function prepare(key: string, text: string, operationName: string | undefined): PreparedOperation | undefined {
     const document = check.accept(text, schema);
-    const operation = document && compile(schema, document, operationName);
-    if (operation !== undefined) {
+    const operation = document && compile(document, operationName);
+    if (operation === undefined) {
+      candidates.set(key, NEVER);
+    } else {
       keep(key, operation);
     }
     return operation;
@@ -137,50 +119,3 @@ export function createPreparedOperations({
     },
   };
 }
-
-/** undefined: graphql-jit cannot compile it, or there is no such operation in it. */
-function compile(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | undefined,
-): PreparedOperation | undefined {
-  const operation = getOperationAST(document, operationName);
-  if (operation == null || operation.operation === 'subscription') {
-    return undefined;
-  }
-  const compiled = isOneMutation(operation)
-    ? compileQuery(mutationsOf(schema), asQuery(document, operation), operationName)
-    : compileQuery(schema, document, operationName);
-  if (!isCompiledQuery(compiled)) {
-    return undefined;
-  }
-  const withData = (result: ExecutionResult) => ('data' in result ? result : undefined);
-  return {
-    name: operation.name?.value ?? 'anonymous',
-    type: operation.operation,
-    execute(context, variables) {
-      const result = compiled.query(undefined, context, variables);
-      return result instanceof Promise ? result : withData(result);
-    },
-  };
-}
-
-/**
- * Whether it is a mutation of one field. graphql-jit carries out several one after the other by code whose garbage survives the young
- * generation's collector, 8 KB for each; of one field there is no order, so it can be compiled like a query.
- */
-const isOneMutation = ({ operation, selectionSet: { selections } }: OperationDefinitionNode): boolean =>
-  operation === 'mutation' && selections.length === 1 && selections[0]?.kind === Kind.FIELD;
-
-/** The schema with its mutations as queries. */
-function mutationsOf(schema: GraphQLSchema): GraphQLSchema {
-  const config = schema.toConfig();
-  return new GraphQLSchema({ ...config, query: config.mutation, mutation: null });
-}
-
-const asQuery = (document: DocumentNode, operation: OperationDefinitionNode): DocumentNode => ({
-  ...document,
-  definitions: document.definitions.map((definition) =>
-    definition === operation ? { ...operation, operation: OperationTypeNode.QUERY } : definition,
-  ),
-});

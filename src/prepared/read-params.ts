@@ -1,3 +1,5 @@
+import { isRecord } from '../is-record.ts';
+
 /** What a client asks for. */
 export interface Params {
   query: string;
@@ -23,6 +25,3 @@ export function readParams(body: unknown): Params | undefined {
   }
   return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

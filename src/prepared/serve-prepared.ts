@@ -2,12 +2,14 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { CreateContext, ServerContext } from '../context.ts';
 import { parseExactJson } from '../exact-json.ts';
+import { joinBytes } from '../join-bytes.ts';
 import type { AccessLog } from '../plugins/access-log.ts';
 import type { ClientError, CreateClientErrors } from '../plugins/client-errors.ts';
 import type { CorsHeaders } from '../plugins/use-cors.ts';
 import { REQUEST_ID, toRequestId } from '../plugins/use-request-id.ts';
 import { Abort } from '../upstream/signal.ts';
-import type { PreparedOperation, PreparedOperations } from './prepared-operations.ts';
+import type { PreparedOperation } from './compile.ts';
+import type { PreparedOperations } from './prepared-operations.ts';
 import { createReadHead, type Head, type ReadHeadOptions } from './read-head.ts';
 import { readParams } from './read-params.ts';
 
@@ -64,9 +66,7 @@ export function servePrepared(options: ServePreparedOptions): RequestListener {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const [first] = chunks;
-      const whole = first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
-      take(passage, whole.toString('utf8'));
+      take(passage, joinBytes(chunks).toString('utf8'));
     });
   };
 }
@@ -87,13 +87,17 @@ function carryOut(
     signal: client,
   });
 
-  function finish({ data, errors }: ExecutionResult, status = 200): void {
+  function showAll(errors: readonly GraphQLError[]) {
     const toClientError = clientErrors({
       requestId,
       isMutation: operation.type === 'mutation',
       isGone: client.aborted,
     });
-    const shown = errors?.map((error) => show(error, toClientError(error)));
+    return errors.map((error) => show(error, toClientError(error)));
+  }
+
+  function finish({ data, errors }: ExecutionResult, status = 200): void {
+    const shown = errors && showAll(errors);
     const text = JSON.stringify(shown === undefined ? { data } : { data, errors: shown });
     const length = Buffer.byteLength(text);
     response.writeHead(status, {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactJson } from '../exact-json.ts';
+import { isRecord } from '../is-record.ts';
 import type { Answer, BodyPlan, Headers } from './receive.ts';
 
 /** A body that breaks the contract: its message is for the log. */
@@ -45,14 +46,12 @@ export function readErrorBody(answer: Answer): unknown {
 }
 
 function readJson({ status, headers, body, isTooLong }: Answer): unknown {
-  const problem = findHeaderProblem(headers);
-  if (problem !== undefined) {
-    throw new BodyError(`status ${status} with ${problem}`);
+  if (body === undefined) {
+    const problem = findHeaderProblem(headers);
+    const why = isTooLong ? 'the body is larger than allowed' : 'the body was cut off';
+    throw new BodyError(problem === undefined ? why : `status ${status} with ${problem}`);
   }
-  if (isTooLong) {
-    throw new BodyError('the body is larger than allowed');
-  }
-  if (body === undefined || !isUtf8(body)) {
+  if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
   }
   try {
@@ -82,10 +81,6 @@ export const headerOf = (headers: Headers, name: string): string | undefined => 
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 };
-
-/** A JSON object, not an array and not null. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Takes a body out of its `{ "data": … }` envelope, if it is in one.

@@ -1,4 +1,4 @@
-import { isRecord } from './body.ts';
+import { isRecord } from '../is-record.ts';
 import {
   type ConflictReason,
   type Endpoint,

@@ -7,6 +7,7 @@ import { isUpstreamError } from './errors.ts';
 import { notSentInTime, timedOut } from './failures.ts';
 import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
+import { isTimeOver } from './time-limit.ts';
 
 export interface ExchangeOptions {
   /** The scheme, host and port of the service. */
@@ -69,16 +70,13 @@ export const createExchange =
       if (isUpstreamError(failure)) {
         throw failure;
       }
-      const isOver = signal.aborted || isTimeout(failure);
+      const isOver = signal.aborted || isTimeOver(failure);
       if (isOver && !(failure instanceof BodyError)) {
         throw progress.sent ? timedOut(endpoint, progress.status, failure) : notSentInTime(endpoint, failure);
       }
       throw errorFromFailure(endpoint, failure, progress);
     }
   };
-
-/** The attempt's own time is over. */
-const isTimeout = (failure: unknown): boolean => failure instanceof DOMException && failure.name === 'TimeoutError';
 
 /** From scratch: nothing of the client's passes by itself. */
 function headersOf({ authorization, requestId, call }: UpstreamRequest, userAgent: string): Record<string, string> {

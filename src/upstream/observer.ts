@@ -1,6 +1,7 @@
 import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Signal } from './signal.ts';
+import { isTimeOver } from './time-limit.ts';
 
 /** What became of a request: the class of its status, or, where that does not say it, what went wrong. ABORTED: the caller left. */
 export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'ABORTED' | 'OTHER';
@@ -44,6 +45,5 @@ function resultOf(failure: unknown, { aborted, reason }: Signal): RequestResult 
   if (status >= 400) {
     return status >= 500 ? '5xx' : '4xx';
   }
-  const isLate = reason instanceof DOMException && reason.name === 'TimeoutError';
-  return aborted && !isLate ? 'ABORTED' : failure.code;
+  return aborted && !isTimeOver(reason) ? 'ABORTED' : failure.code;
 }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { joinBytes } from '../join-bytes.ts';
 import type { Signal } from './signal.ts';
 import { timeIsOver } from './time-limit.ts';
 
@@ -117,9 +118,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const [first] = this.#chunks;
-    const whole = this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#size);
-    this.#finish(this.#body.keep ? whole : undefined);
+    this.#finish(this.#body.keep ? joinBytes(this.#chunks) : undefined);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -3,6 +3,10 @@ import type { Signal } from './signal.ts';
 /** What a time that is over is called. */
 export const timeIsOver = (): DOMException => new DOMException('The time is over.', 'TimeoutError');
 
+/** Whether a failure or a signal's reason says so. */
+export const isTimeOver = (reason: unknown): boolean =>
+  reason instanceof DOMException && reason.name === 'TimeoutError';
+
 /**
  * Settles with the promise, or rejects with the signal's reason as soon as it is aborted; the promise itself goes on.
  *

@@ -101,7 +101,7 @@ export const GUARDS: readonly Guard[] = [
     'if (false) {',
     'error-model',
   ),
-  guard('bytes that are no UTF-8', 'upstream/body.ts', ' || !isUtf8(body)', '', 'error-model'),
+  guard('bytes that are no UTF-8', 'upstream/body.ts', 'if (!isUtf8(body)) {', 'if (false) {', 'error-model'),
   guard('records with a field data', 'upstream/body.ts', " && !Object.hasOwn(body, '_organizationId')", '', 'contract'),
   guard('integers of a double', 'exact-json.ts', 'hasLongNumber(text) ?', 'false ?', 'hostile'),
   guard('__proto__ in JSON', 'graphql/scalars.ts', "if (key === '__proto__') {", 'if (false) {', 'subscribers'),
@@ -147,7 +147,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard('origins', 'plugins/use-cors.ts', 'origin != null && origins.has(origin)', 'origin != null', 'hostile'),
   guard('requests at a time', 'server.ts', 'running.size >= maxRunning', 'false', 'server'),
-  guard('refusal while stopping', 'server.ts', 'if (isDraining || isBusy()) {', 'if (isBusy()) {', 'server'),
+  guard('refusal while stopping', 'server.ts', "isDraining ? 'stopping' : whyBusy());", 'whyBusy());', 'server'),
   guard('slow clients', 'server.ts', 'requestTimeout: requestTimeoutMs,', 'requestTimeout: 0,', 'server'),
   guard(
     'keys in the log',
@@ -241,7 +241,7 @@ export const GUARDS: readonly Guard[] = [
   guard('client gone (short way)', 'prepared/serve-prepared.ts', 'client.abort();', '', 'executors'),
   guard(
     'variables that do not fit (short way)',
-    'prepared/prepared-operations.ts',
+    'prepared/compile.ts',
     "'data' in result ? result : undefined",
     'result',
     'executors',

@@ -1,0 +1,3 @@
+/** A JSON object: no array, and not null. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
