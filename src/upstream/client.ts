@@ -3,14 +3,18 @@ import { type CircuitBreakerOptions, createCircuitBreaker } from './circuit-brea
 import { createCoalescing } from './coalescing.ts';
 import { type ConcurrencyOptions, limitConcurrency } from './concurrency.ts';
 import { type Endpoint, isUpstreamError } from './errors.ts';
-import { createExchange, type ExchangeOptions } from './exchange.ts';
+import { createExchange, type ExchangeOptions, type Received } from './exchange.ts';
 import { callBudgetExceeded, noCredential, notSentInTime, timedOut } from './failures.ts';
 import { observeExchange, type UpstreamObserver } from './observer.ts';
 import type { paths } from './openapi.gen.ts';
 import { createOperationTime, type OperationTime } from './operation-time.ts';
 import { assertPathParams, fillRoute } from './path.ts';
+import { createRateHold, type RateHoldOptions } from './rate-hold.ts';
+import type { UpstreamRateLimit } from './rate-limit.ts';
 import { createRetry, type RetryOptions } from './retry.ts';
 import type { Signal } from './signal.ts';
+
+export type { UpstreamRateLimit };
 
 /** What is the same for every call of one upstream service. */
 export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
@@ -25,6 +29,7 @@ export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   retry?: RetryOptions;
   circuitBreaker?: CircuitBreakerOptions;
   concurrency?: ConcurrencyOptions;
+  rateHold?: RateHoldOptions;
   /** Is told of every request. */
   observer?: UpstreamObserver | undefined;
 }
@@ -51,6 +56,8 @@ export interface Tally {
   bulkItems: number;
   /** Requests that were sent for them; fewer where calls were shared, more where some were repeated. */
   requests: number;
+  /** What the service has said about its own limit, where it left least; absent where it has said nothing. */
+  rateLimit?: UpstreamRateLimit;
 }
 
 /** One call of an endpoint. */
@@ -105,16 +112,18 @@ export type BindCaller = (caller: Caller) => UpstreamClient;
 export function createUpstreamClient(options: UpstreamOptions): BindCaller {
   const { baseUrl, maxCalls = 50, maxBulkItems = 100, honoursIdempotencyKeys = false, observer } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
-  const unobserved = createExchange({ ...options, origin: baseUrl.origin });
+  const minSeconds = Math.max(3, options.retry?.maxRetryAfterSeconds ?? 0); // What retries wait for is not held back.
+  const rateHold = createRateHold({ minSeconds, ...options.rateHold });
+  const unobserved = createExchange({ ...options, origin: baseUrl.origin }, rateHold.note);
   const exchange = observer === undefined ? unobserved : observeExchange(unobserved, observer);
-  const coalescing = createCoalescing<Written<unknown>>();
+  const coalescing = createCoalescing<Received>();
   const inTurn = limitConcurrency(options.concurrency);
   const retry = createRetry(options.retry);
   const circuitBreaker = createCircuitBreaker(options.circuitBreaker);
   observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: inTurn.waiting() }));
 
   /** The policies around one request, from the outside in. Coalescing and the operation's deadline are around these. */
-  function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<Written<unknown>> {
+  function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<Received> {
     const { endpoint, authorization, call } = request;
     const isRepeatable =
       endpoint.method === 'GET' ||
@@ -122,10 +131,12 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       (honoursIdempotencyKeys && call.idempotencyKey !== undefined);
     return inTurn(authorization, endpoint, signal, () =>
       retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
-        circuitBreaker(endpoint, () => {
-          caller.tally.requests += 1;
-          return exchange(request, signal);
-        }),
+        rateHold(authorization, endpoint, () =>
+          circuitBreaker(endpoint, () => {
+            caller.tally.requests += 1;
+            return exchange(request, signal);
+          }),
+        ),
       ),
     );
   }
@@ -147,14 +158,24 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
   }
 
   /** Runs work within the operation's deadline; whatever ends it early is an `UpstreamError` too. */
-  async function inTime<T>({ endpoint }: UpstreamRequest, time: OperationTime, work: () => Promise<T>): Promise<T> {
+  async function inTime(
+    { endpoint }: UpstreamRequest,
+    tally: Tally,
+    time: OperationTime,
+    work: () => Promise<Received>,
+  ): Promise<Received> {
     if (time.isOver()) {
       throw notSentInTime(endpoint, time.signal.reason);
     }
     time.enter();
     try {
-      return await work();
+      const received = await work();
+      noteRateLimit(tally, received.rateLimit);
+      return received;
     } catch (error) {
+      if (isUpstreamError(error)) {
+        noteRateLimit(tally, error.rateLimit);
+      }
       throw isUpstreamError(error) || !time.signal.aborted ? error : timedOut(endpoint, undefined, error);
     } finally {
       time.leave();
@@ -167,7 +188,7 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
         try {
-          const { body } = await inTime(request, time, () =>
+          const { body } = await inTime(request, caller.tally, time, () =>
             coalescing.read(request.authorization, request.path, time.signal, (shared) =>
               send(request, caller, shared),
             ),
@@ -182,13 +203,20 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       },
       async write<T>(call: UpstreamWrite) {
         const request = prepare(caller, call);
-        const { body, replayed } = await inTime(request, time, () =>
+        const { body, replayed } = await inTime(request, caller.tally, time, () =>
           coalescing.write(request.authorization, () => send(request, caller, time.signal)),
         );
         return { body: body as T, replayed }; // As above.
       },
     };
   };
+}
+
+/** Keeps what leaves least. Operations that share an answer all learn of it. */
+function noteRateLimit(tally: Tally, rateLimit: UpstreamRateLimit | undefined): void {
+  if (rateLimit !== undefined && rateLimit.remaining <= (tally.rateLimit?.remaining ?? rateLimit.remaining)) {
+    tally.rateLimit = rateLimit;
+  }
 }
 
 /** The path and query of a call; an id that cannot be one path segment is refused before anything is sent. */

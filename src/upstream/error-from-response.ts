@@ -7,6 +7,7 @@ import {
   type UpstreamErrorOptions,
 } from './errors.ts';
 import { badResponse, down, timedOut } from './failures.ts';
+import type { UpstreamRateLimit } from './rate-limit.ts';
 
 /** An answer that is not 2xx, as far as it could be read. */
 export interface FailedResponse {
@@ -15,6 +16,7 @@ export interface FailedResponse {
   body: unknown;
   /** The header `Retry-After`. */
   retryAfter: string | undefined;
+  rateLimit?: UpstreamRateLimit | undefined;
 }
 
 /** What was sent, as far as it matters to reading the answer. */
@@ -36,7 +38,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const { status } = response;
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
-    new UpstreamError({ endpoint, status, ...options });
+    new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
   const sentences = readSentences(response.body, request.secret);
   const sentence = clip(sentences.join('; '));
 

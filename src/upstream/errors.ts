@@ -1,3 +1,5 @@
+import type { UpstreamRateLimit } from './rate-limit.ts';
+
 /**
  * What can go wrong with a call of the upstream service. The codes are stable: match them, not the texts.
  *
@@ -8,7 +10,7 @@
  * | FORBIDDEN | the service accepts the key, not the action (402, 403) |
  * | NOT_FOUND | 404 and 410 on a write; a read answers null instead |
  * | CONFLICT | 409, and 422 when it speaks of the idempotency key |
- * | RATE_LIMITED | 429 |
+ * | RATE_LIMITED | 429, or not called because the service has said that it would be |
  * | UPSTREAM_ERROR | 500, 501, 505 and every other 4xx |
  * | UPSTREAM_UNAVAILABLE | 502, 503, no connection, the connection broke, or the circuit breaker is open |
  * | UPSTREAM_TIMEOUT | 504, or no complete answer within the deadline |
@@ -72,6 +74,8 @@ export interface UpstreamErrorOptions {
   errorId?: string | undefined;
   issues?: InputIssue[] | undefined;
   conflict?: ConflictReason | undefined;
+  /** What the service said about its limit. */
+  rateLimit?: UpstreamRateLimit | undefined;
   /** @default 'never' */
   retry?: RetryRule;
   /** Whether it says that the service is down, rather than anything about this call. @default false */
@@ -94,6 +98,7 @@ export class UpstreamError extends Error {
   readonly errorId: string | undefined;
   readonly issues: InputIssue[];
   readonly conflict: ConflictReason;
+  readonly rateLimit: UpstreamRateLimit | undefined;
   readonly retry: RetryRule;
   readonly isOutage: boolean;
   readonly sent: boolean;
@@ -109,6 +114,7 @@ export class UpstreamError extends Error {
     this.errorId = options.errorId;
     this.issues = options.issues ?? [];
     this.conflict = options.conflict ?? 'OTHER';
+    this.rateLimit = options.rateLimit;
     this.retry = options.retry ?? 'never';
     this.isOutage = options.isOutage ?? false;
     this.sent = options.sent ?? true;

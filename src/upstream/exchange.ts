@@ -5,6 +5,7 @@ import { errorFromFailure } from './error-from-failure.ts';
 import { errorFromResponse } from './error-from-response.ts';
 import { isUpstreamError } from './errors.ts';
 import { notSentInTime, timedOut } from './failures.ts';
+import { readRateLimit, type UpstreamRateLimit } from './rate-limit.ts';
 import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
 import { isTimeOver } from './time-limit.ts';
@@ -22,17 +23,20 @@ export interface ExchangeOptions {
   maxBodyBytes?: number;
 }
 
-/** Sends one request once, and decodes its answer. Fails with `UpstreamError` alone. */
-export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<Written<unknown>>;
+/** A decoded answer. */
+export interface Received extends Written<unknown> {
+  rateLimit: UpstreamRateLimit | undefined;
+}
 
+/** Sends one request once, and decodes its answer. Fails with `UpstreamError` alone. */
+export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<Received>;
+
+/** @param noteRateLimit is told what answers say about the service's limit, as soon as they have come */
 export const createExchange =
-  ({
-    origin,
-    dispatcher,
-    userAgent,
-    attemptTimeoutMs = 6_000,
-    maxBodyBytes = 5 * 1024 * 1024,
-  }: ExchangeOptions): Exchange =>
+  (
+    { origin, dispatcher, userAgent, attemptTimeoutMs = 6_000, maxBodyBytes = 5 * 1024 * 1024 }: ExchangeOptions,
+    noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
+  ): Exchange =>
   async (request, signal) => {
     const { endpoint, authorization, call } = request;
     if (signal.aborted) {
@@ -53,9 +57,13 @@ export const createExchange =
         { progress, signal, timeoutMs: attemptTimeoutMs },
       );
       const { status, headers } = answer;
+      const rateLimit = readRateLimit(status, headers);
+      if (rateLimit !== undefined) {
+        noteRateLimit(authorization, rateLimit);
+      }
       if (status <= 299) {
         const body = readSuccess(answer, call.expect);
-        return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true' };
+        return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
       }
       throw errorFromResponse(
         {
@@ -64,7 +72,7 @@ export const createExchange =
           bodyFields: Object.keys(call.body ?? {}),
           idempotencyKey: call.idempotencyKey,
         },
-        { status, body: readErrorBody(answer), retryAfter: headerOf(headers, 'retry-after') },
+        { status, body: readErrorBody(answer), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
       );
     } catch (failure) {
       if (isUpstreamError(failure)) {

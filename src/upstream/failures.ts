@@ -1,4 +1,5 @@
 import { type Endpoint, type InputIssue, UpstreamError } from './errors.ts';
+import type { UpstreamRateLimit } from './rate-limit.ts';
 
 /** The failures that are known by more than a status, one function each; `error-from-response.ts` has the others. */
 
@@ -106,6 +107,18 @@ export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): Upst
     sent: false,
   });
 
+/** The service has said that it would refuse calls of this credential; nothing was sent. */
+export const heldBack = (endpoint: Endpoint, rateLimit: UpstreamRateLimit): UpstreamError =>
+  new UpstreamError({
+    code: 'RATE_LIMITED',
+    message: 'The notification service limits how often this API key may call it; it is not called again yet.',
+    endpoint,
+    retryable: true,
+    retryAfterSeconds: rateLimit.resetSeconds,
+    rateLimit,
+    sent: false,
+  });
+
 /** Too many calls of this credential wait already. */
 export const overloaded = (endpoint: Endpoint): UpstreamError =>
   new UpstreamError({
@@ -130,7 +143,8 @@ export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamE
 export const noCredential = (endpoint: Endpoint): UpstreamError =>
   new UpstreamError({
     code: 'UNAUTHENTICATED',
-    message: 'This needs an API key: send the header "Authorization: ApiKey <your key>".',
+    message:
+      'This needs a credential: send it in the header Authorization, such as "Authorization: ApiKey <your key>".',
     endpoint,
     sent: false,
   });

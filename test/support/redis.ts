@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@redis/client';
+
+/** Whether there is a `redis-server` to start. */
+export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+
+/** What the title of a test says where there is none. */
+export const redisOnly = hasRedis ? '' : ' (left out: there is no redis-server on the PATH)';
+
+/** A Redis of the test's own, which keeps nothing. */
+export interface TestRedis extends AsyncDisposable {
+  readonly url: string;
+  /** Ends it as a crash would. */
+  kill(): Promise<void>;
+  /** Starts it again, empty, at the same port. */
+  start(): Promise<void>;
+  /** Sends one command. */
+  command(...args: string[]): Promise<unknown>;
+}
+
+export async function startRedis({ password }: { password?: string } = {}): Promise<TestRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'notigraph-redis-'));
+  const port = await findFreePort();
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const secret = password === undefined ? [] : ['--requirepass', password];
+    const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+    const started = spawn('redis-server', [...options, ...secret], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    child = started;
+    let printed = '';
+    while (!printed.includes('Ready to accept connections')) {
+      const [chunk] = await Promise.race([once(started.stdout, 'data'), once(started, 'exit').then(() => [undefined])]);
+      if (chunk === undefined) {
+        throw new Error(`Redis ended before it was ready:\n${printed}`);
+      }
+      printed += String(chunk);
+    }
+    started.stdout.resume();
+  }
+
+  async function kill(): Promise<void> {
+    if (child?.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+  }
+
+  await start();
+  const url = `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
+  return {
+    url,
+    kill,
+    start,
+    async command(...args) {
+      const client = createClient({ url });
+      await client.connect();
+      try {
+        return await client.sendCommand(args);
+      } finally {
+        client.destroy();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
