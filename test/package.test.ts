@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promis
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { VERSION } from '../src/version.ts';
@@ -70,6 +71,44 @@ const TYPED = `
   type Withheld = import('notigraph').Config;
 `;
 
+/** A program of somebody who only asks a gateway. */
+const ASKING = `
+  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
+
+  const { request } = createClient({ url: process.argv[2], authorization: 'ApiKey sandbox-development-key' });
+  const { data, errors } = await request(NotificationGroupsDocument);
+  console.log(JSON.stringify(data.notificationGroups.map(({ name }) => name)), errors);
+`;
+
+const TYPED_CLIENT = `
+  import type { DocumentNode } from 'graphql';
+  import {
+    type Answer,
+    type Channel,
+    createClient,
+    possibleTypes,
+    type TypedDocument,
+    UnexpectedAnswerError,
+    WorkflowDocument,
+    type WorkflowResult,
+    type WorkflowVariables,
+  } from 'notigraph/client';
+
+  const notigraph = createClient({ url: '/graphql', authorization: () => 'Bearer token', send: 'id' });
+  const typed: TypedDocument<WorkflowResult, WorkflowVariables> & DocumentNode = WorkflowDocument;
+  const answer: Answer<WorkflowResult> = await notigraph.request(typed, { idOrIdentifier: 'a' });
+  const name: string | undefined = answer.data?.workflow?.name;
+  const channel: Channel = 'EMAIL';
+  console.log(name, channel, answer.errors?.[0]?.extensions.code, possibleTypes, UnexpectedAnswerError.name);
+
+  // @ts-expect-error A required variable is missing.
+  await notigraph.request(WorkflowDocument, {});
+  // @ts-expect-error The variable has another type.
+  await notigraph.request(WorkflowDocument, { idOrIdentifier: true });
+  // @ts-expect-error The operation does not ask for it.
+  answer.data?.workflow?.payloadSchema;
+`;
+
 /** The output of what the two programs ask. */
 const GROUPS =
   '{"data":{"notificationGroups":[{"name":"Lifecycle"},{"name":"Community"},{"name":"Billing"},{"name":"Orders"}]}}';
@@ -78,6 +117,8 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** The folder of a user who has installed the package and nothing else. */
 let user: string;
 let bin: string;
+/** The folder of a user who has the package and graphql's types, but nothing else that the gateway needs. */
+let asker: string;
 
 beforeAll(async () => {
   folder = await createTemporaryFolder();
@@ -94,6 +135,11 @@ beforeAll(async () => {
     await symlink(join(ROOT, 'node_modules', name), link, 'dir');
   }
   await writeFile(join(user, 'package.json'), '{ "type": "module" }');
+
+  asker = folder.path('asker');
+  await cp(installed, join(asker, 'node_modules', 'notigraph'), { recursive: true });
+  await symlink(join(ROOT, 'node_modules', 'graphql'), join(asker, 'node_modules', 'graphql'), 'dir');
+  await writeFile(join(asker, 'package.json'), '{ "type": "module" }');
 });
 
 afterAll(() => folder[Symbol.asyncDispose]());
@@ -149,6 +195,68 @@ it.each([
       .filter((line) => !isLog.test(line))
       .join('\n'),
   ).toBe(output);
+});
+
+it('has a client that needs nothing of what the gateway needs', async () => {
+  const client = join(user, 'node_modules', 'notigraph', 'dist', 'client');
+  await cp(client, folder.path('alone', 'node_modules', 'notigraph'), { recursive: true });
+  await writeFile(
+    folder.path('alone', 'node_modules', 'notigraph', 'package.json'),
+    '{ "type": "module", "exports": { "./client": "./index.js" } }',
+  );
+  await writeFile(folder.path('alone', 'program.mjs'), ASKING);
+  await writeFile(join(asker, 'program.js'), ASKING);
+  await using notigraph = await startNotigraph({ main: bin, cwd: user });
+
+  // As it is installed, and without anything that is no file of the client.
+  for (const program of [join(asker, 'program.js'), folder.path('alone', 'program.mjs')]) {
+    const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 20_000 });
+    expect({ stdout, stderr }).toEqual({
+      stdout: '["Lifecycle","Community","Billing","Orders"] undefined\n',
+      stderr: '',
+    });
+  }
+});
+
+it('has a client of which a bundle holds what the app uses', async () => {
+  const entry = join(asker, 'app.js');
+  await writeFile(
+    entry,
+    "import { createClient, NotificationGroupsDocument } from 'notigraph/client'; console.log(createClient, NotificationGroupsDocument);",
+  );
+  const built = await build({
+    root: asker,
+    configFile: false,
+    logLevel: 'error',
+    build: { write: false, rolldownOptions: { input: entry } },
+  });
+  const code = JSON.stringify(built);
+  const words = ['NotificationGroups', 'DeleteFeed', 'idOrIdentifier', 'InvalidInputError'];
+  expect(words.filter((word) => code.includes(word))).toEqual(['NotificationGroups']);
+});
+
+it.each([
+  ['a browser app that is bundled', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2022,dom']],
+  [
+    'a program for Node',
+    ['--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')],
+  ],
+])('has a client whose types are sound in %s', async (_title, options) => {
+  await writeFile(join(asker, 'program.ts'), TYPED_CLIENT);
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const strict = [
+    '--noEmit',
+    '--strict',
+    '--noUncheckedIndexedAccess',
+    '--exactOptionalPropertyTypes',
+    '--target',
+    'es2022',
+  ];
+  const { status, stdout } = spawnSync(process.execPath, [tsc, ...strict, ...options, 'program.ts'], {
+    cwd: asker,
+    encoding: 'utf8',
+  });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
 
 it('has types that a strict program compiles against', async () => {

@@ -1,0 +1,74 @@
+import { codegen } from '@graphql-codegen/core';
+import * as typescriptOperations from '@graphql-codegen/typescript-operations';
+import { type DocumentNode, type GraphQLSchema, isAbstractType, parse, printSchema } from 'graphql';
+import type { AppOperation } from './documents.ts';
+
+/** How the results and variables of operations become types. */
+export const OPERATION_TYPES = {
+  useTypeImports: true,
+  enumType: 'string-literal',
+  operationResultSuffix: 'Result',
+  omitOperationSuffix: true,
+  defaultScalarType: 'unknown',
+  scalars: {
+    DateTime: 'string',
+    LocalDate: 'string',
+    JSON: 'unknown',
+    JSONObject: 'Record<string, unknown>',
+  },
+} as const;
+
+export interface TypedDocumentsOptions {
+  operations: readonly AppOperation[];
+  schema: GraphQLSchema;
+  /** The generic type that the documents get, `Name<Result, Variables>`, and the module that exports it. */
+  documentType: { name: string; from: string };
+  /** Whether the documents carry their text too, for clients that cannot print one. */
+  hasText: boolean;
+}
+
+/**
+ * A module with three exports an operation: the document `<Name>Document`, and the types `<Name>Result` and `<Name>Variables`. A document
+ * is a parsed one, with its hash, and maybe its text, in `__meta__`.
+ */
+export async function writeTypedDocuments(options: TypedDocumentsOptions): Promise<string> {
+  const { operations, schema, documentType, hasText } = options;
+  const types = await codegen({
+    schema: parse(printSchema(schema)),
+    documents: operations.map(({ name, document }) => ({ location: `${name}.graphql`, document })),
+    filename: 'documents.gen.ts',
+    config: OPERATION_TYPES,
+    plugins: [{ typescriptOperations: {} }],
+    pluginMap: { typescriptOperations },
+  });
+  const documents = operations.map(({ name, document, text, hash }) => {
+    const meta = { hash, ...(hasText && { text }) };
+    const value = JSON.stringify({ ...withoutEmptyLists(document), __meta__: meta });
+    return `export const ${name}Document = ${value} as unknown as ${documentType.name}<${name}Result, ${name}Variables>;\n`;
+  });
+  const used = types.replace(/^.*\n.* type Incremental<.*\n/m, ''); // Of @defer, which the gateway does not offer.
+  const imports = `import type { ${documentType.name} } from '${documentType.from}';\n\n`;
+  return `${imports}${used.trimEnd()}\n\n${documents.join('\n')}`;
+}
+
+/** The types of each interface and union, which Apollo Client's cache must know to match fragments on them. */
+export function writePossibleTypes(schema: GraphQLSchema): string {
+  const entries = Object.values(schema.getTypeMap())
+    .filter(isAbstractType)
+    .map((type) => {
+      const names = schema.getPossibleTypes(type).map(({ name }) => `'${name}'`);
+      return `  ${type.name}: [${names.sort().join(', ')}],\n`;
+    });
+  const doc = "/** The types of each interface and union: `possibleTypes` of Apollo Client's `InMemoryCache`. */\n";
+  return `${doc}export const possibleTypes: Record<string, string[]> = {\n${entries.join('')}};\n`;
+}
+
+/** Parsers may leave these out where they are empty, so nobody counts on them; they would be a fifth of a document. */
+function withoutEmptyLists(document: DocumentNode): DocumentNode {
+  const optional = new Set(['arguments', 'directives', 'variableDefinitions']);
+  return JSON.parse(
+    JSON.stringify(document, (key, value) =>
+      optional.has(key) && Array.isArray(value) && value.length === 0 ? undefined : value,
+    ),
+  );
+}
