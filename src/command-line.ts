@@ -14,11 +14,15 @@ Usage: notigraph [options]
                      each CPU (1)
   --graphiql on|off  GraphiQL for browsers (on, but off with  NOTIGRAPH_GRAPHIQL
                      NODE_ENV=production)
+  --config FILE      the configuration file: whom to serve    NOTIGRAPH_CONFIG
+                     besides servers, and all of the above
+                     (notigraph.config.yaml, where there is one)
   --help             show this
   --version          show the version
 
 More by environment variables alone:
 
+  NOTIGRAPH_CONFIG_TEXT            a configuration file's text, in its stead
   NOTIGRAPH_CORS_ORIGINS           origins whose pages may call, by commas
   NOTIGRAPH_INTROSPECTION          on or off: may clients see the schema (on)
   NOTIGRAPH_UPSTREAM_IDEMPOTENCY   on or off: the service honours keys: writes
@@ -28,10 +32,12 @@ More by environment variables alone:
   NODE_ENV                         production: no sandbox or GraphiQL unasked
 
 Limits, times and policies have variables too: see docs/reliability.md.
+Frontends, tokens, trusted documents, rate limits: docs/configuration.md.
 
-Options win over environment variables, and these over the file .env in the
-working directory. Without an upstream the sandbox is served; with
-NODE_ENV=production, Notigraph refuses to start instead.
+Options win over environment variables, these over the file .env in the
+working directory, and that over the configuration file. Without an
+upstream the sandbox is served; with NODE_ENV=production, Notigraph
+refuses to start instead.
 `;
 
 /** The options that the command takes. */
@@ -42,6 +48,7 @@ const OPTIONS = {
   host: { type: 'string' },
   workers: { type: 'string' },
   graphiql: { type: 'string' },
+  config: { type: 'string' },
   help: { type: 'boolean' },
   version: { type: 'boolean' },
 } as const;

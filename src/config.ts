@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { type Access, findAccessProblems, SERVERS_ALONE, toAccess } from './access.ts';
 import { readArguments } from './command-line.ts';
+import { CONFIG_FILES, type ConfigSource, readConfigFile } from './config-file.ts';
+import { isOrigin } from './origins.ts';
 import { TUNING, type Tuning, type TuningName, variableOf } from './tuning.ts';
 import { parseUpstreamUrl } from './upstream-url.ts';
 
@@ -28,6 +31,10 @@ export interface Config {
   isProduction: boolean;
   /** Limits, times and policies. */
   tuning: Tuning;
+  /** Whom it serves and how. */
+  access: Access;
+  /** The environment variables that the configuration file names. */
+  variables: string[];
 }
 
 /** What the command line asks for. */
@@ -113,11 +120,6 @@ const settings = z.object({
   ...tuningSettings(),
 });
 
-/** An origin as browsers send it: scheme, host and port, and nothing else. */
-function isOrigin(text: string): boolean {
-  return URL.parse(text)?.origin === text && text !== 'null';
-}
-
 /** Environment variables that only tests read. */
 const FOREIGN = /^NOTIGRAPH_TEST_/;
 
@@ -125,13 +127,18 @@ const FOREIGN = /^NOTIGRAPH_TEST_/;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the command line and the environment; touches nothing else.
+ * Reads the command line, the environment and the configuration file; touches nothing else.
  *
  * @param env environment variables; empty ones count as not set
  * @param argv the arguments after the command
+ * @param readFile reads a file's text; undefined: there is none that can be read
  * @throws {ConfigError} with every problem at once
  */
-export function loadConfig(env: Environment, argv: readonly string[]): Command {
+export function loadConfig(
+  env: Environment,
+  argv: readonly string[],
+  readFile: (path: string) => string | undefined = () => undefined,
+): Command {
   const { values, problems } = readArguments(argv);
   if (values.help) {
     return { kind: 'help' };
@@ -139,23 +146,28 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
   if (values.version) {
     return { kind: 'version' };
   }
+  const source = findSource(values.config, env, readFile, problems);
+  const file = source && readConfigFile(source, env, (name) => Object.hasOwn(settings.shape, name));
+  problems.push(...(file?.problems ?? []));
   const names: Record<string, string> = {};
   const texts: Record<string, string> = {};
+  const strengths: Record<string, number> = {};
   for (const name of Object.keys(settings.shape)) {
-    const variable = variableOf(name);
     const option = Object.entries(values).find(([key]) => key === name)?.[1];
-    const text = typeof option === 'string' ? option : env[variable] || undefined;
-    names[name] = typeof option === 'string' ? `--${name}` : variable;
+    // From the weakest to the strongest.
+    const places = [file?.settings[name], env[variableOf(name)] || undefined, option?.toString()];
+    const strength = places.findLastIndex((text) => text !== undefined);
+    const text = places[strength];
+    names[name] = [`${source?.name}: ${name}`, variableOf(name), `--${name}`][strength] ?? variableOf(name);
     if (text !== undefined && !(name === 'sandbox' && /^(?:0|off|false)$/i.test(text))) {
       texts[name] = text;
+      strengths[name] = strength;
     }
   }
   problems.push(...findUnknown(env));
-  // An option wins over the other one's variable too.
-  if (values.upstream !== undefined && values.sandbox === undefined) {
-    delete texts.sandbox;
-  } else if (values.upstream === undefined && values.sandbox !== undefined && texts.sandbox !== undefined) {
-    delete texts.upstream;
+  const { upstream: service = -1, sandbox: embedded = -1 } = strengths;
+  if (service !== embedded) {
+    delete texts[service > embedded ? 'sandbox' : 'upstream'];
   }
   const parsed = settings.safeParse(texts);
   if (!parsed.success) {
@@ -168,6 +180,10 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
     problems.push(
       "No upstream is given: set --upstream or NOTIGRAPH_UPSTREAM to the service's base address. With NODE_ENV=production the sandbox starts only when --sandbox asks for it.",
     );
+  }
+  if (file?.access !== undefined && parsed.success) {
+    const surroundings = { isSandboxed: parsed.data.upstream === undefined, host: parsed.data.host };
+    problems.push(...findAccessProblems(file.access, surroundings).map((problem) => `${source?.name}: ${problem}.`));
   }
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(problems);
@@ -204,16 +220,55 @@ export function loadConfig(env: Environment, argv: readonly string[]): Command {
       metrics,
       isProduction,
       tuning,
+      access: file?.access === undefined ? SERVERS_ALONE : toAccess(file.access),
+      variables: file?.variables ?? [],
     },
   };
 }
 
+/** A file or text that is named, or a file of one of the usual names. */
+function findSource(
+  option: string | undefined,
+  env: Environment,
+  readFile: (path: string) => string | undefined,
+  problems: string[],
+): ConfigSource | undefined {
+  const path = option ?? (env.NOTIGRAPH_CONFIG || undefined);
+  const text = env.NOTIGRAPH_CONFIG_TEXT || undefined;
+  if (path !== undefined && text !== undefined) {
+    problems.push('A configuration file and NOTIGRAPH_CONFIG_TEXT exclude each other: give one of them.');
+    return undefined;
+  }
+  if (text !== undefined) {
+    return { name: 'NOTIGRAPH_CONFIG_TEXT', text };
+  }
+  if (path !== undefined) {
+    const found = readFile(path);
+    if (found === undefined) {
+      problems.push(`The configuration file ${path} cannot be read.`);
+      return undefined;
+    }
+    return { name: path, text: found, path };
+  }
+  const found = CONFIG_FILES.flatMap((name) => {
+    const content = readFile(name);
+    return content === undefined ? [] : [{ name, text: content, path: name }];
+  });
+  if (found.length > 1) {
+    problems.push(`There are several configuration files: keep one of ${found.map(({ name }) => name).join(', ')}.`);
+  }
+  return found[0];
+}
+
 /** A misspelt variable would silently leave a default in force. */
 function findUnknown(env: Environment): string[] {
-  const known = new Set(Object.keys(settings.shape).map(variableOf));
+  const known = new Set(['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT', ...Object.keys(settings.shape).map(variableOf)]);
   return Object.keys(env)
     .filter((variable) => variable.startsWith('NOTIGRAPH_') && !known.has(variable) && !FOREIGN.test(variable))
-    .map((variable) => `There is no setting ${variable}: see notigraph --help and docs/reliability.md.`);
+    .map(
+      (variable) =>
+        `There is no setting ${variable}: see notigraph --help, docs/configuration.md and docs/reliability.md.`,
+    );
 }
 
 const nameOf = (key: PropertyKey | undefined, names: Readonly<Record<string, string>>): string =>

@@ -1,8 +1,9 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import { isCredential } from './credentials.ts';
+import { ANONYMOUS, type Identity } from './audiences/identity.ts';
 import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './loaders/workflow-loader.ts';
+import type { Allowance } from './rate-limits/rate-limiter.ts';
 import type { BindCaller, Tally } from './upstream/client.ts';
 import type { Signal } from './upstream/signal.ts';
 import { bindUpstream, type Upstream } from './upstream/upstream.ts';
@@ -17,12 +18,22 @@ export interface ServerContext {
   bodyText?: string;
   /** or parsed. */
   body?: unknown;
+  /** Whether it comes from this machine; where it is known. */
+  isLocal?: boolean;
+  /** Who asks; set by `useAuthentication`, where it was not known before. */
+  identity?: Identity;
+  /** What the rate limit says; set by `useRateLimit`, where it was not asked before. */
+  allowance?: Allowance | undefined;
+  /** What the operation costs upstream; set with its context. */
+  tally?: Readonly<Tally>;
 }
 
 /** What resolvers work with; made anew for every operation, so that nothing is shared between callers. */
 export interface GatewayContext {
   /** Names this request in the answer, the log and the upstream's log. */
   readonly requestId: string;
+  /** Who asks. */
+  readonly identity: Identity;
   /** What the operation has cost upstream so far. */
   readonly tally: Readonly<Tally>;
   /** The twelve endpoints, as the caller reaches them. */
@@ -73,7 +84,7 @@ export interface ContextOptions {
 
 /** What an operation's context takes from its request. */
 export interface OperationRequest {
-  authorization: string | undefined;
+  identity: Identity;
   /** The header `Idempotency-Key`. */
   idempotencyKey: string | undefined;
   requestId: string;
@@ -86,20 +97,24 @@ export type CreateContext = (request: OperationRequest) => GatewayContext;
 /** For Yoga. */
 export const contextOfRequest =
   (createContext: CreateContext) =>
-  ({ request, requestId = 'unknown' }: YogaInitialContext & ServerContext): GatewayContext =>
-    createContext({
-      authorization: request.headers.get('authorization') ?? undefined,
+  (serverContext: YogaInitialContext & ServerContext): GatewayContext => {
+    const { request, requestId = 'unknown', identity = ANONYMOUS } = serverContext;
+    const context = createContext({
+      identity,
       idempotencyKey: request.headers.get('idempotency-key') ?? undefined,
       requestId,
       signal: request.signal,
     });
+    serverContext.tally = context.tally;
+    return context;
+  };
 
 export const createContextFactory =
   ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions): CreateContext =>
-  ({ authorization, idempotencyKey, requestId, signal }) => {
+  ({ identity, idempotencyKey, requestId, signal }) => {
     const tally: Tally = { calls: 0, bulkItems: 0, requests: 0 };
     const client = bindCaller({
-      authorization: authorization !== undefined && isCredential(authorization) ? authorization : undefined,
+      authorization: identity.credential,
       signal,
       deadlineAt: performance.now() + operationTimeoutMs,
       requestId,
@@ -108,6 +123,7 @@ export const createContextFactory =
     const upstream = bindUpstream(client);
     return {
       requestId,
+      identity,
       tally,
       upstream,
       loaders: new OperationLoaders(upstream),

@@ -1,95 +1,65 @@
-import type { RequestListener } from 'node:http';
 import { createYoga } from 'graphql-yoga';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
+import { createAuthenticator } from './audiences/authenticator.ts';
+import { createBrowserAccess } from './audiences/browser-access.ts';
+import { createIsLocalRequest } from './audiences/is-local-request.ts';
+import { createPolicies } from './audiences/policies.ts';
 import { contextOfRequest, createContextFactory, type GatewayContext, type ServerContext } from './context.ts';
+import type { Gateway, GatewayDeps, GatewayOptions } from './gateway-options.ts';
+import { createReadRequiredScopes } from './graphql/required-scopes.ts';
 import { createSchema } from './graphql/schema.ts';
-import { type MetricFigures, toText } from './metrics/figures.ts';
+import { toText } from './metrics/figures.ts';
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { loadOperations } from './operations.ts';
 import { type AccessLog, createAccessLog } from './plugins/access-log.ts';
 import { createCheckDocument } from './plugins/check-document.ts';
 import { createClientErrors } from './plugins/client-errors.ts';
-import type { DocumentLimits } from './plugins/document-limits.ts';
 import { useAccessLog } from './plugins/use-access-log.ts';
 import { useAuthentication } from './plugins/use-authentication.ts';
+import { useClientTokens } from './plugins/use-client-tokens.ts';
 import { createCorsHeaders, useCors } from './plugins/use-cors.ts';
 import { useDocumentLimits } from './plugins/use-document-limits.ts';
 import { useErrorModel } from './plugins/use-error-model.ts';
 import { useGraphiQL } from './plugins/use-graphiql.ts';
+import { useRateLimit } from './plugins/use-rate-limit.ts';
 import { useRequestBody } from './plugins/use-request-body.ts';
 import { useRequestGate } from './plugins/use-request-gate.ts';
 import { useRequestId } from './plugins/use-request-id.ts';
+import { useScopes } from './plugins/use-scopes.ts';
+import { useTrustedDocuments } from './plugins/use-trusted-documents.ts';
 import { createPreparedOperations } from './prepared/prepared-operations.ts';
 import { servePrepared } from './prepared/serve-prepared.ts';
-import { createUpstreamClient, type UpstreamOptions } from './upstream/client.ts';
-import { createDispatcher, type DispatcherOptions } from './upstream/dispatcher.ts';
+import { createAdmission } from './rate-limits/admission.ts';
+import { createMemoryRateLimiter } from './rate-limits/memory-rate-limiter.ts';
+import { createRedisRateLimiter } from './rate-limits/redis-rate-limiter.ts';
+import { keepReloading } from './reloading.ts';
+import { createManifestFiles } from './trusted-documents/manifest-files.ts';
+import { createTrustedDocuments } from './trusted-documents/trusted-documents.ts';
+import { createUpstreamClient } from './upstream/client.ts';
+import { createDispatcher } from './upstream/dispatcher.ts';
 import { probeUpstream } from './upstream/probe.ts';
 import { parseUpstreamUrl } from './upstream-url.ts';
 import { VERSION } from './version.ts';
 
-/** What a gateway is made for. */
-export interface GatewayOptions {
-  /** The service's base address, such as `https://notifications.example.com`; may carry a path prefix. */
-  upstream: URL | string;
-  /** The exact path of the GraphQL endpoint. @default '/graphql' */
-  endpoint?: string;
-  /** Whether browsers get GraphiQL at the endpoint; with `authorization`, that header is filled in for everybody who opens it. @default false */
-  graphiql?: boolean | { authorization: string };
-  /** Exact origins whose pages may call the gateway from a browser. @default none */
-  corsOrigins?: readonly string[];
-  /** Whether clients may ask for the schema. @default true */
-  introspection?: boolean;
-  /** How large a document may be. */
-  documents?: DocumentLimits;
-  /** The largest request body, in bytes. @default 256 KiB */
-  maxBodyBytes?: number;
-  /** For one operation with all its upstream calls, in milliseconds. @default 15000 */
-  operationTimeoutMs?: number;
-  /** How often an operation is asked for before it is compiled; 0: it is compiled at once. @default 3 */
-  compileAfter?: number;
-  /** How the upstream is called: times, retries, breaker, concurrency, limits. */
-  policies?: Omit<UpstreamOptions, 'baseUrl' | 'dispatcher' | 'userAgent' | 'observer'>;
-  /** The connections to the upstream. */
-  connections?: DispatcherOptions;
-  /** Makes a tenant's name in the log the same over restarts and replicas. @default a new one for each gateway */
-  logSecret?: string;
-  /** Whether operations and requests to the service are counted. @default true */
-  metrics?: boolean;
-}
+export type { Gateway, GatewayDeps, GatewayOptions };
 
-/** What a gateway takes from its surroundings. */
-export interface GatewayDeps {
-  /** @default pino on standard output, warnings and errors alone: no line for every operation */
-  logger?: Logger;
-  /** The current time. @default () => new Date() */
-  now?: () => Date;
-}
+/** Where servers get tokens for their frontends. */
+const CLIENT_TOKENS_PATH = '/client-tokens';
 
-/** A gateway, ready to be mounted in a server. Whoever creates it disposes it. */
-export interface Gateway extends AsyncDisposable {
-  /** Answers one request: for hosts that speak the fetch API. */
-  fetch(request: Request): Promise<Response>;
-  /** Answers one request: for `node:http` and frameworks on top of it. */
-  listener: RequestListener;
-  /** The path of the GraphQL endpoint. */
-  endpoint: string;
-  /** Tries to reach the upstream service. @returns what is wrong, or undefined when it answers */
-  checkUpstream(): Promise<string | undefined>;
-  /** What was counted so far, in Prometheus' text format; empty with `metrics: false`. */
-  metrics(): Promise<string>;
-  /** The same as plain data: to be sent to another process, or printed together with other figures. */
-  figures(): MetricFigures[];
-  /** Closes the connections to the upstream service, when the calls that run have ended. */
-  dispose(): Promise<void>;
-}
-
-/** Puts the gateway together. Throws a `TypeError` when `upstream` cannot be used as a base address. */
+/**
+ * Puts the gateway together. Throws a `TypeError` when `upstream` cannot be used as a base address, a `SecretError` or `ManifestError`
+ * when a file of keys, secrets or documents cannot be used.
+ */
 export function createGateway(
   {
     upstream,
     endpoint = '/graphql',
     graphiql = false,
     corsOrigins = [],
+    audiences = {},
+    trustedDocuments = { manifests: [] },
+    rateLimits = {},
+    reloadSeconds = 10,
     introspection = true,
     documents = {},
     maxBodyBytes = 256 * 1024,
@@ -119,10 +89,28 @@ export function createGateway(
     metrics?.operation(entry); // First: the time of writing the line is not the operation's.
     accessLog(entry);
   };
-  const origins = new Set(corsOrigins);
-  const corsHeaders = createCorsHeaders(origins);
+  const served = createPolicies(audiences, corsOrigins);
+  const corsHeaders = createCorsHeaders(served);
+  const manifests = createManifestFiles(trustedDocuments.manifests);
+  const trusted = createTrustedDocuments(manifests, logger);
+  const browser =
+    audiences.browser &&
+    createBrowserAccess(audiences.browser, { logger, now, documentOf: (id) => trusted.hashOf(id) });
+  const authenticator = createAuthenticator({
+    servesServers: audiences.server !== false,
+    browser,
+    localAuthorization: audiences.local?.authorization,
+  });
+  const { redis } = rateLimits;
+  const limiter = redis === undefined ? createMemoryRateLimiter() : createRedisRateLimiter({ ...redis, logger });
+  const admission = createAdmission(limiter, served);
+  const schemes = [
+    ...(audiences.server === false ? [] : (['ApiKey'] as const)),
+    ...(browser === undefined ? [] : (['Bearer'] as const)),
+  ];
   const schema = createSchema();
   const check = createCheckDocument({ ...documents, introspection });
+  const readRequiredScopes = createReadRequiredScopes(schema);
 
   const yoga = createYoga<ServerContext, GatewayContext>({
     schema,
@@ -130,14 +118,19 @@ export function createGateway(
     graphqlEndpoint: endpoint,
     plugins: [
       useRequestId(), // First: every other plugin may name the request.
-      useCors({ origins, corsHeaders }), // Before the gate: a preflight is no GraphQL request.
+      useCors({ policies: served, corsHeaders }), // Before the gate: a preflight is no GraphQL request.
       graphiql !== false && useGraphiQL({ endpoint, tabs: loadOperations(), headers: graphiqlHeaders(graphiql) }),
+      browser?.clientTokens !== undefined &&
+        useClientTokens({ ...browser.clientTokens, path: CLIENT_TOKENS_PATH, limiter, logger }),
       useRequestGate({ endpoint }), // After the page, which browsers get at the same path.
-      useAuthentication(), // A malformed key is refused before anything of the body is read.
+      useAuthentication({ authenticator, schemes }), // Who may not be served is refused before anything of the body is read.
+      useRateLimit({ admission }),
       useRequestBody({ maxBytes: maxBodyBytes }),
+      useTrustedDocuments({ documents: trusted, policies: served }),
       useDocumentLimits({ check }),
       useErrorModel({ clientErrors }), // Sees every result, of refused requests too.
       useAccessLog({ log }), // After the error model: it notes the code that the client sees.
+      useScopes({ readRequiredScopes }), // Last: what comes after it does not learn of an operation that it stops.
     ],
     maskedErrors: false, // useErrorModel masks.
     graphiql: false, // useGraphiQL serves it, without a CDN.
@@ -150,11 +143,16 @@ export function createGateway(
     logging: false,
   });
 
-  const operations = createPreparedOperations({ schema, compileAfter, check });
+  const operations = createPreparedOperations({ schema, compileAfter, check, readRequiredScopes });
   const listener = servePrepared({
     endpoint,
     maxBodyBytes,
+    authenticator,
+    isLocalRequest: createIsLocalRequest(served.local.origins),
     operations,
+    documents: trusted,
+    policies: served,
+    admission,
     createContext,
     clientErrors,
     log,
@@ -163,7 +161,11 @@ export function createGateway(
   });
 
   const figures = () => metrics?.figures() ?? [];
-  const dispose = () => dispatcher.close();
+  const reloading = keepReloading([manifests, ...(browser?.files ?? [])], reloadSeconds, logger);
+  async function dispose(): Promise<void> {
+    reloading[Symbol.dispose]();
+    await Promise.all([dispatcher.close(), limiter.dispose()]);
+  }
   return {
     fetch: async (request) => yoga.fetch(request, {}),
     listener,

@@ -5,6 +5,8 @@ import { availableParallelism } from 'node:os';
 import { parseEnv } from 'node:util';
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
+import type { AudiencesOptions } from './audiences/audience-options.ts';
+import { banner } from './banner.ts';
 import { HELP } from './command-line.ts';
 import { type Config, ConfigError, type Environment, loadConfig } from './config.ts';
 import { toText } from './metrics/figures.ts';
@@ -13,17 +15,19 @@ import { createOverloadMonitor } from './overload.ts';
 import { SANDBOX_KEYS } from './sandbox/environments.ts';
 import { SandboxError } from './sandbox/errors.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
+import { SecretError } from './secret-files.ts';
 import { ListenError, startServer } from './server.ts';
+import { ManifestError } from './trusted-documents/manifest.ts';
 import { applyTuning } from './tuning.ts';
 import { VERSION } from './version.ts';
 import { type Assignment, findWorkerRole, type WorkerRole } from './worker.ts';
-import { startWorkers } from './workers.ts';
+import { startWorkers, WorkersError } from './workers.ts';
 
 /** The process: configuration, the sandbox where no upstream is given, gateway, server, signals. */
 async function main(): Promise<void> {
   const role = findWorkerRole(process.env);
   const env = role?.env ?? { ...readDotEnv(), ...process.env };
-  const command = loadConfig(env, process.argv.slice(2));
+  const command = loadConfig(env, process.argv.slice(2), readIfThere);
   switch (command.kind) {
     case 'help':
       process.stdout.write(HELP);
@@ -78,11 +82,12 @@ async function work(config: Config, role: WorkerRole): Promise<void> {
       await role.stopped;
     });
   } catch (error) {
-    if (!(error instanceof ListenError)) {
+    const failure = explain(error);
+    if (failure === undefined) {
       throw error;
     }
-    await role.report({ kind: 'refused', problem: error.message });
-    process.exitCode = 1;
+    await role.report({ kind: 'refused', problem: failure.message });
+    process.exitCode = failure.exitCode;
   }
   role.leave();
 }
@@ -103,7 +108,7 @@ async function serve(
   logger: Logger,
   use: (service: Service) => Promise<void>,
 ): Promise<void> {
-  const { host, graphiql, introspection, corsOrigins, upstreamIdempotency, logSecret, metrics } = config;
+  const { host, graphiql, introspection, corsOrigins, upstreamIdempotency, logSecret, metrics, access } = config;
   const authorization = authorizationOf(config);
   const tuning = applyTuning(config.tuning);
   const { createGateway } = await loadGateway();
@@ -111,8 +116,10 @@ async function serve(
     {
       ...tuning.gateway,
       policies: { ...tuning.gateway.policies, honoursIdempotencyKeys: upstreamIdempotency },
+      ...access,
+      audiences: audiencesOf(config),
       upstream,
-      graphiql: graphiql && (authorization === undefined || { authorization }),
+      graphiql: graphiql && (authorization === undefined || access.audiences.server === false || { authorization }),
       introspection,
       corsOrigins,
       ...(logSecret !== undefined && { logSecret }),
@@ -135,7 +142,7 @@ async function serve(
 /** Says that it listens, and waits for the signal to stop. */
 async function untilStopped(config: Config, { url, checkUpstream, kill }: Service): Promise<void> {
   const stopped = shutdownSignal(kill); // First: whoever reads that it listens may stop it at once.
-  process.stdout.write(banner(url, config));
+  process.stdout.write(banner(url, config, authorizationOf(config)));
 
   const problem = await Promise.race([checkUpstream(), stopped]);
   if (problem !== undefined) {
@@ -155,8 +162,9 @@ function createLogger({ isProduction, workers }: Config): Logger {
 }
 
 /** What workers read their configuration from: the settings as this process read them, whatever becomes of the file .env. */
-function settingsForWorkers({ logSecret }: Config, env: Environment): Environment {
-  const settings = Object.entries(env).filter(([name]) => /^(?:NOTIGRAPH_|NODE_ENV$)/.test(name));
+function settingsForWorkers({ logSecret, variables }: Config, env: Environment): Environment {
+  const isSetting = (name: string) => /^(?:NOTIGRAPH_|NODE_ENV$)/.test(name) || variables.includes(name);
+  const settings = Object.entries(env).filter(([name]) => isSetting(name));
   // Tenants have the same names in the lines of all of them.
   return { ...Object.fromEntries(settings), NOTIGRAPH_LOG_SECRET: logSecret ?? randomBytes(32).toString('hex') };
 }
@@ -164,6 +172,15 @@ function settingsForWorkers({ logSecret }: Config, env: Environment): Environmen
 /** The sandbox's key, for everybody who tries it; a service's keys are the callers'. */
 const authorizationOf = ({ upstream }: Config): string | undefined =>
   upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
+
+/** People on this machine need no key: their calls are made with the sandbox's. */
+function audiencesOf(config: Config): AudiencesOptions {
+  const { local, ...audiences } = config.access.audiences;
+  const authorization = authorizationOf(config);
+  return local === undefined || authorization === undefined
+    ? audiences
+    : { ...audiences, local: { ...local, authorization } };
+}
 
 /** Settles at the first SIGINT or SIGTERM; from then on the next one ends the process at once. */
 async function shutdownSignal(kill?: () => void): Promise<undefined> {
@@ -179,26 +196,13 @@ async function shutdownSignal(kill?: () => void): Promise<undefined> {
   return undefined;
 }
 
-function banner(url: string, config: Config): string {
-  const { graphiql, upstream } = config;
-  const source =
-    upstream.kind === 'service'
-      ? upstream.url.href
-      : `built-in sandbox, ${upstream.file === ':memory:' ? 'its data is kept nowhere' : `its data is kept in ${upstream.file}`}`;
-  const query = '{"query":"{ notificationGroups { id name } }"}';
-  return [
-    `Notigraph ${VERSION}`,
-    '',
-    `  GraphQL    ${url}`,
-    `  GraphiQL   ${graphiql ? `${url} in a browser` : 'off (--graphiql on)'}`,
-    `  Upstream   ${source}`,
-    '',
-    'Try it:',
-    '',
-    `  curl -s ${url} -H 'Authorization: ${authorizationOf(config) ?? 'ApiKey <your key>'}' -H 'Content-Type: application/json' -d '${query}'`,
-    '',
-    '',
-  ].join('\n');
+/** A configuration file's text; it is optional where nobody names it. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 function readDotEnv(): NodeJS.Dict<string> {
@@ -213,16 +217,29 @@ function readDotEnv(): NodeJS.Dict<string> {
   }
 }
 
+/** What a person is told of a fault that is not ours; undefined: it is. */
+function explain(error: unknown): { message: string; exitCode: number } | undefined {
+  if (error instanceof ConfigError) {
+    return { message: error.problems.join('\n'), exitCode: 2 };
+  }
+  if (error instanceof SecretError || error instanceof ManifestError) {
+    return { message: `Notigraph cannot start: ${error.message}.`, exitCode: 2 };
+  }
+  if (error instanceof WorkersError) {
+    return error;
+  }
+  return error instanceof ListenError || error instanceof SandboxError
+    ? { message: error.message, exitCode: 1 }
+    : undefined;
+}
+
 try {
   await main();
 } catch (error) {
-  if (error instanceof ConfigError) {
-    process.stderr.write(`${error.problems.join('\n')}\n`);
-    process.exitCode = 2;
-  } else if (error instanceof ListenError || error instanceof SandboxError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  } else {
+  const failure = explain(error);
+  if (failure === undefined) {
     throw error;
   }
+  process.stderr.write(`${failure.message}\n`);
+  process.exitCode = failure.exitCode;
 }

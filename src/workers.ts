@@ -2,7 +2,6 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createPauses } from './pauses.ts';
-import { ListenError } from './server.ts';
 import { type Assignment, reports, STOP, variablesFor } from './worker.ts';
 
 export interface WorkersOptions extends Assignment {
@@ -24,6 +23,18 @@ export interface Workers extends AsyncDisposable {
   kill(): void;
 }
 
+/** Why workers do not serve: one sentence for the person who started them. */
+export class WorkersError extends Error {
+  override readonly name = 'WorkersError';
+  /** What the process should end with. */
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
 /** How a worker ended, in the words of the log. */
 interface Ending {
   workerPid?: number | undefined;
@@ -32,7 +43,7 @@ interface Ending {
   problem?: string | undefined;
 }
 
-/** Starts workers and waits until all of them listen. Throws `ListenError` when one does not. */
+/** Starts workers and waits until all of them listen. Throws `WorkersError` when one does not. */
 export async function startWorkers({ count, upstream, port, env, logger }: WorkersOptions): Promise<Workers> {
   const stopping = new AbortController();
   const running = new Set<Worker>();
@@ -49,7 +60,7 @@ export async function startWorkers({ count, upstream, port, env, logger }: Worke
       const startedAt = performance.now();
       const ending = await run(name);
       if (!isStarted) {
-        return fail(new ListenError(ending.problem ?? explain(ending)));
+        return fail(toError(ending));
       }
       if (stopping.signal.aborted) {
         return ending.code === 0 ? undefined : logger.warn({ worker: name, ...ending }, 'a worker ended early');
@@ -145,6 +156,12 @@ export async function startWorkers({ count, upstream, port, env, logger }: Worke
 const tellToStop = (worker: Worker) => worker.send(STOP, () => {}); // One that is gone need not hear it.
 
 const notForked = (error: unknown): Ending => ({ problem: `A worker could not be started (${error}).` });
+
+/** One that says why it does not serve ends as this process should. */
+const toError = (ending: Ending): WorkersError =>
+  ending.problem === undefined
+    ? new WorkersError(explain(ending), 1)
+    : new WorkersError(ending.problem, ending.code || 1);
 
 const explain = ({ code, signal }: Ending): string =>
   `A worker ended (${signal ?? `exit code ${code}`}) before it listened.`;

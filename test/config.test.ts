@@ -209,7 +209,7 @@ describe('the settings that have variables alone', () => {
       'NOTIGRAPH_LOG_SECRET must have 16 characters or more.',
       'NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.',
       'NOTIGRAPH_MAX_RETRIES must be a whole number from 0 to 10.',
-      'There is no setting NOTIGRAPH_MAX_RETRYS: see notigraph --help and docs/reliability.md.',
+      'There is no setting NOTIGRAPH_MAX_RETRYS: see notigraph --help, docs/configuration.md and docs/reliability.md.',
     ]);
   });
 
@@ -236,7 +236,7 @@ describe('asking for help', () => {
   });
 
   it('names every option and its variable in lines that fit into a terminal', () => {
-    for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql']) {
+    for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql', 'config']) {
       expect(HELP).toContain(`  --${option} `);
       expect(HELP).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);
     }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { feed, group, workflow } from './support/records.ts';
 import { type Script, type ScriptedAnswer, startScriptedUpstream } from './support/scripted-upstream.ts';
+import { audiencesOf, createSigner } from './support/tokens.ts';
 
 const KEY = 'canary-key-8d1f';
 const AUTHORIZATION = { authorization: `ApiKey ${KEY}` };
@@ -495,4 +496,29 @@ it('a bug of ours is masked, logged once with its error id, and the process goes
   const { errorId } = body.errors?.[0]?.extensions ?? {};
   expect(gateway.log.filter((line) => line.errorId === errorId)).toHaveLength(1);
   expect(await gateway.data('{ notificationStats { key } }')).toEqual({ notificationStats: [{ key: '2026-01-01' }] });
+});
+
+describe.each([
+  ['compiled', 0],
+  ['graphql-js', 1_000_000],
+])('a tenant’s key that the service refuses (%s)', (_, compileAfter) => {
+  it('is the operator’s to replace: a browser is not told to sign in again', async () => {
+    const signer = createSigner();
+    const script = () => ({ status: 401, body: { message: 'API key not found' } });
+    await using upstream = await startScriptedUpstream(script);
+    await using gateway = await startGateway({ upstream: upstream.url, compileAfter, audiences: audiencesOf(signer) });
+    const authorization = await signer.bearer();
+    const { status, body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization });
+    expect(status).toBe(200);
+    expect(body.errors).toMatchObject([
+      {
+        message: 'API key not found',
+        extensions: { code: 'FORBIDDEN', retryable: false, upstream: { status: 401 } },
+      },
+    ]);
+    expect(gateway.log).toContainEqual(expect.objectContaining({ level: 40, code: 'UNAUTHENTICATED', status: 401 }));
+    expect(JSON.stringify([body, gateway.log])).not.toContain('key-of-acme');
+    const own = await gateway.send('{ notificationGroups { id } }', {}, AUTHORIZATION);
+    expect(own.codes).toEqual(['UNAUTHENTICATED']);
+  });
 });

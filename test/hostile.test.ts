@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request as sendRequest } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../src/operations.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from './support/gateway.ts';
@@ -64,6 +67,26 @@ describe('what is no GraphQL request is 400', () => {
     expect(status).toBe(400);
   });
 });
+
+it.each(['a b', '::1', '[::1].evil.example', 'x#y', 'a/b', 'user@host', 'a?b', 'a\\b'])(
+  'a Host that is none, %j, is 400 and makes no other address of the request',
+  async (host) => {
+    const body = JSON.stringify({ query: '{ __typename }' });
+    for (const [method, path] of [
+      ['POST', '/graphql'],
+      ['GET', '/graphql?query={__typename}'],
+      ['GET', '/elsewhere'],
+    ]) {
+      const headers = { ...JSON_TYPE, host, ...(method === 'POST' && { 'content-length': body.length }) };
+      const request = sendRequest(new URL(path ?? '', gateway.url), { method, headers });
+      request.end(method === 'POST' ? body : undefined);
+      const [response] = await once(request, 'response');
+      const text = await readText(response);
+      expect(response.statusCode).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST', retryable: false } }] });
+    }
+  },
+);
 
 describe('a document that is too large is 400 before it is validated', () => {
   const nested = (depth: number) => `{ ${'workflow(idOrIdentifier: "a") { '.repeat(depth)} id ${'}'.repeat(depth)} }`;

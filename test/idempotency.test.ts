@@ -1,3 +1,4 @@
+import type { JWTPayload } from 'jose';
 import { expect, it } from 'vitest';
 import { startGateway, startSandboxedGateway } from './support/gateway.ts';
 import {
@@ -6,9 +7,11 @@ import {
   CreateSubscribers,
   UpdateNotificationGroup,
 } from './support/operations.gen.ts';
+import { group } from './support/records.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
+import { audiencesOf, createSigner } from './support/tokens.ts';
 
-const keysOf = (exchanges: { headers: Record<string, unknown> }[]) =>
+const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
 
 it('a repeated input with its key is answered again and carried out once', async () => {
@@ -104,4 +107,22 @@ it('an empty key is refused before any call', async () => {
   const { codes } = await gateway.send(CreateFeed, { input: { name: 'A', idempotencyKey: ' ' } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
   expect(gateway.upstream()).toHaveLength(0);
+});
+
+it('people of one tenant who send the same key do not get each other’s answer', async () => {
+  const signer = createSigner();
+  await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
+  await using gateway = await startGateway({ upstream: upstream.url, audiences: audiencesOf(signer) });
+  const create = async (claims: JWTPayload) =>
+    gateway.data(
+      CreateNotificationGroup,
+      { input: { name: 'A', idempotencyKey: 'order-17' } },
+      { authorization: `Bearer ${await signer.sign(claims)}` },
+    );
+  await create({ sub: 'ann' });
+  await create({ sub: 'bob' });
+  await create({ sub: 'ann', jti: 'a renewed token' });
+  const [ann, bob, annAgain] = keysOf(upstream.requests);
+  expect(bob).not.toBe(ann);
+  expect(annAgain).toBe(ann);
 });

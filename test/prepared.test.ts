@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createReadRequiredScopes } from '../src/graphql/required-scopes.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { createCheckDocument, type DocumentRules } from '../src/plugins/check-document.ts';
 import { createPreparedOperations, type PreparedOperationsOptions } from '../src/prepared/prepared-operations.ts';
@@ -9,7 +10,15 @@ const schema = createSchema();
 function prepared(options: Partial<PreparedOperationsOptions> = {}, rules: DocumentRules = {}) {
   const check = createCheckDocument(rules);
   const parsed = vi.spyOn(check, 'accept');
-  return { parsed, operations: createPreparedOperations({ schema, check, ...options }) };
+  return {
+    parsed,
+    operations: createPreparedOperations({
+      schema,
+      check,
+      readRequiredScopes: createReadRequiredScopes(schema),
+      ...options,
+    }),
+  };
 }
 
 const QUERY = 'query Hot { __typename }';
@@ -25,6 +34,21 @@ describe('an operation', () => {
     await immediate();
     expect(operations.find(QUERY, undefined)).toMatchObject({ name: 'Hot', type: 'query' });
     expect(parsed).toHaveBeenCalledOnce();
+  });
+
+  it('is not mistaken for another whose name and text read alike when put together', () => {
+    const { operations } = prepared({ compileAfter: 0 });
+    expect(operations.find('# c\n{ __typename }', undefined)).toBeDefined();
+    expect(operations.find('{ __typename }', '# c')).toBeUndefined();
+    expect(operations.find('query\nA { __typename }', undefined)).toBeDefined();
+    expect(operations.find('A { __typename }', 'query')).toBeUndefined();
+  });
+
+  it.each([
+    ['on its spread', '{ ...F @skip(if: true) ...G } fragment F on Query { ...G } fragment G on Query { __typename }'],
+    ['around it', '{ ... @include(if: true) { ...G } } fragment G on Query { __typename }'],
+  ])('is left to graphql-js where a fragment has a condition %s', (_, text) => {
+    expect(prepared({ compileAfter: 0 }).operations.find(text, undefined)).toBeUndefined();
   });
 
   it('is another one under another name', () => {

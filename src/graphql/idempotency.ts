@@ -18,7 +18,7 @@ export const REPLAYED = 'Whether this is the stored answer of an earlier request
  * @param item the position in a bulk mutation
  */
 export function deriveIdempotencyKey(
-  ctx: Pick<GatewayContext, 'idempotencyKey'>,
+  ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
   info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
   given: string | null | undefined,
   item?: number,
@@ -30,6 +30,13 @@ export function deriveIdempotencyKey(
   if (key.trim() === '') {
     throw badUserInput('idempotencyKey must not be empty: leave it out, or give a value that is new for every change.');
   }
-  const parts = [info.fieldName, info.path.key, key, ...(item === undefined ? [] : [item])];
+  const { audience, callerId } = ctx.identity;
+  const parts = [
+    info.fieldName,
+    info.path.key,
+    key,
+    ...(item === undefined ? [] : [item]),
+    ...(audience === 'browser' ? [callerId] : []), // Many share a tenant's upstream key: none gets another's answer by its key.
+  ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Identity } from '../audiences/identity.ts';
 import { remember } from '../remember.ts';
 
 export interface AccessLogOptions {
@@ -18,9 +19,12 @@ export interface AccessLogEntry {
   type?: string | undefined;
   /** Of the answer's first error. */
   code?: unknown;
+  /** What is wrong with the credential, of the same error. */
+  reason?: unknown;
   status: number;
   upstreamCalls: number;
-  authorization: string | null | undefined;
+  /** Who asked, where that could be found out. */
+  identity: Identity | undefined;
 }
 
 export type AccessLog = (entry: AccessLogEntry) => void;
@@ -33,23 +37,25 @@ const MAX_TENANTS = 10_000;
 
 /** Writes one JSON line an operation, and one for what is refused before it is one. */
 export function createAccessLog({ logger, secret = randomBytes(32).toString('hex') }: AccessLogOptions): AccessLog {
-  /** The first 8 hex digits of an HMAC of the header: tells callers apart without telling who they are. */
+  /** The first 8 hex digits of an HMAC of what the service is called with: tells callers apart without telling who they are. */
   const tenantOf = remember(
-    (authorization) => createHmac('sha256', secret).update(authorization).digest('hex').slice(0, 8),
+    (credential) => createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8),
     MAX_TENANTS,
   );
 
-  return ({ requestId, startedAt, operation, type, code, status, upstreamCalls, authorization }) => {
+  return ({ requestId, startedAt, operation, type, code, reason, status, upstreamCalls, identity }) => {
     logger.info(
       {
         requestId,
         operation: operation?.slice(0, MAX_NAME),
         type,
         code,
+        reason,
         status,
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
         upstreamCalls,
-        tenant: authorization == null ? undefined : tenantOf(authorization),
+        audience: identity?.audience,
+        tenant: identity?.credential && tenantOf(identity.credential),
       },
       'operation',
     );

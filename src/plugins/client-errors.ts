@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
+import type { Audience } from '../audiences/identity.ts';
 import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 
 /** The `extensions` of every error a client sees: closed, nothing else gets through. */
@@ -12,6 +13,10 @@ export interface ClientExtensions {
   retryAfterSeconds?: number;
   /** On writes: what became of the write. */
   outcome?: 'NOT_APPLIED' | 'UNKNOWN';
+  /** With UNAUTHENTICATED: what is wrong with the credential. */
+  reason?: string;
+  /** With FORBIDDEN: the scope that the token lacks. */
+  scope?: string;
   /** Finds the failure in a log: ours for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
   errorId?: string;
   /** `route` is the template, without ids. */
@@ -30,6 +35,8 @@ export interface Circumstances {
   isMutation: boolean;
   /** Whether the client has left: its calls were ended on purpose. */
   isGone: boolean;
+  /** Who asked, where that could be found out. */
+  audience: Audience | undefined;
 }
 
 /** Turns the errors of one answer into what its client sees. */
@@ -44,7 +51,7 @@ export type CreateClientErrors = (circumstances: Circumstances) => ToClientError
  */
 export const createClientErrors =
   (logger: Logger): CreateClientErrors =>
-  ({ requestId, isMutation, isGone }) => {
+  ({ requestId, isMutation, isGone, audience }) => {
     const logged = new Set<string>();
 
     /** One line for each fault of an endpoint in an answer: a list that fails may fail fifty fields. */
@@ -52,7 +59,7 @@ export const createClientErrors =
       const fault = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
       if (!logged.has(fault)) {
         logged.add(fault);
-        logUpstreamError(logger, error, requestId);
+        logUpstreamError(logger, error, requestId, audience);
       }
     }
 
@@ -77,7 +84,13 @@ export const createClientErrors =
         if (!isGone) {
           logOnce(original);
         }
-        return { message: original.message, extensions: upstreamExtensions(original, requestId) };
+        const extensions = upstreamExtensions(original, requestId);
+        // A browser has no key that the service could refuse: signing in again would not help.
+        const isRefusedKey = audience === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
+        return {
+          message: original.message,
+          extensions: isRefusedKey ? { ...extensions, code: 'FORBIDDEN' } : extensions,
+        };
       }
       const code = codeOf(error, original);
       if (code === undefined) {
@@ -91,10 +104,22 @@ export const createClientErrors =
           retryable: false,
           requestId,
           ...(isMutation && { outcome: isBroken ? 'UNKNOWN' : 'NOT_APPLIED' }),
+          ...readDetails(error.extensions),
         },
       };
     };
   };
+
+/** What refusals of our own say besides their code; an operation's errors say nothing of the kind by themselves. */
+function readDetails(extensions: GraphQLError['extensions'] | undefined): Partial<ClientExtensions> {
+  const { retryable, retryAfterSeconds, reason, scope } = extensions ?? {};
+  return {
+    ...(typeof retryable === 'boolean' && { retryable }),
+    ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof scope === 'string' && { scope }),
+  };
+}
 
 /** The innermost cause: execution wraps what a resolver threw, some layers twice. */
 function originalOf(error: GraphQLError): unknown {
@@ -144,9 +169,17 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
   }),
 });
 
-/** Faults of the service are worth an operator's eye; what the caller did wrong is not. Never a body, an id or a key. */
-function logUpstreamError(logger: Logger, error: UpstreamError, requestId: string | undefined): void {
-  if (/^UPSTREAM_/.test(error.code)) {
+/**
+ * Faults of the service are worth an operator's eye, and so is a tenant's key that it refuses; what the caller did wrong is not. Never a
+ * body, an id or a key.
+ */
+function logUpstreamError(
+  logger: Logger,
+  error: UpstreamError,
+  requestId: string | undefined,
+  audience: Audience | undefined,
+): void {
+  if (/^UPSTREAM_/.test(error.code) || (audience === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
     const { code, status, errorId, endpoint, cause } = error;
     logger.warn({ requestId, code, status, errorId, ...endpoint, cause: describeCause(cause) }, error.message);
   }

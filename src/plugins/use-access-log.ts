@@ -8,7 +8,7 @@ export interface AccessLogPluginOptions {
   log: AccessLog;
 }
 
-type Entry = Pick<AccessLogEntry, 'startedAt' | 'operation' | 'type' | 'code'> & {
+type Entry = Pick<AccessLogEntry, 'startedAt' | 'operation' | 'type' | 'code' | 'reason'> & {
   tally?: GatewayContext['tally'] | undefined;
 };
 
@@ -31,7 +31,9 @@ export function useAccessLog({ log }: AccessLogPluginOptions): Plugin<object, Se
     onResultProcess({ request, result }) {
       const entry = entries.get(request);
       if (entry !== undefined && 'errors' in result && Array.isArray(result.errors)) {
-        entry.code = result.errors[0]?.extensions?.code;
+        const { code, reason } = result.errors[0]?.extensions ?? {};
+        entry.code = code;
+        entry.reason = reason;
       }
     },
     onResponse({ request, response, serverContext }) {
@@ -43,7 +45,7 @@ export function useAccessLog({ log }: AccessLogPluginOptions): Plugin<object, Se
           requestId: serverContext.requestId,
           status: response.status,
           upstreamCalls: tally?.requests ?? 0,
-          authorization: request.headers.get('authorization'),
+          identity: serverContext.identity,
         });
       }
     },

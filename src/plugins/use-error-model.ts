@@ -26,6 +26,7 @@ export function useErrorModel({ clientErrors }: ErrorModelPluginOptions): Plugin
         requestId: serverContext.requestId,
         isMutation: mutations.has(request),
         isGone: request.signal.aborted,
+        audience: serverContext.identity?.audience,
       });
       const wantsJson = request.headers.get('accept')?.includes('application/json') ?? false;
       // An aborted execution may come without data and with an empty list of errors: that is an error too.

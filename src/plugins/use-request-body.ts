@@ -3,6 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import type { ServerContext } from '../context.ts';
 import { parseExactJson } from '../exact-json.ts';
 import { isRecord } from '../is-record.ts';
+import { readText, TooLargeError } from './read-text.ts';
 
 export interface RequestBodyPluginOptions {
   /** The largest request body, in bytes. @default 256 KiB */
@@ -22,25 +23,12 @@ export function useRequestBody({
       extensions: { code: 'PAYLOAD_TOO_LARGE', http: { status: 413, headers: { connection: 'close' } } },
     });
 
-  async function readText(request: Request): Promise<string> {
-    const length = request.headers.get('content-length');
-    if (length !== null) {
-      if (Number(length) > maxBytes) {
-        throw tooLarge();
-      }
-      return request.text(); // HTTP's framing ends it there.
+  async function readAll(request: Request): Promise<string> {
+    try {
+      return await readText(request, maxBytes);
+    } catch (error) {
+      throw error instanceof TooLargeError ? tooLarge() : error;
     }
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    const reader = request.body?.getReader();
-    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
-      size += part.value.byteLength;
-      if (size > maxBytes) {
-        throw tooLarge();
-      }
-      chunks.push(part.value);
-    }
-    return Buffer.concat(chunks).toString('utf8');
   }
 
   return {
@@ -48,7 +36,7 @@ export function useRequestBody({
       if (body !== undefined) {
         setRequestParser(() => toParams(body));
       } else if (request.method === 'POST') {
-        setRequestParser(async () => toParams(parseBody(bodyText ?? (await readText(request)))));
+        setRequestParser(async () => toParams(parseBody(bodyText ?? (await readAll(request)))));
       } else if (requestParser !== undefined) {
         setRequestParser(async (given) => orBadRequest(() => requestParser(given)));
       }

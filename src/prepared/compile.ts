@@ -1,19 +1,25 @@
 import {
   type DocumentNode,
   type ExecutionResult,
+  type FragmentSpreadNode,
   GraphQLSchema,
   getOperationAST,
+  type InlineFragmentNode,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
+  visit,
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import type { ReadRequiredScopes, RequiredScopes } from '../graphql/required-scopes.ts';
 
 /** An operation that is parsed, validated and compiled: it costs nothing any more but its execution. */
 export interface PreparedOperation {
   /** `anonymous` where it has none. */
   readonly name: string;
   readonly type: 'query' | 'mutation';
+  /** What a token must permit for it. */
+  readonly scopes: RequiredScopes;
   /**
    * Carries it out.
    *
@@ -28,7 +34,7 @@ export interface PreparedOperation {
 /** undefined: graphql-jit cannot compile it, or there is no such operation in it. */
 export type Compile = (document: DocumentNode, operationName: string | undefined) => PreparedOperation | undefined;
 
-export function createCompile(schema: GraphQLSchema): Compile {
+export function createCompile(schema: GraphQLSchema, readRequiredScopes: ReadRequiredScopes): Compile {
   let mutations: GraphQLSchema | undefined;
 
   function compileOperation(document: DocumentNode, operation: OperationDefinitionNode, name: string | undefined) {
@@ -41,7 +47,7 @@ export function createCompile(schema: GraphQLSchema): Compile {
 
   return (document, operationName) => {
     const operation = getOperationAST(document, operationName);
-    if (operation == null || operation.operation === 'subscription') {
+    if (operation == null || operation.operation === 'subscription' || spreadsUnderConditions(document)) {
       return undefined;
     }
     const compiled = compileOperation(document, operation, operationName);
@@ -52,6 +58,7 @@ export function createCompile(schema: GraphQLSchema): Compile {
     return {
       name: operation.name?.value ?? 'anonymous',
       type: operation.operation,
+      scopes: readRequiredScopes(document, operationName),
       execute(context, variables) {
         const result = compiled.query(undefined, context, variables);
         return result instanceof Promise ? result : withData(result);
@@ -59,6 +66,32 @@ export function createCompile(schema: GraphQLSchema): Compile {
     };
   };
 }
+
+/**
+ * Whether a fragment is spread where `@skip` or `@include` decides. graphql-jit applies the condition of one spread to all that the fragment
+ * spreads in turn, wherever else that is asked for: data would be missing.
+ */
+function spreadsUnderConditions(document: DocumentNode): boolean {
+  let conditions = 0;
+  let found = false;
+  visit(document, {
+    InlineFragment: {
+      enter: (node) => {
+        conditions += isConditional(node) ? 1 : 0;
+      },
+      leave: (node) => {
+        conditions -= isConditional(node) ? 1 : 0;
+      },
+    },
+    FragmentSpread(node) {
+      found ||= conditions > 0 || isConditional(node);
+    },
+  });
+  return found;
+}
+
+const isConditional = ({ directives = [] }: InlineFragmentNode | FragmentSpreadNode): boolean =>
+  directives.some(({ name }) => name.value === 'skip' || name.value === 'include');
 
 /**
  * Whether it is a mutation of one field. graphql-jit carries out several one after the other by code whose garbage survives the young

@@ -1,10 +1,12 @@
 import type { GraphQLSchema } from 'graphql';
+import type { ReadRequiredScopes } from '../graphql/required-scopes.ts';
 import type { CheckDocument } from '../plugins/check-document.ts';
 import { createCompile, type PreparedOperation } from './compile.ts';
 
 export interface PreparedOperationsOptions {
   schema: GraphQLSchema;
   check: CheckDocument;
+  readRequiredScopes: ReadRequiredScopes;
   /** How often an operation is asked for before it is compiled; 0: at once. @default 3 */
   compileAfter?: number;
   /** Operations that are kept, those least recently used go first. @default 200 */
@@ -22,6 +24,9 @@ const MAX_CANDIDATES = 1_000;
 
 /** No frontend's document is longer; one that is takes long to compile, too. */
 const MAX_TEXT = 16 * 1024;
+
+/** What an operation can be called (GraphQL, 2.1.9): with anything else, two different requests could have one key. */
+const NAME = /^[_A-Za-z]\w*$/;
 
 /** The count of what was refused: it will be refused again. */
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -41,10 +46,11 @@ interface Kept {
 export function createPreparedOperations({
   schema,
   check,
+  readRequiredScopes,
   compileAfter = 3,
   maxOperations = 200,
 }: PreparedOperationsOptions): PreparedOperations {
-  const compile = createCompile(schema);
+  const compile = createCompile(schema, readRequiredScopes);
   const kept = new Map<string, Kept>();
   const candidates = new Map<string, number>();
   let uses = 0;
@@ -99,10 +105,10 @@ export function createPreparedOperations({
 
   return {
     find(text, operationName) {
-      if (text.length > MAX_TEXT) {
+      if (text.length > MAX_TEXT || (operationName !== undefined && !NAME.test(operationName))) {
         return undefined;
       }
-      const key = operationName === undefined ? text : `${operationName}\n${text}`;
+      const key = operationName === undefined ? text : `${operationName}\0${text}`; // Neither a name nor a document holds a NUL.
       const found = kept.get(key);
       if (found !== undefined) {
         uses += 1;

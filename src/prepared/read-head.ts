@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { isCredential } from '../credentials.ts';
+import type { Authenticator } from '../audiences/authenticator.ts';
+import type { Caller, Identity } from '../audiences/identity.ts';
+import type { IsLocalRequest } from '../audiences/is-local-request.ts';
 import { isJsonType } from '../plugins/use-request-gate.ts';
 import { createChooseMediaType } from './media-type.ts';
 
@@ -7,7 +9,8 @@ import { createChooseMediaType } from './media-type.ts';
 export interface Head {
   /** What its answer will be, with the charset. */
   mediaType: string;
-  authorization: string | undefined;
+  /** Who asks. */
+  identity: Identity;
 }
 
 export interface ReadHeadOptions {
@@ -15,21 +18,30 @@ export interface ReadHeadOptions {
   endpoint: string;
   /** The largest request body, in bytes. */
   maxBodyBytes: number;
+  authenticator: Authenticator;
+  isLocalRequest: IsLocalRequest;
 }
 
 /** @returns a function that says undefined for a request which has to be looked at more closely, or refused */
-export function createReadHead({ endpoint, maxBodyBytes }: ReadHeadOptions) {
+export function createReadHead({ endpoint, maxBodyBytes, authenticator, isLocalRequest }: ReadHeadOptions) {
   const chooseMediaType = createChooseMediaType();
-  return ({ method, url, headers }: IncomingMessage): Head | undefined => {
-    const { authorization } = headers;
+
+  /** Where it comes from matters only to who shows no credential. */
+  function callerOf(request: IncomingMessage): Caller {
+    const { authorization } = request.headers;
+    return { authorization, isLocal: authorization === undefined && isLocalRequest(request) };
+  }
+
+  return (request: IncomingMessage): Head | undefined => {
+    const { method, url, headers } = request;
     const isOrdinary =
       method === 'POST' &&
       url === endpoint &&
       isJsonType(headers['content-type']) &&
       headers['content-encoding'] === undefined &&
-      Number(headers['content-length']) <= maxBodyBytes && // False where there is none.
-      (authorization === undefined || isCredential(authorization));
+      Number(headers['content-length']) <= maxBodyBytes; // False where there is none.
     const mediaType = isOrdinary ? chooseMediaType(headers.accept) : undefined;
-    return mediaType === undefined ? undefined : { mediaType, authorization };
+    const identity = mediaType === undefined ? undefined : authenticator.known(callerOf(request));
+    return mediaType === undefined || identity === undefined ? undefined : { mediaType, identity };
   };
 }

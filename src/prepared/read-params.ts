@@ -2,26 +2,38 @@ import { isRecord } from '../is-record.ts';
 
 /** What a client asks for. */
 export interface Params {
-  query: string;
+  /** The document's text, */
+  query: string | undefined;
+  /** or its id, */
+  documentId: string | undefined;
+  /** which can stand in here too. */
+  extensions: Readonly<Record<string, unknown>> | undefined;
   operationName: string | undefined;
   variables: Readonly<Record<string, unknown>>;
 }
 
-const KNOWN = new Set(['query', 'operationName', 'variables', 'extensions']);
+const KNOWN = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);
 
 /** Takes the parameters out of a parsed body; undefined: there is something about them that has to be refused. */
 export function readParams(body: unknown): Params | undefined {
   if (!isRecord(body) || !Object.keys(body).every((key) => KNOWN.has(key))) {
     return undefined;
   }
-  const { query, operationName = null, variables = null, extensions = null } = body;
+  const { query = null, documentId = null, operationName = null, variables = null, extensions = null } = body;
   if (
-    typeof query !== 'string' ||
+    (query !== null && typeof query !== 'string') ||
+    (documentId !== null && typeof documentId !== 'string') ||
     (operationName !== null && typeof operationName !== 'string') ||
     (variables !== null && !isRecord(variables)) ||
     (extensions !== null && !isRecord(extensions))
   ) {
     return undefined;
   }
-  return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
+  return {
+    query: query ?? undefined,
+    documentId: documentId ?? undefined,
+    extensions: extensions ?? undefined,
+    operationName: operationName ?? undefined,
+    variables: variables ?? {},
+  };
 }

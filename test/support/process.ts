@@ -67,7 +67,10 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
     return ended;
   }
 
-  const [, url = ''] = await printed('stdout', /GraphQL +(\S+).*\n {2}curl [^\n]*\n/s);
+  const [, url = ''] = await printed(
+    'stdout',
+    /GraphQL +(\S+).*\n {2}Clients [^\n]*\n\n(?:Try it:.*\n {2}curl [^\n]*\n|\n)/s,
+  );
   return {
     url,
     output: () => text.stdout + text.stderr,

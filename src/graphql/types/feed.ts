@@ -10,9 +10,11 @@ import {
   settle,
 } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+import { needs } from '../needs.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'An in-app feed: a list of messages that an app shows apart from others.',
+  extensions: needs('feeds:read'),
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
     identifier: t.exposeString('identifier', { description: 'What the service calls the feed in its own addresses.' }),
@@ -72,6 +74,7 @@ builder.mutationFields((t) => ({
   createFeed: t.field({
     type: CreateFeedResult,
     nullable: true,
+    extensions: needs('feeds:write'),
     description: 'Creates a feed. POST /v1/feeds',
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
@@ -88,6 +91,7 @@ builder.mutationFields((t) => ({
   deleteFeed: t.field({
     type: DeleteFeedResult,
     nullable: true,
+    extensions: needs('feeds:write'),
     description: 'Deletes a feed and answers those that remain. DELETE /v1/feeds/{feedId}',
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>

@@ -1,6 +1,7 @@
 import type { ChannelName } from '../../upstream/resources/messages.ts';
 import { builder } from '../builder.ts';
 import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, settle } from '../errors.ts';
+import { needs } from '../needs.ts';
 
 export const Channel = builder.enumType('Channel', {
   description: 'How a message reaches its recipient.',
@@ -53,6 +54,7 @@ builder.mutationFields((t) => ({
   deleteMessagesByTransaction: t.field({
     type: DeleteMessagesByTransactionResult,
     nullable: true,
+    extensions: needs('messages:write'),
     description: 'Deletes the messages of a transaction. DELETE /v1/messages/transaction/{transactionId}?channel=',
     args: {
       input: t.arg({

@@ -10,9 +10,11 @@ import {
   settle,
 } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+import { needs } from '../needs.ts';
 
 export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
   description: 'A group that workflows belong to, such as "Billing".',
+  extensions: needs('groups:read'),
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
     name: t.exposeString('name', { description: 'The name shown to people.' }),
@@ -130,6 +132,7 @@ builder.mutationFields((t) => ({
   createNotificationGroup: t.field({
     type: CreateNotificationGroupResult,
     nullable: true,
+    extensions: needs('groups:write'),
     description: 'Creates a group. POST /v1/notification-groups',
     args: { input: t.arg({ type: CreateNotificationGroupInput, required: true, description: 'The group to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
@@ -147,6 +150,7 @@ builder.mutationFields((t) => ({
   updateNotificationGroup: t.field({
     type: UpdateNotificationGroupResult,
     nullable: true,
+    extensions: needs('groups:write'),
     description: 'Renames a group. PATCH /v1/notification-groups/{id}',
     args: { input: t.arg({ type: UpdateNotificationGroupInput, required: true, description: 'The group to rename.' }) },
     resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
@@ -166,6 +170,7 @@ builder.mutationFields((t) => ({
   deleteNotificationGroup: t.field({
     type: DeleteNotificationGroupResult,
     nullable: true,
+    extensions: needs('groups:write'),
     description: 'Deletes a group. DELETE /v1/notification-groups/{id}',
     args: { input: t.arg({ type: DeleteNotificationGroupInput, required: true, description: 'The group to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>

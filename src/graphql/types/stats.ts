@@ -3,6 +3,7 @@ import type { StatsEntryBody } from '../../upstream/resources/stats.ts';
 import { builder } from '../builder.ts';
 import { assertRange, due } from '../errors.ts';
 import { fillGaps } from '../fill-gaps.ts';
+import { needs } from '../needs.ts';
 import { isLocalDate } from '../scalars.ts';
 import { Channel } from './message.ts';
 import { Workflow } from './workflow.ts';
@@ -22,6 +23,7 @@ const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(va
 
 const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
   description: 'What was sent in one span of time, a day on the services known so far.',
+  extensions: needs('stats:read'),
   fields: (t) => ({
     key: t.exposeString('_id', {
       description: 'What the entry is about. On the wire: _id. Not named id: it is no identity.',

@@ -13,6 +13,7 @@ import {
   NotFoundError,
   settle,
 } from '../errors.ts';
+import { needs } from '../needs.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';
 import { WorkflowTrigger } from './workflow-trigger.ts';
@@ -33,6 +34,7 @@ const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>
 
 export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
   description: 'A notification template: what is sent, over which channels, in which steps, when it is triggered.',
+  extensions: needs('workflows:read'),
   fields: (t) => ({
     id: t.id({ description: "The service's id.", resolve: ({ _id, id }) => due(_id ?? id) }),
     identifier: t.string({
@@ -157,6 +159,7 @@ builder.mutationFields((t) => ({
   updateWorkflowStatus: t.field({
     type: UpdateWorkflowStatusResult,
     nullable: true,
+    extensions: needs('workflows:write'),
     description:
       'Switches a workflow on or off. Already in the asked state: success with changed: false. PUT /v1/workflows/{workflowId}/status',
     args: {

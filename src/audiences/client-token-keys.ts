@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto';
+import type { JWTVerifyGetKey } from 'jose';
+import type { SecretFiles } from '../secret-files.ts';
+
+/** The keys that the gateway signs client tokens with. */
+export interface ClientTokenKeys {
+  /** The one that signs at present: the first. */
+  signing(): ClientTokenKey;
+  /** Finds the key of a token by its id. */
+  find: JWTVerifyGetKey;
+}
+
+export interface ClientTokenKey {
+  /** Tells keys apart; nothing of the secret can be found out from it. */
+  id: string;
+  secret: Uint8Array;
+}
+
+/** A secret is at least as long as the digest of its algorithm, HS256 (RFC 7518, 3.2). */
+export const MIN_SECRET_LENGTH = 32;
+
+/** What is wrong with the secrets; undefined: nothing. */
+export const findSecretProblem = (secrets: ReadonlyMap<string, string>): string | undefined =>
+  [...secrets.values()].some((secret) => secret.length < MIN_SECRET_LENGTH)
+    ? `a secret of client tokens is shorter than ${MIN_SECRET_LENGTH} characters`
+    : undefined;
+
+/** @param files at least one secret; a secret that is taken away makes the tokens signed with it invalid */
+export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
+  let known: ReadonlyMap<string, string> | undefined;
+  let keys: readonly ClientTokenKey[] = [];
+
+  function present(): readonly ClientTokenKey[] {
+    const secrets = files.secrets();
+    if (secrets !== known) {
+      known = secrets;
+      keys = [...secrets.values()].map(toKey);
+    }
+    return keys;
+  }
+
+  return {
+    signing() {
+      const [first] = present();
+      if (first === undefined) {
+        throw new TypeError('Client tokens need a secret.');
+      }
+      return first;
+    },
+    find: (header) => {
+      const key = present().find(({ id }) => id === header.kid);
+      if (key === undefined) {
+        throw new Error('no such key');
+      }
+      return key.secret;
+    },
+  };
+}
+
+const toKey = (secret: string): ClientTokenKey => ({
+  id: createHmac('sha256', secret).update('notigraph client token key').digest('hex').slice(0, 16),
+  secret: new TextEncoder().encode(secret),
+});

@@ -1,0 +1,66 @@
+import { type Credential, isCredential } from '../credentials.ts';
+import type { SecretFiles } from '../secret-files.ts';
+
+/** What the service is called with on behalf of each tenant. */
+export interface TenantKeys {
+  credentialOf(tenant: string): Credential | undefined;
+  /** Whose key this is. */
+  tenantOf(credential: Credential): string | undefined;
+}
+
+/** What tenants may be called, so that the name can stand in a claim, a file name and a log. */
+export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
+
+/** Reads the keys of tenants by their names; a key that was changed in its file counts from the next time that files are read. */
+export function createTenantKeys(keys: SecretFiles): TenantKeys {
+  let known: ReadonlyMap<string, string> | undefined;
+  const byTenant = new Map<string, Credential>();
+  const byCredential = new Map<string, string>();
+
+  function refresh(): void {
+    const secrets = keys.secrets();
+    if (secrets === known) {
+      return;
+    }
+    known = secrets;
+    byTenant.clear();
+    byCredential.clear();
+    for (const [tenant, key] of secrets) {
+      const credential = `ApiKey ${key}`;
+      if (isCredential(credential)) {
+        byTenant.set(tenant, credential);
+        byCredential.set(credential, tenant);
+      }
+    }
+  }
+
+  return {
+    credentialOf(tenant) {
+      refresh();
+      return byTenant.get(tenant);
+    },
+    tenantOf(credential) {
+      refresh();
+      return byCredential.get(credential);
+    },
+  };
+}
+
+/** What is wrong with the tenants' names or keys; undefined: nothing. Nothing of a key is said. */
+export function findTenantProblem(keys: ReadonlyMap<string, string>): string | undefined {
+  const owners = new Map<string, string>();
+  for (const [tenant, key] of keys) {
+    if (!TENANT_NAME.test(tenant)) {
+      return 'a tenant has a name that is not letters, digits, dots, dashes and underscores, 128 at most';
+    }
+    if (!isCredential(`ApiKey ${key}`)) {
+      return `the key of tenant ${tenant} is empty or holds a space or another character that no key has`;
+    }
+    const other = owners.get(key);
+    if (other !== undefined) {
+      return `the tenants ${other} and ${tenant} have the same key`;
+    }
+    owners.set(key, tenant);
+  }
+  return undefined;
+}

@@ -1,0 +1,35 @@
+import type { Config } from './config.ts';
+import { VERSION } from './version.ts';
+
+/**
+ * What a person reads who has started the process.
+ *
+ * @param authorization what the sandbox may be asked with
+ */
+export function banner(url: string, { graphiql, upstream, access }: Config, authorization: string | undefined): string {
+  const { server, browser, local } = access.audiences;
+  const source =
+    upstream.kind === 'service'
+      ? upstream.url.href
+      : `built-in sandbox, ${upstream.file === ':memory:' ? 'its data is kept nowhere' : `its data is kept in ${upstream.file}`}`;
+  const clients = [
+    ...(server === false ? [] : ['servers with a key']),
+    ...(browser === undefined ? [] : ['browsers with a token']),
+    ...(local === undefined ? [] : ['this machine without either']),
+  ];
+  const key = local === undefined ? ` -H 'Authorization: ${authorization ?? 'ApiKey <your key>'}'` : '';
+  const query = '{"query":"{ notificationGroups { id name } }"}';
+  return [
+    `Notigraph ${VERSION}`,
+    '',
+    `  GraphQL    ${url}`,
+    `  GraphiQL   ${graphiql ? `${url} in a browser` : 'off (--graphiql on)'}`,
+    `  Upstream   ${source}`,
+    `  Clients    ${clients.join(', ')}`,
+    '',
+    ...(server === false && local === undefined
+      ? []
+      : ['Try it:', '', `  curl -s ${url}${key} -H 'Content-Type: application/json' -d '${query}'`, '']),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,30 @@
+/** Why a body was not read to its end. */
+export class TooLargeError extends Error {
+  override readonly name = 'TooLargeError';
+}
+
+/**
+ * Reads a request's body: a `Content-Length` above the limit is refused before anything is read, a body without one while it is read.
+ *
+ * @throws {TooLargeError}
+ */
+export async function readText(request: Request, maxBytes: number): Promise<string> {
+  const length = request.headers.get('content-length');
+  if (length !== null) {
+    if (Number(length) > maxBytes) {
+      throw new TooLargeError();
+    }
+    return request.text(); // HTTP's framing ends it there.
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = request.body?.getReader();
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    size += part.value.byteLength;
+    if (size > maxBytes) {
+      throw new TooLargeError();
+    }
+    chunks.push(part.value);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,68 @@
+import { GraphQLError } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { ServerContext } from '../context.ts';
+import type { Admission } from '../rate-limits/admission.ts';
+import { rateLimitHeaders } from '../rate-limits/headers.ts';
+import type { Allowance } from '../rate-limits/rate-limiter.ts';
+
+export interface RateLimitPluginOptions {
+  admission: Admission;
+}
+
+/** Refuses with 429 whoever has used up the calls of their limit; afterwards counts what the operation has cost. Must come after authentication. */
+export function useRateLimit({ admission }: RateLimitPluginOptions): Plugin<object, ServerContext> {
+  const seen = new WeakMap<Request, { extensions: unknown }[]>();
+  return {
+    async onRequestParse({ serverContext }) {
+      const { identity } = serverContext;
+      if (identity === undefined) {
+        return;
+      }
+      serverContext.allowance ??= await admission.take(identity);
+      if (serverContext.allowance?.isAllowed === false) {
+        throw tooMany(serverContext.allowance);
+      }
+    },
+    onResultProcess({ request, result }) {
+      if ('errors' in result && Array.isArray(result.errors)) {
+        seen.set(request, result.errors.map(detailsOf));
+      }
+    },
+    onResponse({ request, response, serverContext: { identity, allowance, tally } }) {
+      if (identity !== undefined && allowance?.isAllowed) {
+        admission.settle(identity, tally?.requests ?? 0);
+      }
+      const news = { allowance: allowance?.isAllowed === false ? undefined : allowance, tally };
+      for (const [name, value] of Object.entries(rateLimitHeaders({ ...news, errors: seen.get(request) }))) {
+        response.headers.set(name, value);
+      }
+    },
+  };
+}
+
+/** What the error model will show of an error: it comes later, for this plugin must be there before the body is read. */
+function detailsOf(error: unknown): { extensions: unknown } {
+  let inner = error;
+  while (inner instanceof GraphQLError && inner.originalError !== undefined) {
+    inner = inner.originalError;
+  }
+  return { extensions: inner instanceof GraphQLError ? inner.extensions : inner };
+}
+
+const tooMany = ({ limit, remaining, resetSeconds, retryAfterSeconds = 1 }: Allowance): GraphQLError =>
+  new GraphQLError('More calls were asked for than the limit allows: send the request again later.', {
+    extensions: {
+      code: 'RATE_LIMITED',
+      retryable: true,
+      retryAfterSeconds,
+      http: {
+        status: 429,
+        headers: {
+          'Retry-After': String(retryAfterSeconds),
+          'RateLimit-Limit': String(limit),
+          'RateLimit-Remaining': String(remaining),
+          'RateLimit-Reset': String(resetSeconds),
+        },
+      },
+    },
+  });

@@ -1,0 +1,33 @@
+import type { Logger } from 'pino';
+
+/** What is kept in files. */
+export interface Reloadable {
+  /** Looks at the files again. @throws and keeps what was there */
+  reload(): void;
+}
+
+/**
+ * Looks at files again from time to time, so that keys and manifests can be replaced while the process runs. What cannot be read is written
+ * to the log, once for each reason, and what was there before is used on.
+ *
+ * @returns ends it
+ */
+export function keepReloading(files: readonly Reloadable[], everySeconds: number, logger: Logger): Disposable {
+  const problems = new Map<Reloadable, string>();
+
+  function reload(file: Reloadable): void {
+    try {
+      file.reload();
+      problems.delete(file);
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      if (problems.get(file) !== problem) {
+        problems.set(file, problem);
+        logger.error({ problem }, 'a key, secret or manifest cannot be read again: the one before is used on');
+      }
+    }
+  }
+
+  const timer = files.length === 0 ? undefined : setInterval(() => files.forEach(reload), everySeconds * 1000).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}

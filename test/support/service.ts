@@ -1,0 +1,95 @@
+import { expect } from 'vitest';
+import type { Scope } from '../../src/audiences/scopes.ts';
+import { feed, group, subscriber, workflow } from './records.ts';
+import type { Script, ScriptedAnswer } from './scripted-upstream.ts';
+import type { TwoWays, WireAnswer, WireRequest } from './two-ways.ts';
+
+/** What a token must permit for a call of each endpoint. */
+const SCOPE_OF_CALL: Record<string, Scope> = {
+  'GET workflows': 'workflows:read',
+  'PUT workflows': 'workflows:write',
+  'GET notification-groups': 'groups:read',
+  'POST notification-groups': 'groups:write',
+  'PATCH notification-groups': 'groups:write',
+  'DELETE notification-groups': 'groups:write',
+  'GET notifications': 'stats:read',
+  'POST subscribers': 'subscribers:write',
+  'POST feeds': 'feeds:write',
+  'DELETE feeds': 'feeds:write',
+  'DELETE messages': 'messages:write',
+};
+
+const endpointOf = ({ method, path }: { method: string; path: string }): string =>
+  `${method} ${/^\/v1\/([\w-]+)/.exec(path)?.[1]}`;
+
+/** What a token must permit for a call that went upstream. */
+export function scopeOfCall(call: { method: string; path: string }): Scope {
+  const scope = SCOPE_OF_CALL[endpointOf(call)];
+  if (scope === undefined) {
+    throw new Error(`No scope is known for ${call.method} ${call.path}: add it here.`);
+  }
+  return scope;
+}
+
+const ANSWERS: Record<string, ScriptedAnswer> = {
+  'GET workflows': { body: { data: workflow({ triggers: [{ identifier: 'w', variables: [{ name: 'city' }] }] }) } },
+  'PUT workflows': { body: { data: workflow() } },
+  'GET notification-groups': { body: { data: group() } },
+  'POST notification-groups': { status: 201, body: { data: group() } },
+  'PATCH notification-groups': { body: { data: group() } },
+  'DELETE notification-groups': { body: { data: { acknowledged: true, status: 'deleted' } } },
+  'GET notifications': { body: [{ _id: '2026-01-02', count: 3, templates: ['w1', 'w2'], channels: ['email'] }] },
+  'POST subscribers': { status: 201, body: { data: subscriber() } },
+  'POST feeds': { status: 201, body: { data: feed() } },
+  'DELETE feeds': { body: { data: [feed()] } },
+  'DELETE messages': { status: 204 },
+};
+
+/** A service on which everything is well. */
+export const service: Script = (request) =>
+  request.path === '/v1/notification-groups' && request.method === 'GET'
+    ? { body: { data: [group(), group({ _id: 'g2' })] } }
+    : (ANSWERS[endpointOf(request)] ?? { status: 404, body: { message: 'no such path' } });
+
+/** The tokens that each pair of gateways has seen: the short way is open to those alone. */
+const shown = new WeakMap<TwoWays, Set<string>>();
+
+/** Asks both ways, and expects the same answer, headers and calls. @returns the answer */
+export async function askBoth(ways: TwoWays, request: WireRequest): Promise<WireAnswer> {
+  const authorization = request.headers?.authorization ?? '';
+  const seen = shown.get(ways) ?? new Set();
+  shown.set(ways, seen);
+  if (authorization.startsWith('Bearer ') && !seen.has(authorization)) {
+    seen.add(authorization);
+    await ways.ask({ headers: { authorization }, body: { query: '{ __typename }' } });
+  }
+  const { compiled, reference } = await ways.ask(request);
+  expect(steady(compiled)).toEqual(steady(reference));
+  return steady(compiled);
+}
+
+const toMinutes = (seconds: string): string =>
+  String(Number(seconds) > 60 ? Math.round(Number(seconds) / 60) * 60 : seconds);
+
+/** An answer whose long waits are whole minutes: both are not asked in the same second. */
+function steady({ headers, body, ...others }: WireAnswer): WireAnswer {
+  const waits = Object.entries(headers).filter(([name]) => name === 'retry-after' || name === 'ratelimit-reset');
+  const text = JSON.stringify(body).replace(
+    /"retryAfterSeconds":(\d+)/g,
+    (_, seconds) => `"retryAfterSeconds":${toMinutes(seconds)}`,
+  );
+  return {
+    ...others,
+    headers: { ...headers, ...Object.fromEntries(waits.map(([name, value]) => [name, toMinutes(String(value))])) },
+    body: JSON.parse(text),
+  };
+}
+
+/** The first error of an answer. */
+export function errorOf({ body }: Pick<WireAnswer, 'body'>): { message: string; extensions: Record<string, unknown> } {
+  const [error] = Reflect.get(Object(body), 'errors') ?? [];
+  return error ?? { message: '(there is no error)', extensions: {} };
+}
+
+/** The data of an answer. */
+export const dataOf = ({ body }: Pick<WireAnswer, 'body'>): unknown => Reflect.get(Object(body), 'data');
