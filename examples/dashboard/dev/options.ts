@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util';
+
+export const HELP = `The dashboard example: its issuer, a gateway with the sandbox, and the app, by one command.
+
+Usage: npm run dashboard -- [options]
+
+  --port PORT           where the app is; 0 picks a free port, everywhere (5173)
+  --gateway-port PORT   where the gateway is (4000)
+  --issuer-port PORT    where the issuer is (4010)
+  --token-seconds N     how long a token is good (300)
+  --sandbox FILE        where the sandbox keeps its data (:memory:, that is nowhere)
+  --help                show this
+`;
+
+export interface StartOptions {
+  port: number;
+  gatewayPort: number;
+  issuerPort: number;
+  tokenSeconds: number;
+  sandbox: string;
+}
+
+/** The command line cannot be understood; the message is one sentence. */
+export class UsageError extends Error {}
+
+/** @returns undefined when only help is asked for */
+export function readOptions(args: readonly string[]): StartOptions | undefined {
+  const values = parse(args);
+  if (values.help) {
+    return undefined;
+  }
+  return {
+    port: readNumber('port', values.port, 0, 65_535),
+    gatewayPort: readNumber('gateway-port', values['gateway-port'], 0, 65_535),
+    issuerPort: readNumber('issuer-port', values['issuer-port'], 0, 65_535),
+    tokenSeconds: readNumber('token-seconds', values['token-seconds'], 1, 86_400),
+    sandbox: values.sandbox,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        port: { type: 'string', default: '5173' },
+        'gateway-port': { type: 'string', default: '4000' },
+        'issuer-port': { type: 'string', default: '4010' },
+        'token-seconds': { type: 'string', default: '300' },
+        sandbox: { type: 'string', default: ':memory:' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    const [sentence] = error instanceof Error ? error.message.split(/\.\s|\n/, 1) : [String(error)];
+    throw new UsageError(`${sentence?.replace(/\.$/, '')}: see --help.`);
+  }
+}
+
+function readNumber(name: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new UsageError(`--${name} must be a whole number from ${min} to ${max}.`);
+  }
+  return value;
+}

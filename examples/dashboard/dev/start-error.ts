@@ -1,0 +1,13 @@
+/** One of the parts cannot start, or has ended by itself; the message is one sentence for who gave the command. */
+export class StartError extends Error {}
+
+/** Says which option helps when a port is taken. */
+export function explainListenError(error: unknown, what: string, port: number, option: string): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EADDRINUSE'
+    ? new StartError(
+        `Port ${port} for ${what} is in use: stop the program that listens there, or choose another port with ${option}.`,
+        { cause: error },
+      )
+    : error;
+}

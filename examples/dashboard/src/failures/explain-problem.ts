@@ -1,0 +1,65 @@
+import type { ConflictReason } from '../documents.gen.ts';
+import { createFailure, type Failure, UNCHANGED } from './failure.ts';
+
+/** The failures that are members of a mutation's result. */
+export type Problem =
+  | { __typename: 'NotFoundError'; message: string; resource: string }
+  | { __typename: 'ConflictError'; message: string; reason: ConflictReason }
+  | {
+      __typename: 'InvalidInputError';
+      message: string;
+      issues: readonly { path: readonly string[]; message: string }[];
+    };
+
+const PROBLEMS = ['NotFoundError', 'ConflictError', 'InvalidInputError'];
+
+export const isProblem = (answer: { __typename: string }): answer is Problem => PROBLEMS.includes(answer.__typename);
+
+const CONFLICTS: Readonly<Record<ConflictReason, { title: string; details?: readonly string[] }>> = {
+  ALREADY_EXISTS: { title: 'There is one with this name already.', details: ['Choose another name.'] },
+  IDEMPOTENCY_IN_PROGRESS: {
+    title: 'The same request is still being carried out.',
+    details: ['Wait a second, then look whether it is done.'],
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    title: 'This request was mistaken for an earlier one with another content.',
+    details: [UNCHANGED, 'Send it again.'],
+  },
+  OTHER: { title: 'Something that exists stands against it.' },
+};
+
+/** Says what a mutation's own failure means. */
+export function explainProblem(problem: Problem): Failure {
+  switch (problem.__typename) {
+    case 'NotFoundError':
+      return createFailure(`This ${nounOf(problem.resource)} does not exist any more.`, {
+        details: ['Somebody has deleted it meanwhile.'],
+        isGone: true,
+      });
+    case 'ConflictError': {
+      const { title, details = [problem.message] } = CONFLICTS[problem.reason];
+      return createFailure(title, { details, isUncertain: problem.reason === 'IDEMPOTENCY_IN_PROGRESS' });
+    }
+    case 'InvalidInputError':
+      return explainIssues(problem.issues, problem.message);
+  }
+}
+
+/** `input.email` belongs to the field "email"; what names no field is said above the form. */
+function explainIssues(issues: readonly { path: readonly string[]; message: string }[], message: string): Failure {
+  const fields: Record<string, string> = {};
+  const others: string[] = [];
+  for (const { path, message: issue } of issues) {
+    const [, field] = path;
+    if (field === undefined) {
+      others.push(issue);
+    } else {
+      fields[field] = fields[field] === undefined ? issue : `${fields[field]} ${issue}`;
+    }
+  }
+  const details = issues.length === 0 ? [message] : others;
+  return createFailure('The service did not accept this.', { details, fields });
+}
+
+/** `NotificationGroup` becomes `group`. */
+const nounOf = (resource: string) => (resource === 'NotificationGroup' ? 'group' : resource.toLowerCase());

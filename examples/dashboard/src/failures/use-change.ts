@@ -1,0 +1,40 @@
+import { useState } from 'react';
+import { type AnyVariables, type OperationContext, type TypedDocumentNode, useMutation } from 'urql';
+import { explainError } from './explain-error.ts';
+import { explainProblem, isProblem } from './explain-problem.ts';
+import { createFailure, type Failure, UNCERTAIN } from './failure.ts';
+
+/** A mutation, and what became of its last run. */
+export interface Change<Variables> {
+  /** Carries it out. @returns the failure; undefined when it succeeded */
+  run(variables: Variables, context?: Partial<OperationContext>): Promise<Failure | undefined>;
+  isRunning: boolean;
+  failure: Failure | undefined;
+  dismiss(): void;
+}
+
+/** @param answerOf takes the answer, a member of the result union, out of the data */
+export function useChange<Data, Variables extends AnyVariables>(
+  document: TypedDocumentNode<Data, Variables>,
+  answerOf: (data: Data) => { __typename: string } | null | undefined,
+): Change<Variables> {
+  const [{ fetching }, execute] = useMutation(document);
+  const [failure, setFailure] = useState<Failure>();
+
+  async function run(variables: Variables, context?: Partial<OperationContext>): Promise<Failure | undefined> {
+    setFailure(undefined);
+    const { data, error } = await execute(variables, context);
+    const answer = data && answerOf(data);
+    const outcome = error
+      ? explainError(error, 'write')
+      : !answer
+        ? createFailure('There was no answer.', { details: [UNCERTAIN], isUncertain: true })
+        : isProblem(answer)
+          ? explainProblem(answer)
+          : undefined;
+    setFailure(outcome);
+    return outcome;
+  }
+
+  return { run, isRunning: fetching, failure, dismiss: () => setFailure(undefined) };
+}

@@ -1,0 +1,41 @@
+import { flushSync } from 'react-dom';
+import { DeleteGroupDocument } from '../documents.gen.ts';
+import { FailureNote } from '../failures/failure-note.tsx';
+import { useChange } from '../failures/use-change.ts';
+import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { GROUPS_CHANGE } from './group.ts';
+
+interface DeleteGroupProps {
+  id: string;
+  name: string;
+  onDeleted: (name: string) => void;
+  onClose: () => void;
+  /** Loads the list again: the group may be gone. */
+  onReload: () => void;
+}
+
+/** Asks whether the group shall be deleted, deletes it, and stays with the reason when that fails. */
+export function DeleteGroup({ id, name, onDeleted, onClose, onReload }: DeleteGroupProps) {
+  const { run, isRunning, failure } = useChange(DeleteGroupDocument, (data) => data.deleteNotificationGroup);
+
+  async function remove() {
+    if ((await run({ id }, GROUPS_CHANGE)) === undefined) {
+      flushSync(onClose); // While the dialog is there, nothing else takes the focus.
+      onDeleted(name);
+    }
+  }
+
+  function close() {
+    onClose();
+    if (failure?.isUncertain || failure?.isGone) {
+      onReload();
+    }
+  }
+
+  return (
+    <ConfirmDialog title={`Delete “${name}”?`} action="Delete" isBusy={isRunning} onConfirm={remove} onClose={close}>
+      <p>Its workflows stay, without a group. This cannot be taken back.</p>
+      {failure && <FailureNote failure={failure} />}
+    </ConfirmDialog>
+  );
+}

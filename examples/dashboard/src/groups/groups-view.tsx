@@ -1,0 +1,13 @@
+import { Permitted, View } from '../shell/view.tsx';
+import { Groups } from './groups.tsx';
+
+/** The groups that workflows belong to. */
+export function GroupsView() {
+  return (
+    <View title="Groups" lead="What workflows belong to.">
+      <Permitted scope="groups:read" what="groups">
+        <Groups />
+      </Permitted>
+    </View>
+  );
+}

@@ -1,0 +1,77 @@
+import { useRef, useState } from 'react';
+import { useQuery } from 'urql';
+import { GroupsDocument } from '../documents.gen.ts';
+import { explainError } from '../failures/explain-error.ts';
+import { FailureNote } from '../failures/failure-note.tsx';
+import { useKept } from '../shell/use-kept.ts';
+import { useRefusal } from '../shell/view.tsx';
+import { Button } from '../ui/button.tsx';
+import { Empty } from '../ui/empty.tsx';
+import { Note } from '../ui/note.tsx';
+import { Skeleton } from '../ui/skeleton.tsx';
+import { CreateGroup } from './create-group.tsx';
+import { GROUPS_CHANGE, keyOfGroup } from './group.ts';
+import { GroupRow } from './group-row.tsx';
+
+/** The list of groups, and what can be done with it. */
+export function Groups() {
+  const [{ data, error, fetching, stale }, execute] = useQuery({ query: GroupsDocument, context: GROUPS_CHANGE });
+  const [done, setDone] = useState<string>();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const refusal = useRefusal('groups:write');
+  const groups = useKept(data?.notificationGroups);
+  const reload = () => execute({ ...GROUPS_CHANGE, requestPolicy: 'network-only' });
+
+  /** The row that had the focus is gone. */
+  function onDeleted(name: string) {
+    setDone(`“${name}” is deleted.`);
+    heading.current?.focus();
+  }
+
+  return (
+    <>
+      {refusal !== undefined && (
+        <Note kind="info">
+          <p>{refusal}</p>
+        </Note>
+      )}
+      <CreateGroup refusal={refusal} onDone={setDone} onReload={reload} />
+      <div role="status">
+        {done !== undefined && (
+          <div className="note note-success">
+            <p className="note-title">{done}</p>
+          </div>
+        )}
+      </div>
+      <section className="card" aria-labelledby="groups-title">
+        <div className="card-head">
+          <h2 id="groups-title" ref={heading} tabIndex={-1}>
+            All groups
+          </h2>
+          <Button kind="quiet" isBusy={stale} onClick={reload}>
+            Refresh
+          </Button>
+        </div>
+        {error && <FailureNote failure={explainError(error, 'read')} onRetry={reload} />}
+        {fetching && !groups && <Skeleton label="groups" />}
+        {groups?.length === 0 && (
+          <Empty title="There are no groups.">
+            <p>Create the first one above.</p>
+          </Empty>
+        )}
+        <ul className="rows">
+          {groups?.map((group) => (
+            <GroupRow
+              key={keyOfGroup(group)}
+              group={group}
+              refusal={refusal}
+              onDone={setDone}
+              onDeleted={onDeleted}
+              onReload={reload}
+            />
+          ))}
+        </ul>
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+/** Those who want to know when a store changes, for `useSyncExternalStore`. */
+export interface Listeners {
+  subscribe(listener: () => void): () => void;
+  notify(): void;
+}
+
+export function createListeners(): Listeners {
+  const listeners = new Set<() => void>();
+  return {
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    notify() {
+      for (const listener of listeners) {
+        listener();
+      }
+    },
+  };
+}

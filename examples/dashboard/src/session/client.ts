@@ -1,0 +1,46 @@
+import { authExchange } from '@urql/exchange-auth';
+import { persistedExchange } from '@urql/exchange-persisted';
+import { Client, type CombinedError, cacheExchange, fetchExchange } from 'urql';
+import { GATEWAY_URL } from '../settings.ts';
+import type { Session } from './session.ts';
+
+/** A client with an empty cache: each sign-in has its own, so that nobody sees what another person has loaded. */
+export function createClient(session: Session): Client {
+  return new Client({
+    url: GATEWAY_URL,
+    preferGetMethod: false,
+    exchanges: [
+      cacheExchange,
+      authExchange(async (utilities) => ({
+        addAuthToOperation: (operation) =>
+          utilities.appendHeaders(operation, { Authorization: `Bearer ${session.token()}` }),
+        willAuthError: () => session.isExpiring(),
+        didAuthError: isTokenRefused,
+        refreshAuth: () => session.renew(),
+      })),
+      // The gateway knows the app's documents by their hashes, and serves browsers no others: the texts never travel.
+      persistedExchange({
+        enforcePersistedQueries: true,
+        enableForMutation: true,
+        preferGetForPersistedQueries: false,
+        generateHash: async (_text, document) => hashOf(document),
+      }),
+      fetchExchange,
+    ],
+  });
+}
+
+/** Whether a new token may help: the gateway names the reason. The service's own 401 has none, and no token changes it. */
+const isTokenRefused = ({ graphQLErrors }: CombinedError): boolean =>
+  graphQLErrors.some(
+    ({ extensions }) => extensions.code === 'UNAUTHENTICATED' && String(extensions.reason).startsWith('TOKEN_'),
+  );
+
+/** codegen writes the hash of a document's text beside it. */
+function hashOf(document: object): string {
+  const { __meta__: meta } = document as { __meta__?: { hash?: string } };
+  if (meta?.hash === undefined) {
+    throw new Error('This document has no hash: run "npm run codegen".');
+  }
+  return meta.hash;
+}

@@ -1,0 +1,25 @@
+import { createContext, use, useSyncExternalStore } from 'react';
+import type { Session, SessionState, Who } from './session.ts';
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+
+export function useSession(): Session {
+  const session = use(SessionContext);
+  if (session === undefined) {
+    throw new Error('There is no session around this component.');
+  }
+  return session;
+}
+
+export function useSessionState(): SessionState {
+  const session = useSession();
+  return useSyncExternalStore(session.subscribe, session.getState);
+}
+
+/** Who is signed in; for components that are shown to nobody else. */
+export const WhoContext = createContext<Who>({ person: '', name: '', tenant: '', scopes: [] });
+
+export const useWho = (): Who => use(WhoContext);
+
+/** Whether who is signed in may do this; the gateway decides, this only saves the attempt. */
+export const useMay = (scope: string): boolean => useWho().scopes.includes(scope);

@@ -1,0 +1,34 @@
+import { useEffect } from 'react';
+import { Shell } from '../shell/shell.tsx';
+import { useUnsentForms } from './drafts-context.ts';
+import { useSessionState, WhoContext } from './session-context.ts';
+import { SignIn } from './sign-in.tsx';
+import { SignedIn } from './signed-in.tsx';
+
+/** The app for who is signed in, the sign-in screen for everybody else. */
+export function SessionGate() {
+  const state = useSessionState();
+  useWarningBeforeLeaving();
+  if (state.kind === 'signed-out') {
+    return <SignIn ended={state.ended} />;
+  }
+  return (
+    <WhoContext value={state.who}>
+      <SignedIn>
+        <Shell />
+      </SignedIn>
+    </WhoContext>
+  );
+}
+
+/** Lets the browser ask before the page is closed or loaded again while something typed is not sent. */
+function useWarningBeforeLeaving(): void {
+  const hasUnsent = useUnsentForms().length > 0;
+  useEffect(() => {
+    if (hasUnsent) {
+      const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+      addEventListener('beforeunload', warn);
+      return () => removeEventListener('beforeunload', warn);
+    }
+  }, [hasUnsent]);
+}

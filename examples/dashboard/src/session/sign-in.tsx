@@ -1,0 +1,62 @@
+import { useState } from 'react';
+import { Brand } from '../shell/brand.tsx';
+import { useTitle } from '../shell/use-title.ts';
+import { Note } from '../ui/note.tsx';
+import { RetryButton } from '../ui/retry-button.tsx';
+import { Skeleton } from '../ui/skeleton.tsx';
+import { EndedNote } from './ended-note.tsx';
+import { SessionRefused } from './issuer.ts';
+import { PersonButton } from './person-button.tsx';
+import type { Who } from './session.ts';
+import { useSession } from './session-context.ts';
+import { usePeople } from './use-people.ts';
+
+/** The people of the development issuer; an app of yours has its identity provider's page here. */
+export function SignIn({ ended }: { ended: Who | undefined }) {
+  const session = useSession();
+  const { people, hasFailed, reload } = usePeople();
+  const [pending, setPending] = useState<string>();
+  const [failure, setFailure] = useState<string>();
+  useTitle('Sign in');
+
+  async function signIn(person: string) {
+    setPending(person);
+    setFailure(undefined);
+    try {
+      await session.signIn(person);
+    } catch (error) {
+      setPending(undefined);
+      setFailure(
+        error instanceof SessionRefused
+          ? 'The sign-in service does not let this person in.'
+          : 'The sign-in service cannot be reached. Check that it runs, then try again.',
+      );
+    }
+  }
+
+  return (
+    <main className="sign-in">
+      <Brand />
+      <h1>Sign in</h1>
+      {ended && <EndedNote who={ended} />}
+      <p className="lead">
+        Choose who you are. This is the development issuer: it asks for no password, and its people are made up.
+      </p>
+      {failure !== undefined && <Note kind="error" title={failure} />}
+      {hasFailed && (
+        <Note kind="error" title="The sign-in service cannot be reached.">
+          <p>It starts together with the app: npm run dashboard.</p>
+          <RetryButton label="Try again" waitSeconds={0} onRetry={reload} />
+        </Note>
+      )}
+      {people === undefined && !hasFailed && <Skeleton label="people" />}
+      <ul className="people">
+        {people?.map((person) => (
+          <li key={person.id}>
+            <PersonButton person={person} isBusy={pending === person.id} onChoose={() => signIn(person.id)} />
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
+}

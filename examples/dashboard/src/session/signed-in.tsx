@@ -1,0 +1,17 @@
+import { type ReactNode, useState } from 'react';
+import { Provider } from 'urql';
+import { createKnownStates, KnownStatesContext } from '../workflows/known-states.ts';
+import { createClient } from './client.ts';
+import { useSession } from './session-context.ts';
+
+/** What one sign-in holds: gone with it. */
+export function SignedIn({ children }: { children: ReactNode }) {
+  const session = useSession();
+  const [client] = useState(() => createClient(session));
+  const [knownStates] = useState(createKnownStates);
+  return (
+    <Provider value={client}>
+      <KnownStatesContext value={knownStates}>{children}</KnownStatesContext>
+    </Provider>
+  );
+}

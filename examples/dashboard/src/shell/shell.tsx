@@ -1,0 +1,39 @@
+import { type ReactNode, useRef } from 'react';
+import { GroupsView } from '../groups/groups-view.tsx';
+import { StatisticsView } from '../statistics/statistics-view.tsx';
+import { SubscribersView } from '../subscribers/subscribers-view.tsx';
+import { WorkflowsView } from '../workflows/workflows-view.tsx';
+import { Brand } from './brand.tsx';
+import { Navigation } from './navigation.tsx';
+import { type RouteName, useRoute } from './routes.ts';
+import { UserMenu } from './user-menu.tsx';
+
+const VIEWS: Readonly<Record<RouteName, () => ReactNode>> = {
+  statistics: StatisticsView,
+  workflows: WorkflowsView,
+  groups: GroupsView,
+  subscribers: SubscribersView,
+};
+
+/** What surrounds every view. */
+export function Shell() {
+  const route = useRoute();
+  const main = useRef<HTMLElement>(null);
+  const View = VIEWS[route];
+
+  return (
+    <div className="shell">
+      <button type="button" className="skip-link" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      <header className="top">
+        <Brand />
+        <Navigation route={route} />
+        <UserMenu />
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <View key={route} />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { Button } from '../ui/button.tsx';
+import type { Day } from './day.ts';
+
+interface DayStepsProps {
+  day: Day;
+  days: readonly Day[];
+  onChoose: (day: Day) => void;
+}
+
+/** The way to the day before and after: a bar of the chart can be too narrow for a finger. */
+export function DaySteps({ day, days, onChoose }: DayStepsProps) {
+  const at = days.indexOf(day);
+  const step = (label: string, sign: string, to: Day | undefined) => (
+    <Button
+      aria-label={label}
+      refusal={to === undefined ? 'There is no further day.' : undefined}
+      onClick={() => to && onChoose(to)}
+    >
+      <span aria-hidden="true">{sign}</span>
+    </Button>
+  );
+  return (
+    <span className="day-steps">
+      {step('Day before', '‹', days[at - 1])}
+      {step('Day after', '›', days[at + 1])}
+    </span>
+  );
+}

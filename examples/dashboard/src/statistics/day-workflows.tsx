@@ -1,0 +1,45 @@
+import { useQuery } from 'urql';
+import { WorkflowsDocument } from '../documents.gen.ts';
+import { explainError } from '../failures/explain-error.ts';
+import { FailureNote } from '../failures/failure-note.tsx';
+import { Skeleton } from '../ui/skeleton.tsx';
+import { useIsActive } from '../workflows/known-states.ts';
+import { pagesOfWorkflowIds } from '../workflows/workflow-ids.ts';
+import type { Day } from './day.ts';
+
+/** The workflows behind a day: those used most are loaded once for all days, so that going through the days asks for nothing. */
+export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) {
+  const [ids = []] = pagesOfWorkflowIds(days);
+  const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowsDocument, variables: { ids } });
+  const found = data?.workflows;
+
+  if (fetching) {
+    return <Skeleton label="workflows" rows={2} />;
+  }
+  if (!found) {
+    return error ? (
+      <FailureNote failure={explainError(error, 'read')} onRetry={() => execute({ requestPolicy: 'network-only' })} />
+    ) : null;
+  }
+  const known = new Map(ids.map((id, i) => [id, found[i]]));
+  const workflows = day.workflowIds.flatMap((id) => known.get(id) ?? []);
+  const missing = day.workflowIds.length - workflows.length;
+  return (
+    <ul className="plain-list">
+      {workflows.map((workflow) => (
+        <li key={workflow.id}>
+          {workflow.name} <SwitchedOff workflow={workflow} />
+        </li>
+      ))}
+      {missing > 0 && (
+        <li className="muted">
+          {missing} {missing === 1 ? 'other that is' : 'others that are'} deleted, or not among those used most
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function SwitchedOff({ workflow }: { workflow: { id: string; active: boolean } }) {
+  return useIsActive(workflow) ? null : <span className="tag">off now</span>;
+}

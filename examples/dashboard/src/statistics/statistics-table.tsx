@@ -1,0 +1,37 @@
+import { type Day, formatChannels, formatCount, formatDay } from './day.ts';
+
+/** The same as the chart, to be read line by line. */
+export function StatisticsTable({ days }: { days: readonly Day[] }) {
+  return (
+    <details className="table-details">
+      <summary>Show as a table</summary>
+      <div className="table-frame">
+        <table>
+          <caption className="visually-hidden">Notifications a day</caption>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col" className="number">
+                Notifications
+              </th>
+              <th scope="col">Channels</th>
+              <th scope="col" className="number">
+                Workflows
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {days.toReversed().map((day) => (
+              <tr key={day.key}>
+                <th scope="row">{formatDay(day)}</th>
+                <td className="number">{formatCount(day.count)}</td>
+                <td>{day.channels.length === 0 ? '–' : formatChannels(day.channels)}</td>
+                <td className="number">{day.workflowIds.length}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

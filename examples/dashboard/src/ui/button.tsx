@@ -1,0 +1,51 @@
+import { type ComponentProps, type MouseEvent, useId } from 'react';
+
+interface ButtonProps extends ComponentProps<'button'> {
+  /** @default 'plain' */
+  kind?: 'primary' | 'plain' | 'danger' | 'quiet';
+  /** Its action runs: another click does nothing. */
+  isBusy?: boolean;
+  /** Why it cannot be used. It stays in reach of the keyboard, so that everybody can find out. */
+  refusal?: string | undefined;
+}
+
+export function Button({
+  kind = 'plain',
+  isBusy = false,
+  refusal,
+  onClick,
+  children,
+  className,
+  ...rest
+}: ButtonProps) {
+  const reasonId = useId();
+  const isOff = isBusy || refusal !== undefined;
+  function onAllowedClick(event: MouseEvent<HTMLButtonElement>) {
+    if (isOff) {
+      event.preventDefault(); // Nor is a form sent.
+    } else {
+      onClick?.(event);
+    }
+  }
+  return (
+    <>
+      <button
+        type="button"
+        {...rest}
+        className={`button button-${kind} ${className ?? ''}`}
+        onClick={onAllowedClick}
+        aria-disabled={isOff || undefined}
+        aria-busy={isBusy || undefined}
+        aria-describedby={refusal === undefined ? undefined : reasonId}
+        title={refusal}
+      >
+        {children}
+      </button>
+      {refusal !== undefined && (
+        <span id={reasonId} hidden>
+          {refusal}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { Button } from './button.tsx';
+
+interface ConfirmDialogProps {
+  title: string;
+  /** The button that carries it out, such as "Delete". */
+  action: string;
+  isBusy?: boolean;
+  onConfirm: () => void;
+  /** Also by Escape. */
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** Asks before something that cannot be taken back. While it is there the rest of the page is out of reach; then focus returns. */
+export function ConfirmDialog({ title, action, isBusy = false, onConfirm, onClose, children }: ConfirmDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => shown?.close(); // Before it is removed: that gives the focus back.
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <h2 id={titleId}>{title}</h2>
+      {children}
+      <div className="actions">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="danger" isBusy={isBusy} onClick={onConfirm}>
+          {action}
+        </Button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,11 @@
+import type { ReactNode } from 'react';
+
+/** Says that there is nothing, and why or what to do. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}

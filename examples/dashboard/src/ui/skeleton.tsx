@@ -1,0 +1,19 @@
+interface SkeletonProps {
+  /** What is being loaded. */
+  label: string;
+  /** @default 3 */
+  rows?: number;
+}
+
+/** Holds the place of what is being loaded. */
+export function Skeleton({ label, rows = 3 }: SkeletonProps) {
+  return (
+    <div className="skeleton" role="status">
+      <span className="visually-hidden">Loading {label}…</span>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        <span key={row} className="skeleton-row" aria-hidden="true" />
+      ))}
+    </div>
+  );
+}

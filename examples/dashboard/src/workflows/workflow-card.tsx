@@ -1,0 +1,22 @@
+import { Steps } from './steps.tsx';
+import type { Workflow } from './workflow.ts';
+import { WorkflowSwitch } from './workflow-switch.tsx';
+
+/** A workflow: what it is for, its group, its steps, and whether it is on. */
+export function WorkflowCard({ workflow, onReload }: { workflow: Workflow; onReload: () => void }) {
+  const { name, description, critical, notificationGroup, steps } = workflow;
+  return (
+    <article className="card workflow">
+      <div className="workflow-text">
+        <h2>{name}</h2>
+        <p className="tags">
+          <span className="tag">{notificationGroup?.name ?? 'No group'}</span>
+          {critical && <span className="tag">Critical</span>}
+        </p>
+      </div>
+      <WorkflowSwitch workflow={workflow} onReload={onReload} />
+      {description !== null && <p className="workflow-description">{description}</p>}
+      <Steps steps={steps} />
+    </article>
+  );
+}

@@ -1,0 +1,39 @@
+import { useQuery } from 'urql';
+import { WorkflowsDocument } from '../documents.gen.ts';
+import { explainError } from '../failures/explain-error.ts';
+import { FailureNote } from '../failures/failure-note.tsx';
+import { useKept } from '../shell/use-kept.ts';
+import { Skeleton } from '../ui/skeleton.tsx';
+import { useKnownStates } from './known-states.ts';
+import { WorkflowCard } from './workflow-card.tsx';
+
+/** Some workflows, loaded together. Those that are deleted since are left out; when single ones fail, the others are shown. */
+export function WorkflowPage({ ids }: { ids: string[] }) {
+  const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowsDocument, variables: { ids } });
+  const workflows = useKept(data?.workflows);
+  const knownStates = useKnownStates();
+
+  function reload() {
+    knownStates.clear();
+    execute({ requestPolicy: 'network-only' });
+  }
+
+  if (fetching && !workflows) {
+    return <Skeleton label="workflows" rows={5} />;
+  }
+  return (
+    <>
+      {error && <FailureNote failure={explainError(error, 'read')} onRetry={reload} />}
+      <ul className="cards">
+        {workflows?.map(
+          (workflow) =>
+            workflow && (
+              <li key={workflow.id}>
+                <WorkflowCard workflow={workflow} onReload={reload} />
+              </li>
+            ),
+        )}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,3 @@
+import type { WorkflowsResult } from '../documents.gen.ts';
+
+export type Workflow = NonNullable<NonNullable<WorkflowsResult['workflows']>[number]>;

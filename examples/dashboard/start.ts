@@ -1,0 +1,114 @@
+/** Starts all that the example needs, and stops it: the development issuer, a gateway with the sandbox, and the app. */
+import { startAppServer } from './dev/app.ts';
+import { startGateway } from './dev/gateway.ts';
+import { startIssuer } from './dev/issuer.ts';
+import { HELP, readOptions, type StartOptions, UsageError } from './dev/options.ts';
+import { DEMO_PEOPLE } from './dev/people.ts';
+import { explainListenError, StartError } from './dev/start-error.ts';
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === undefined) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const stopped = stopSignal(); // First: it may be stopped while it starts.
+  await using stack = new AsyncDisposableStack();
+  const started = startAll(options, stack);
+  const parts = await Promise.race([started, stopped]);
+  if (parts === undefined) {
+    await started.catch(() => {}); // What has started by then is stopped.
+    return;
+  }
+  process.stdout.write(describe(parts));
+  const ending = await Promise.race([parts.gatewayEnded, stopped]);
+  if (ending !== undefined) {
+    throw new StartError(`The gateway is gone (${ending}): everything else is stopped too.`);
+  }
+  process.stdout.write('\nStopping.\n');
+}
+
+interface Parts {
+  app: string;
+  gateway: string;
+  issuer: string;
+  gatewayEnded: Promise<string>;
+}
+
+/** Each part knows the addresses of those before it. */
+async function startAll(options: StartOptions, stack: AsyncDisposableStack): Promise<Parts> {
+  const { port, gatewayPort, issuerPort, tokenSeconds, sandbox } = options;
+  const app = stack.use(
+    await startAppServer(port).catch((error: unknown) => {
+      throw explainListenError(error, 'the app', port, '--port');
+    }),
+  );
+  const origins = [`http://127.0.0.1:${app.port}`, `http://localhost:${app.port}`];
+  const issuer = stack.use(
+    await startIssuer({ origins, port: issuerPort, tokenSeconds }).catch((error: unknown) => {
+      throw explainListenError(error, 'the issuer', issuerPort, '--issuer-port');
+    }),
+  );
+  const gateway = stack.use(
+    await startGateway({
+      port: gatewayPort,
+      appPort: app.port,
+      issuerPort: Number(new URL(issuer.url).port),
+      sandbox,
+    }),
+  );
+  await app.serve({ gateway: gateway.url, issuer: issuer.url });
+  return {
+    app: `http://127.0.0.1:${app.port}`,
+    gateway: gateway.url,
+    issuer: issuer.url,
+    gatewayEnded: gateway.ended,
+  };
+}
+
+function describe({ app, gateway, issuer }: Parts): string {
+  const people = DEMO_PEOPLE.map(({ name, role, tenant }) => `  ${name.padEnd(16)}${role} at ${tenant}`);
+  return [
+    '',
+    'Notigraph dashboard',
+    '',
+    `  App       ${app}   <- open this in a browser`,
+    `  Gateway   ${gateway}   with the built-in sandbox`,
+    `  Issuer    ${issuer}   for development: it asks for no password`,
+    '',
+    'Who can sign in:',
+    '',
+    ...people,
+    '',
+    'Ctrl-C stops all of it.',
+    '',
+    '',
+  ].join('\n');
+}
+
+/** Settles at the first signal to stop; a later one ends the process at once. */
+function stopSignal(): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let first: number | undefined;
+  const onSignal = () => {
+    first ??= Date.now();
+    resolve(undefined);
+    if (Date.now() - first > 1000) {
+      process.exit(1); // Not sooner: npm passes a terminal's signal on, which has come from there already.
+    }
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, onSignal);
+  }
+  return promise;
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof UsageError || error instanceof StartError)) {
+    throw error;
+  }
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

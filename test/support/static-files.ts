@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize, sep } from 'node:path';
+import { listen } from './listen.ts';
+
+/** Serves the files of a folder, as the host of a built app does. */
+export interface StaticFiles extends AsyncDisposable {
+  /** The address without a slash at its end: the origin of the pages. */
+  readonly url: string;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+};
+
+export async function startStaticFiles(folder: string): Promise<StaticFiles> {
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://files.invalid');
+    const file = normalize(join(folder, pathname.endsWith('/') ? `${pathname}index.html` : pathname));
+    const body = file.startsWith(folder + sep) ? await readFile(file).catch(() => undefined) : undefined;
+    response.writeHead(body === undefined ? 404 : 200, {
+      'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+    });
+    response.end(body);
+  });
+  const { url, close } = await listen(server);
+  return { url, [Symbol.asyncDispose]: close };
+}
