@@ -6,6 +6,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { askedByBrowsers } from './browsers.ts';
 import { measureWorkload } from './measure.ts';
 import { readNumber } from './options.ts';
 import { startSubject, startUpstream } from './processes.ts';
@@ -25,6 +26,10 @@ const VARIANTS: readonly Subject[] = [
   without('no-metrics', 'without metrics', { NOTIGRAPH_METRICS: 'off' }),
   without('no-retries', 'without retries', { NOTIGRAPH_MAX_RETRIES: '0' }),
   without('origins', 'with an origin on the list', { NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com' }),
+  await askedByBrowsers('browser', 'asked by browsers: tokens that were seen before'),
+  await askedByBrowsers('limited-browser', 'the same with a rate limit', {
+    rateLimit: { calls: 1_000_000, perSeconds: 1 },
+  }),
   without('not-compiled', 'nothing compiled: the whole way', { NOTIGRAPH_COMPILE_AFTER: '1000000' }),
 ];
 
@@ -48,9 +53,13 @@ const options = {
 for (const key of ['q1', 'm1'] as const) {
   const { title, subjects } = await measureWorkload(key, WORKLOADS[key], running, upstream, options);
   process.stdout.write(`\n${key.toUpperCase()}: ${title}\n`);
+  const asShipped = subjects[OURS.name]?.figures;
   for (const variant of VARIANTS) {
     const { figures, fault } = subjects[variant.name] ?? {};
-    const line = figures && `${figures.cpuUs.toFixed(0)} µs, ${figures.ratio.toFixed(2)} times as shipped`;
+    const more = figures && asShipped && figures.cpuUs - asShipped.cpuUs;
+    const line =
+      figures &&
+      `${figures.cpuUs.toFixed(0)} µs, ${figures.ratio.toFixed(2)} times as shipped (${more?.toFixed(1)} µs more)`;
     process.stdout.write(`  ${variant.title}: ${line ?? `void: ${fault}`}\n`);
   }
   process.stdout.write('\n');

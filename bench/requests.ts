@@ -10,9 +10,9 @@ export interface Outgoing {
 
 const pathOf = ({ path = '/graphql' }: SubjectRequest): string => path;
 
-const headersFor = (credential: number): Record<string, string> => ({
+const headersFor = ({ authorization }: SubjectRequest, credential: number): Record<string, string> => ({
   'content-type': 'application/json',
-  authorization: `ApiKey bench-key-${credential}`,
+  authorization: authorization?.(credential) ?? `ApiKey bench-key-${credential}`,
 });
 
 const bodyOf = (workload: Workload, { query, variables = VARIABLES[workload.name] }: SubjectRequest): string =>
@@ -22,7 +22,7 @@ const bodyOf = (workload: Workload, { query, variables = VARIABLES[workload.name
 export async function askOnce(url: string, workload: Workload, request: SubjectRequest): Promise<unknown> {
   const response = await fetch(url + pathOf(request), {
     method: 'POST',
-    headers: headersFor(0),
+    headers: headersFor(request, 0),
     body: bodyOf(workload, request),
   });
   const text = await response.text();
@@ -39,7 +39,11 @@ export async function askOnce(url: string, workload: Workload, request: SubjectR
 /** A workload's request with the credential of so many, as it goes over the wire. */
 export function createOutgoing(url: string, workload: Workload, request: SubjectRequest, credential: number): Outgoing {
   const body = bodyOf(workload, request);
-  const headers = { host: new URL(url).host, ...headersFor(credential), 'content-length': Buffer.byteLength(body) };
+  const headers = {
+    host: new URL(url).host,
+    ...headersFor(request, credential),
+    'content-length': Buffer.byteLength(body),
+  };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return {
     kind: workload.name,

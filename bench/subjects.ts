@@ -9,6 +9,8 @@ export interface SubjectRequest {
   query?: string;
   /** @default the workload's own */
   variables?: object;
+  /** The header `Authorization` of each credential. @default the service's key */
+  authorization?: (credential: number) => string;
   /** Turns the subject's `data` into the floor's, where its schema names things in another way. @default as it is */
   normalize?: (data: never) => unknown;
 }

@@ -1,0 +1,50 @@
+import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { SCOPES } from '../src/audiences/scopes.ts';
+import { OURS, type Subject, variantOf } from './subjects.ts';
+
+/** A policy of the browser audience, as the configuration file has it. */
+export type BrowserSettings = { rateLimit?: { calls: number; perSeconds: number } };
+
+const ISSUER = 'https://login.example.com';
+const AUDIENCE = 'notigraph-bench';
+
+/** One for each credential of the workloads, with the same key. */
+const TENANTS = Array.from({ length: 64 }, (_, credential) => ({
+  tenant: `tenant-${credential}`,
+  variable: `BENCH_KEY_${credential}`,
+  key: `bench-key-${credential}`,
+}));
+
+/** Notigraph, asked by browsers: the same requests, each credential's with a signed token in place of the key. */
+export async function askedByBrowsers(name: string, title: string, settings: BrowserSettings = {}): Promise<Subject> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256');
+  const sign = (tenant: string) =>
+    new SignJWT({ tenant, scope: SCOPES.join(' ') })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuer(ISSUER)
+      .setAudience(AUDIENCE)
+      .setSubject('user-1')
+      .setExpirationTime('1h')
+      .sign(privateKey);
+  const tokens = await Promise.all(TENANTS.map(({ tenant }) => sign(tenant)));
+  const config = {
+    audiences: {
+      browser: {
+        issuers: [{ issuer: ISSUER, audience: AUDIENCE, publicKey: await exportSPKI(publicKey) }],
+        scopes: SCOPES,
+        tenants: Object.fromEntries(TENANTS.map(({ tenant, variable }) => [tenant, { key: { env: variable } }])),
+        ...settings,
+      },
+    },
+  };
+  const keys = Object.fromEntries(TENANTS.map(({ variable, key }) => [variable, key]));
+  const authorization = (credential: number) => `Bearer ${tokens[credential % tokens.length]}`;
+  return {
+    ...variantOf(OURS, { env: { NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config), ...keys } }),
+    name,
+    title,
+    requests: Object.fromEntries(
+      Object.entries(OURS.requests).map(([workload, request]) => [workload, { ...request, authorization }]),
+    ),
+  };
+}
