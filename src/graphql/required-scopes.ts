@@ -49,6 +49,16 @@ export function createReadRequiredScopes(schema: GraphQLSchema): ReadRequiredSco
 
 const NOTHING: readonly Scope[] = [];
 
+/** Whether the field may be there: executors need not agree on what is neither true nor false. */
+function mayHold(
+  { variable, value }: Condition,
+  variables: Readonly<Record<string, unknown>>,
+  defaults: ReadonlyMap<string, boolean | undefined>,
+): boolean {
+  const given = variables[variable];
+  return (given === undefined ? defaults.get(variable) : given) !== !value;
+}
+
 function readRequiredScopes(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -68,14 +78,9 @@ function readRequiredScopes(
   const requirements = collect(schema, document, operation.selectionSet, root);
   return {
     missing(granted, variables) {
-      /** Whether the field may be there: executors need not agree on what is neither true nor false. */
-      const holds = ({ variable, value }: Condition) => {
-        const given = variables[variable];
-        return (given === undefined ? defaults.get(variable) : given) !== !value;
-      };
       let missing: Set<Scope> | undefined;
       for (const { scope, conditions } of requirements) {
-        if (!granted.has(scope) && conditions.every(holds)) {
+        if (!granted.has(scope) && conditions.every((condition) => mayHold(condition, variables, defaults))) {
           missing ??= new Set();
           missing.add(scope);
         }
