@@ -42,6 +42,8 @@ describe('an operation', () => {
     expect(operations.find('{ __typename }', '# c')).toBeUndefined();
     expect(operations.find('query\nA { __typename }', undefined)).toBeDefined();
     expect(operations.find('A { __typename }', 'query')).toBeUndefined();
+    expect(operations.find('#\0\n{ __typename }', undefined)).toBeDefined(); // A comment may hold a NUL.
+    expect(operations.find('\n{ __typename }', '#')).toBeUndefined();
   });
 
   it.each([

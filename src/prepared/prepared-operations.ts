@@ -108,7 +108,7 @@ export function createPreparedOperations({
       if (text.length > MAX_TEXT || (operationName !== undefined && !NAME.test(operationName))) {
         return undefined;
       }
-      const key = operationName === undefined ? text : `${operationName}\0${text}`; // Neither a name nor a document holds a NUL.
+      const key = operationName === undefined ? text : `${operationName}\0${text}`; // No name holds a NUL.
       const found = kept.get(key);
       if (found !== undefined) {
         uses += 1;
