@@ -27,7 +27,7 @@ const seconds = (min: number, max: number) => {
   return z.int(problem).min(min, problem).max(max, problem);
 };
 
-const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com';
+const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com, without a path or a slash at its end';
 
 const KEYS_ADDRESS_PROBLEM = 'must be an https address (http on this machine alone) without user name and password';
 
@@ -89,7 +89,7 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
     jwks: z.string(KEYS_ADDRESS_PROBLEM).refine(isKeysAddress, KEYS_ADDRESS_PROBLEM).optional(),
     publicKey: publicKey.optional(),
     algorithms: z
-      .array(z.enum(SIGNATURE_ALGORITHMS, `must be of: ${SIGNATURE_ALGORITHMS.join(', ')}`), 'must be a list')
+      .array(z.enum(SIGNATURE_ALGORITHMS, `must be one of: ${SIGNATURE_ALGORITHMS.join(', ')}`), 'must be a list')
       .nonempty('must name one algorithm or more')
       .optional(),
     clockSkewSeconds: seconds(0, 300).default(5),
@@ -111,7 +111,7 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
   const browser = section({
     ...audience,
     issuers: z.array(issuer, 'must be a list').default([]),
-    scopes: z.array(z.enum(SCOPES, `must be of: ${SCOPES.join(', ')}`), 'must be a list').default([]),
+    scopes: z.array(z.enum(SCOPES, `must be one of: ${SCOPES.join(', ')}`), 'must be a list').default([]),
     tenants: z.record(z.string(), section({ key: secret }), 'must hold tenants by name').optional(),
     tenantKeys: section({ directory: path }).optional(),
   });

@@ -8,7 +8,7 @@ export interface Reloadable {
 
 /**
  * Looks at files again from time to time, so that keys and manifests can be replaced while the process runs. What cannot be read is written
- * to the log, once for each reason, and what was there before is used on.
+ * to the log, once for each reason, and what was there before stays in use.
  *
  * @returns ends it
  */
@@ -23,7 +23,7 @@ export function keepReloading(files: readonly Reloadable[], everySeconds: number
       const problem = error instanceof Error ? error.message : String(error);
       if (problems.get(file) !== problem) {
         problems.set(file, problem);
-        logger.error({ problem }, 'a key, secret or manifest cannot be read again: the one before is used on');
+        logger.error({ problem }, 'a key, secret or manifest cannot be used: the one before stays in use');
       }
     }
   }

@@ -27,39 +27,79 @@ export class SecretError extends Error {
 /** The largest file that is taken for a secret, in bytes. */
 const MAX_BYTES = 64 * 1024;
 
-/** Says what is wrong with the secrets, by name. */
-export type FindProblem = (secrets: ReadonlyMap<string, string>) => string | undefined;
+/** What is wrong with one of the secrets. */
+export interface SecretProblem {
+  /** Whose. */
+  name: string;
+  /** One clause. */
+  problem: string;
+}
+
+/** Finds one that cannot be used; undefined: there is none. */
+export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProblem | undefined;
 
 /**
- * Reads secrets; a line break at a file's end is not part of one.
+ * Reads secrets; a line break at a file's end is not part of one. Later each file stands alone: one that cannot be used keeps its secret as
+ * it was, and one that is gone from the folder takes it away.
  *
  * @throws {SecretError} when one cannot be read or `findProblem` finds something
  */
 export function createSecretFiles(sources: SecretSources, findProblem: FindProblem = () => undefined): SecretFiles {
   let signature: string | undefined;
   let present: ReadonlyMap<string, string> = new Map();
+  let problem: string | undefined;
 
   function reload(): void {
     const files = filesOf(sources);
     const found = files.map(([, file]) => signatureOf(file)).join('\n');
-    if (found === signature) {
-      return;
+    if (found !== signature) {
+      const { secrets, problems } = readAll(sources, files, findProblem, present);
+      problem = problems.length === 0 ? undefined : problems.join('; ');
+      present = secrets;
+      signature = found;
     }
-    const inFiles = new Map(files.map(([name, file]) => [name, readSecret(file)]));
-    const given = Object.entries(sources.secrets ?? {}).map(
-      ([name, secret]) => [name, typeof secret === 'string' ? secret : (inFiles.get(name) ?? '')] as const,
-    );
-    const secrets = new Map([...given, ...inFiles]); // In the order in which they are given.
-    const problem = findProblem(secrets);
     if (problem !== undefined) {
       throw new SecretError(problem);
     }
-    present = secrets;
-    signature = found;
   }
 
   reload();
   return { secrets: () => present, reload };
+}
+
+/** In the order in which they are given. What cannot be used is as it was `before`, or left out. */
+function readAll(
+  { secrets: given = {} }: SecretSources,
+  files: readonly [name: string, file: string][],
+  findProblem: FindProblem,
+  before: ReadonlyMap<string, string>,
+): { secrets: Map<string, string>; problems: string[] } {
+  const problems: string[] = [];
+  const secrets = new Map<string, string>();
+  const keepAsBefore = (name: string) => {
+    const old = before.get(name);
+    if (old === undefined || old === secrets.get(name)) {
+      secrets.delete(name);
+    } else {
+      secrets.set(name, old);
+    }
+  };
+  for (const [name, secret] of Object.entries(given)) {
+    secrets.set(name, typeof secret === 'string' ? secret : '');
+  }
+  for (const [name, file] of files) {
+    try {
+      secrets.set(name, readSecret(file));
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+      keepAsBefore(name);
+    }
+  }
+  for (let found = findProblem(secrets); found !== undefined; found = findProblem(secrets)) {
+    problems.push(found.problem);
+    keepAsBefore(found.name);
+  }
+  return { secrets, problems };
 }
 
 /** Every file with the name of its secret. */
@@ -93,8 +133,8 @@ function signatureOf(file: string): string {
   try {
     const { mtimeMs, size, ino } = statSync(file);
     return `${file} ${ino} ${size} ${mtimeMs}`;
-  } catch (cause) {
-    throw new SecretError(`the file ${file} cannot be read`, { cause });
+  } catch {
+    return `${file} cannot be read`; // Reading it says so.
   }
 }
 

@@ -19,6 +19,8 @@ export interface ServerOptions {
   headersTimeoutMs?: number;
   /** How long a client may take for the whole request, in milliseconds. @default 30000 */
   requestTimeoutMs?: number;
+  /** How long a connection may stand still while something is due on it, in milliseconds: a client that does not read, for one. @default 30000 */
+  stallTimeoutMs?: number;
   /** How long connections are still answered, with 503, once the server closes, in milliseconds. @default 0 */
   lameDuckMs?: number;
   /** How long requests that run may take once the server closes, in milliseconds. @default 20000 */
@@ -74,13 +76,14 @@ export async function startServer({
   metrics,
   headersTimeoutMs = 10_000,
   requestTimeoutMs = 30_000,
+  stallTimeoutMs = 30_000,
   lameDuckMs = 0,
   drainTimeoutMs = 20_000,
 }: ServerOptions): Promise<RunningServer> {
   const running = createRunning();
   let isDraining = false;
   const shedCounts: Record<ShedReason, number> = { stopping: 0, running: 0, 'event loop': 0, heap: 0 };
-  const whyBusy = () => (running.size >= maxRunning ? 'running' : overload?.reason());
+  const whyBusy = () => (isFull(running, maxRunning) ? 'running' : overload?.reason());
   const whyShedding = () => (isDraining ? 'stopping' : whyBusy());
   const load = (): ServerLoad => ({ running: running.size, shedding: whyShedding(), shed: { ...shedCounts } });
 
@@ -115,6 +118,7 @@ export async function startServer({
       listener(request, response);
     },
   );
+  server.setTimeout(stallTimeoutMs); // Destroys the connection: nobody listens to the event.
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(port, host, resolve);
   try {
@@ -147,6 +151,14 @@ export async function startServer({
 
   return { url: urlOf(server.address(), host), load, close, [Symbol.asyncDispose]: close };
 }
+
+/** So many times as many requests may be on their way here. */
+const ARRIVING = 4;
+
+/** Requests that have not come whole do nothing yet: whoever sends many of them slowly does not take the others' places. */
+const isFull = (running: ReturnType<typeof createRunning>, max: number): boolean =>
+  running.size >= max &&
+  (running.size >= ARRIVING * max || running.all().filter(({ req }) => req.complete).length >= max);
 
 /**
  * The answers that are being made, in slots that are used again: a `Set` whose members come and go with every request makes garbage

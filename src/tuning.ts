@@ -38,6 +38,7 @@ export const TUNING = {
   maxBulkItems: range(100, 1, 10_000),
   maxUpstreamBodyBytes: range(5 * 1024 * 1024, 1_024, 1024 * 1024 * 1024),
   maxBodyBytes: range(256 * 1024, 1_024, 64 * 1024 * 1024),
+  maxDocumentCharacters: range(32 * 1024, 256, 64 * 1024 * 1024),
   maxTokens: range(1_000, 10, 1_000_000),
   maxDepth: range(10, 1, 1_000),
   maxAliases: range(30, 0, 10_000),
@@ -75,13 +76,14 @@ export function applyTuning(tuning: Tuning): {
   overload: OverloadOptions;
 } {
   const { operationTimeoutMs, maxBodyBytes, attemptTimeoutMs, connectTimeoutMs, headersTimeoutMs, maxRetries } = tuning;
-  const { maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives } = tuning;
+  const { maxDocumentCharacters: maxCharacters, maxTokens, maxDepth, maxAliases, maxRootFields, maxFields } = tuning;
+  const { maxDirectives } = tuning;
   return {
     gateway: {
       operationTimeoutMs,
       maxBodyBytes,
       compileAfter: tuning.compileAfter,
-      documents: { maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives },
+      documents: { maxCharacters, maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives },
       connections: {
         connections: tuning.sockets,
         connectTimeoutMs,
@@ -115,6 +117,7 @@ export function applyTuning(tuning: Tuning): {
       maxRunning: tuning.maxRunning,
       headersTimeoutMs: tuning.clientHeadersTimeoutMs,
       requestTimeoutMs: tuning.clientRequestTimeoutMs,
+      stallTimeoutMs: Math.max(30_000, 2 * operationTimeoutMs), // While an operation runs, its connection stands still.
       lameDuckMs: tuning.lameDuckMs,
       drainTimeoutMs: tuning.drainTimeoutMs,
     },

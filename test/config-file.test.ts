@@ -229,20 +229,20 @@ reloadSeconds: 0
       [
         "notigraph.config.yaml has colour, which is no setting: see docs/configuration.md.",
         "notigraph.config.yaml: corsOrigins must be a single value, or a list.",
-        "notigraph.config.yaml: audiences.server.corsOrigins.0 must be an origin such as https://app.example.com.",
+        "notigraph.config.yaml: audiences.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a slash at its end.",
         "notigraph.config.yaml: audiences.server.rateLimit.calls must be a number above 0.",
         "notigraph.config.yaml: audiences.server.rateLimit.burst must be 1 or more.",
         "notigraph.config.yaml: audiences.browser.trustedDocuments must be off, log or enforce.",
         "notigraph.config.yaml: audiences.browser.issuers.0.issuer must not be empty.",
         "notigraph.config.yaml: audiences.browser.issuers.0.audience must be a text or a list of texts.",
         "notigraph.config.yaml: audiences.browser.issuers.0.jwks must be an https address (http on this machine alone) without user name and password.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.algorithms.0 must be of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.algorithms.1 must be of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
+        "notigraph.config.yaml: audiences.browser.issuers.0.algorithms.0 must be one of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
+        "notigraph.config.yaml: audiences.browser.issuers.0.algorithms.1 must be one of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
         "notigraph.config.yaml: audiences.browser.issuers.0.clockSkewSeconds must be a whole number from 0 to 300.",
         "notigraph.config.yaml: audiences.browser.issuers.1.jwks must be an https address (http on this machine alone) without user name and password.",
         "notigraph.config.yaml: audiences.browser.issuers.1 has a fixed tenant, so that tenantClaim and tenants have no meaning.",
         "notigraph.config.yaml: audiences.browser.issuers.2 needs either jwks or publicKey.",
-        "notigraph.config.yaml: audiences.browser.scopes.0 must be of: workflows:read, workflows:write, subscribers:read, subscribers:write, groups:read, groups:write, feeds:read, feeds:write, messages:write, stats:read.",
+        "notigraph.config.yaml: audiences.browser.scopes.0 must be one of: workflows:read, workflows:write, subscribers:read, subscribers:write, groups:read, groups:write, feeds:read, feeds:write, messages:write, stats:read.",
         "notigraph.config.yaml: audiences.browser.tenants.acme.key must say where the secret is kept: { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml: audiences.browser.tenants.globex must hold settings by name.",
         "notigraph.config.yaml: audiences.browser.tenants.initech.key needs the environment variable INITECH_KEY, which is not set.",
@@ -492,7 +492,7 @@ describe('a process', () => {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr.trimEnd().split('\n')).toEqual([
         expect.stringContaining('notigraph.config.yml has colour'),
-        expect.stringContaining('audiences.browser.scopes.0 must be of'),
+        expect.stringContaining('audiences.browser.scopes.0 must be one of'),
         expect.stringContaining('port must be a number'),
       ]);
       expect(stderr).not.toContain('canary');
@@ -517,7 +517,7 @@ describe('a process', () => {
       runNotigraph({ cwd: folder.path(), env, args: ['--port', '0', '--sandbox', ':memory:', ...args] });
     const spaced = await run({ ACME_KEY: 'canary key' });
     expect(spaced).toMatchObject({ code: 2, stdout: '' });
-    expect(spaced.stderr).toMatch(/^Notigraph cannot start: the key of tenant acme is empty or [^\n]+\.\n$/);
+    expect(spaced.stderr).toMatch(/^Notigraph cannot start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/);
     const missing = await run({ ACME_KEY: 'key-of-acme' });
     expect(missing).toMatchObject({ code: 2, stdout: '' });
     expect(missing.stderr).toMatch(/^Notigraph cannot start: the file [^\n]+login\.pem cannot be read\.\n$/);

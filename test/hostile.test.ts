@@ -68,25 +68,63 @@ describe('what is no GraphQL request is 400', () => {
   });
 });
 
-it.each(['a b', '::1', '[::1].evil.example', 'x#y', 'a/b', 'user@host', 'a?b', 'a\\b'])(
-  'a Host that is none, %j, is 400 and makes no other address of the request',
-  async (host) => {
-    const body = JSON.stringify({ query: '{ __typename }' });
-    for (const [method, path] of [
-      ['POST', '/graphql'],
-      ['GET', '/graphql?query={__typename}'],
-      ['GET', '/elsewhere'],
-    ]) {
-      const headers = { ...JSON_TYPE, host, ...(method === 'POST' && { 'content-length': body.length }) };
-      const request = sendRequest(new URL(path ?? '', gateway.url), { method, headers });
-      request.end(method === 'POST' ? body : undefined);
-      const [response] = await once(request, 'response');
-      const text = await readText(response);
-      expect(response.statusCode).toBe(400);
-      expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST', retryable: false } }] });
-    }
-  },
-);
+it.each([
+  '[:::::]',
+  'localhost:99999',
+  '1.2.3.999',
+  'a b',
+  '::1',
+  '[::1].evil.example',
+  'x#y',
+  'a/b',
+  'user@host',
+  'a?b',
+  'a\\b',
+])('a Host that is none, %j, is 400 and makes no other address of the request', async (host) => {
+  const body = JSON.stringify({ query: '{ __typename }' });
+  for (const [method, path] of [
+    ['POST', '/graphql'],
+    ['GET', '/graphql?query={__typename}'],
+    ['GET', '/elsewhere'],
+  ]) {
+    const headers = { ...JSON_TYPE, host, ...(method === 'POST' && { 'content-length': body.length }) };
+    const request = sendRequest(new URL(path ?? '', gateway.url), { method, headers });
+    request.end(method === 'POST' ? body : undefined);
+    const [response] = await once(request, 'response');
+    const text = await readText(response);
+    expect(response.statusCode).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST', retryable: false } }] });
+  }
+});
+
+it('a target that cannot be part of a URL is 400', async () => {
+  for (const [method, path] of [
+    ['GET', 'http://[:::::]/graphql'],
+    ['POST', 'http://localhost:99999/graphql'],
+    ['GET', '//[x'],
+  ]) {
+    const request = sendRequest({ host: new URL(gateway.url).hostname, port: new URL(gateway.url).port, method, path });
+    request.end();
+    const [response] = await once(request, 'response');
+    expect([path, response.statusCode]).toEqual([path, 400]);
+    expect(await readText(response)).toMatch(/^\{"errors":\[\{"message":"The request has no address/);
+  }
+});
+
+it('a document with more than 32,768 characters is 400, however few tokens it has', async () => {
+  for (const document of [`{ __typename } #${'x'.repeat(32_768)}`, `{ __typename }${' '.repeat(32_768)}`]) {
+    const { status, text } = await query(document);
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      errors: [{ message: 'The document has more than 32768 characters.', extensions: { code: 'DOCUMENT_REFUSED' } }],
+    });
+  }
+});
+
+it('a key with more than 2,048 characters is 401', async () => {
+  const { status } = await query('{ __typename }', { authorization: `ApiKey ${'k'.repeat(2_049)}` });
+  expect(status).toBe(401);
+});
 
 describe('a document that is too large is 400 before it is validated', () => {
   const nested = (depth: number) => `{ ${'workflow(idOrIdentifier: "a") { '.repeat(depth)} id ${'}'.repeat(depth)} }`;

@@ -53,6 +53,13 @@ describe('an operation', () => {
     expect(prepared({ compileAfter: 0 }).operations.find(text, undefined)).toBeUndefined();
   });
 
+  it('is not looked for under a name that is longer than any frontend’s', () => {
+    const { operations, parsed } = prepared({ compileAfter: 0 });
+    const name = 'n'.repeat(101);
+    expect(operations.find(`query ${name} { __typename }`, name)).toBeUndefined();
+    expect(parsed).not.toHaveBeenCalled();
+  });
+
   it('is another one under another name', () => {
     const { operations } = prepared({ compileAfter: 0 });
     const both = 'query A { __typename } mutation B { createFeed(input: { name: "a" }) { __typename } }';

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../src/gateway.ts';
 import type { RateLimit } from '../src/rate-limits/rate-limiter.ts';
@@ -282,7 +285,85 @@ describe('the limit of the service', () => {
   });
 });
 
+/** A connection to Redis whose answers can be held back. */
+async function startBetween(redis: string) {
+  const { hostname, port } = new URL(redis);
+  let asked: (() => void) | undefined;
+  let held: (() => void)[] | undefined;
+  const server = createServer((socket) => {
+    const behind = connect(Number(port), hostname);
+    socket.on('error', () => {}).on('close', () => behind.destroy());
+    behind.on('error', () => {}).on('close', () => socket.destroy());
+    socket.on('data', (command) => {
+      behind.write(command);
+      asked?.();
+    });
+    behind.on('data', (answer) => {
+      const pass = () => void socket.write(answer);
+      if (held === undefined) {
+        pass();
+      } else {
+        held.push(pass);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `redis://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : ''}`,
+    /** From now on; settles when something is asked. */
+    hold() {
+      held = [];
+      return new Promise<void>((resolve) => {
+        asked = resolve;
+      });
+    },
+    release() {
+      const passes = held ?? [];
+      held = undefined;
+      for (const pass of passes) {
+        pass();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+    },
+  };
+}
+
 describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
+  it('nothing is given back to who leaves after being refused', async () => {
+    await using redis = await startRedis();
+    await using between = await startBetween(redis.url);
+    await using upstream = await startScriptedUpstream(service);
+    const audiences = audiencesOf(signer, { rateLimit: hourly(3) });
+    await using gateway = await startGateway({
+      upstream: upstream.url,
+      compileAfter: 0,
+      audiences,
+      rateLimits: { redis: { url: between.url } },
+    });
+    const authorization = await signer.bearer();
+    const send = async () => (await gateway.send(ONE_CALL, {}, { authorization })).status;
+    expect([await send(), await send(), await send(), await send()]).toEqual([200, 200, 200, 429]);
+    const body = JSON.stringify({ query: ONE_CALL });
+    const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    for (let i = 0; i < 3; i += 1) {
+      const asked = between.hold();
+      const request = sendRequest(gateway.url, { method: 'POST', agent: false, headers }).on('error', () => {});
+      request.end(body);
+      await asked;
+      const left = new Promise((resolve) => request.once('close', resolve));
+      request.destroy();
+      await left;
+      await immediate(); // The gateway sees it go,
+      await immediate();
+      between.release(); // and then what Redis says.
+    }
+    expect(await send()).toBe(429);
+  });
+
   it.each([
     ['compiled', 0],
     ['graphql-js', 1_000_000],

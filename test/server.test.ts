@@ -55,6 +55,55 @@ async function readAll(socket: Socket): Promise<string> {
   return answer;
 }
 
+describe('a slow client', () => {
+  it('that does not read its answer is cut off', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using server = await startServer({
+      host: '127.0.0.1',
+      port: 0,
+      stallTimeoutMs: 200,
+      listener: (_, response) => {
+        response.once('close', () => closed.resolve());
+        response.end(Buffer.alloc(64 * 1024 * 1024));
+      },
+    });
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname).pause();
+    socket.on('error', () => {});
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await closed.promise;
+    expect(server.load().running).toBe(0);
+    socket.destroy();
+  });
+
+  it('that has not sent its whole request takes nobody’s place, and many of them only their own', async () => {
+    await using held = await startHeldServer({ maxRunning: 1 });
+    const { hostname, port } = new URL(held.url);
+    const slow = Array.from({ length: 4 }, () => connect(Number(port), hostname));
+    const [first, ...others] = slow;
+    const begin = async (socket: Socket | undefined) => {
+      const arrival = held.arrival();
+      socket?.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
+      await arrival;
+    };
+    await begin(first);
+    const arrival = held.arrival();
+    const answer = statusOf(held.url);
+    await arrival;
+    expect(await statusOf(held.url)).toBe(503); // One that is whole runs.
+    held.release();
+    expect(await answer).toBe(200);
+    for (const socket of others) {
+      await begin(socket);
+    }
+    await begin(connect(Number(port), hostname).on('error', () => {}));
+    expect(held.server.load().shedding).toBe('running');
+    for (const socket of slow) {
+      socket.destroy();
+    }
+  });
+});
+
 describe('health', () => {
   it('is answered on the exact paths, without asking the gateway', async () => {
     await using held = await startHeldServer();

@@ -106,6 +106,24 @@ describe("a tenant's key", () => {
     expect(problems()).toEqual([]);
   });
 
+  it('stands alone: beside a broken one, others are added, replaced and taken away', async () => {
+    const folder = await createFolder();
+    for (const tenant of ['acme', 'globex']) {
+      await writeFile(folder.path(tenant), `key-of-${tenant}`);
+    }
+    const [acme, globex, initech] = [tokenOf('acme'), tokenOf('globex'), tokenOf('initech')];
+    const { keyFor, problems } = await start({ tenantKeysDirectory: folder.path() });
+    await writeFile(folder.path('acme'), 'a broken key');
+    await writeFile(folder.path('initech'), 'key-of-initech');
+    await rm(folder.path('globex'));
+    await eventually(async () => (await keyFor(globex)) === '401 TENANT_UNKNOWN');
+    expect(await keyFor(initech)).toBe('ApiKey key-of-initech');
+    expect(await keyFor(acme)).toBe('ApiKey key-of-acme');
+    await eventually(async () => problems().length === 1);
+    await rm(folder.path('acme'));
+    await eventually(async () => (await keyFor(acme)) === '401 TENANT_UNKNOWN');
+  });
+
   it('is replaced with the folder that a link leads to, as orchestrators do it', async () => {
     const folder = await createFolder();
     const publish = async (version: string, keys: Record<string, string>) => {
@@ -137,14 +155,14 @@ describe("a tenant's key", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['is empty', '', /^the key of tenant globex is empty or /],
-    ['is a line break', '\n', /^the key of tenant globex is empty or /],
-    ['has two lines', 'canary-one\ncanary-two\n', /^the key of tenant globex is empty or /],
-    ['has a space', 'canary key', /^the key of tenant globex is empty or /],
-    ['has the word before it', 'ApiKey canary', /^the key of tenant globex is empty or /],
-    ['has another header after it', 'canary\r\nx-admin: 1', /^the key of tenant globex is empty or /],
-    ['is not ASCII', 'canärykey', /^the key of tenant globex is empty or /],
-    ['begins with a byte order mark', '\uFEFFcanary', /^the key of tenant globex is empty or /],
+    ['is empty', '', /^the key of tenant globex is empty, too long, or /],
+    ['is a line break', '\n', /^the key of tenant globex is empty, too long, or /],
+    ['has two lines', 'canary-one\ncanary-two\n', /^the key of tenant globex is empty, too long, or /],
+    ['has a space', 'canary key', /^the key of tenant globex is empty, too long, or /],
+    ['has the word before it', 'ApiKey canary', /^the key of tenant globex is empty, too long, or /],
+    ['has another header after it', 'canary\r\nx-admin: 1', /^the key of tenant globex is empty, too long, or /],
+    ['is not ASCII', 'canärykey', /^the key of tenant globex is empty, too long, or /],
+    ['begins with a byte order mark', '\uFEFFcanary', /^the key of tenant globex is empty, too long, or /],
     ["is another tenant's", 'key-of-acme', /^the tenants acme and globex have the same key$/],
     ['is far too large', `canary${'x'.repeat(64 * 1024)}`, /globex is too large for a secret$/],
   ])('that %s is not taken: the one before stays, and one line in the log says so', async (_, content, problem) => {
@@ -201,14 +219,14 @@ describe('a gateway is not made', () => {
       /^the tenants acme and globex have the same key$/,
     ],
     ['a key is empty', { acme: '' }, /^the key of tenant acme is empty/],
-    ['a key has a space', { acme: 'canary key' }, /^the key of tenant acme is empty or holds a space/],
+    ['a key has a space', { acme: 'canary key' }, /^the key of tenant acme is empty, too long, or holds a space/],
     ['a key has a line break', { acme: 'canary\n' }, /^the key of tenant acme/],
-    ['a name is a path', { '../acme': 'canary' }, /^a tenant has a name that is not letters/],
-    ['a name is empty', { '': 'canary' }, /^a tenant has a name/],
-    ['a name begins with a dot', { '.acme': 'canary' }, /^a tenant has a name/],
-    ['a name is __proto__', JSON.parse('{"__proto__":"canary"}'), /^a tenant has a name/],
-    ['a name has a line break', { 'acme\n': 'canary' }, /^a tenant has a name/],
-    ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /^a tenant has a name/],
+    ['a name is a path', { '../acme': 'canary' }, /is no name of a tenant: letters/],
+    ['a name is empty', { '': 'canary' }, /is no name of a tenant/],
+    ['a name begins with a dot', { '.acme': 'canary' }, /is no name of a tenant/],
+    ['a name is __proto__', JSON.parse('{"__proto__":"canary"}'), /is no name of a tenant/],
+    ['a name has a line break', { 'acme\n': 'canary' }, /is no name of a tenant/],
+    ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /is no name of a tenant/],
     ['a file is missing', { acme: { file: '/nowhere/acme' } }, /^the file \/nowhere\/acme cannot be read$/],
   ])('where %s', (_, tenants, problem) => {
     expect(make({ tenants })).toThrow(SecretError);

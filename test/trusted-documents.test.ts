@@ -169,7 +169,7 @@ describe('an id', () => {
           expectRefusal(answer, NOT_FOUND);
           expect(errorOf(answer)).toEqual({
             message:
-              'No manifest of this gateway lists a document with this id: add the manifest that was built with the app to the gateway, or send the text.',
+              'No manifest of this gateway lists a document with this id: add the manifest that was built with the app to the gateway.',
             extensions: { code: 'PERSISTED_QUERY_NOT_FOUND', retryable: false, requestId: 'r1' },
           });
         }

@@ -6,7 +6,7 @@ import type { BrowserAudienceOptions, ClientTokenOptions, TokenIssuer } from './
 import type { BrowserAudience } from './authenticator.ts';
 import { type ClientTokenKeys, createClientTokenKeys, findSecretProblem } from './client-token-keys.ts';
 import { CLIENT_TOKEN_ALGORITHM, type ClientTokens, createClientTokens } from './client-tokens.ts';
-import { createFixedKey, createPublishedKeys, parsePublicKey } from './issuer-keys.ts';
+import { createFixedKey, createPublishedKeys, findKeyProblem } from './issuer-keys.ts';
 import { createTenantKeys, findTenantProblem } from './tenant-keys.ts';
 import { createTokenSessions } from './token-sessions.ts';
 import { createTokenVerifier, type TrustedIssuer } from './token-verifier.ts';
@@ -94,12 +94,7 @@ function keysOf({ jwks, publicKey }: TokenIssuer, logger: Logger) {
   if (publicKey === undefined) {
     return { keys: createPublishedKeys(new URL(jwks ?? ''), logger), file: [] };
   }
-  const file = createSecretFiles({ secrets: { publicKey } }, (keys) => {
-    for (const text of keys.values()) {
-      parsePublicKey(text);
-    }
-    return undefined;
-  });
+  const file = createSecretFiles({ secrets: { publicKey } }, findKeyProblem);
   return { keys: createFixedKey(file), file: [file] };
 }
 

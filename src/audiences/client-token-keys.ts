@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
-import type { SecretFiles } from '../secret-files.ts';
+import type { SecretFiles, SecretProblem } from '../secret-files.ts';
 
 /** The keys that the gateway signs client tokens with. */
 export interface ClientTokenKeys {
@@ -19,11 +19,13 @@ export interface ClientTokenKey {
 /** A secret is at least as long as the digest of its algorithm, HS256 (RFC 7518, 3.2). */
 export const MIN_SECRET_LENGTH = 32;
 
-/** What is wrong with the secrets; undefined: nothing. */
-export const findSecretProblem = (secrets: ReadonlyMap<string, string>): string | undefined =>
-  [...secrets.values()].some((secret) => secret.length < MIN_SECRET_LENGTH)
-    ? `a secret of client tokens is shorter than ${MIN_SECRET_LENGTH} characters`
-    : undefined;
+/** What is wrong with one of the secrets; undefined: nothing. */
+export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
+  const short = [...secrets].find(([, secret]) => secret.length < MIN_SECRET_LENGTH);
+  return (
+    short && { name: short[0], problem: `a secret of client tokens is shorter than ${MIN_SECRET_LENGTH} characters` }
+  );
+}
 
 /** @param files at least one secret; a secret that is taken away makes the tokens signed with it invalid */
 export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {

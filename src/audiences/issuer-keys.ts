@@ -8,7 +8,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import type { Logger } from 'pino';
-import { SecretError, type SecretFiles } from '../secret-files.ts';
+import { SecretError, type SecretFiles, type SecretProblem } from '../secret-files.ts';
 import { AuthenticationError } from './authentication-error.ts';
 
 /** Keys are asked for again when they are as old, in milliseconds: an issuer's old key is refused from then on at the latest. */
@@ -126,8 +126,20 @@ export function createFixedKey(files: SecretFiles): JWTVerifyGetKey {
 /** RSA keys below it are refused (NIST SP 800-131A). */
 const MIN_RSA_BITS = 2048;
 
+/** What is wrong with one of the keys; undefined: nothing. */
+export function findKeyProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
+  for (const [name, text] of keys) {
+    try {
+      parsePublicKey(text);
+    } catch (error) {
+      return { name, problem: error instanceof SecretError ? error.message : 'the public key cannot be used' };
+    }
+  }
+  return undefined;
+}
+
 /** @throws {SecretError} when the text is no public key that tokens can be checked with */
-export function parsePublicKey(text: string): KeyObject {
+function parsePublicKey(text: string): KeyObject {
   const key = readKey(text);
   const { modulusLength } = key.asymmetricKeyDetails ?? {};
   if (modulusLength !== undefined && modulusLength < MIN_RSA_BITS) {

@@ -1,5 +1,5 @@
 import { type Credential, isCredential } from '../credentials.ts';
-import type { SecretFiles } from '../secret-files.ts';
+import type { SecretFiles, SecretProblem } from '../secret-files.ts';
 
 /** What the service is called with on behalf of each tenant. */
 export interface TenantKeys {
@@ -47,18 +47,22 @@ export function createTenantKeys(keys: SecretFiles): TenantKeys {
 }
 
 /** What is wrong with the tenants' names or keys; undefined: nothing. Nothing of a key is said. */
-export function findTenantProblem(keys: ReadonlyMap<string, string>): string | undefined {
+export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
   const owners = new Map<string, string>();
   for (const [tenant, key] of keys) {
+    const problemOf = (problem: string) => ({ name: tenant, problem });
     if (!TENANT_NAME.test(tenant)) {
-      return 'a tenant has a name that is not letters, digits, dots, dashes and underscores, 128 at most';
+      const shown = JSON.stringify(tenant.slice(0, 128));
+      return problemOf(`${shown} is no name of a tenant: letters, digits, dots, dashes and underscores, 128 at most`);
     }
     if (!isCredential(`ApiKey ${key}`)) {
-      return `the key of tenant ${tenant} is empty or holds a space or another character that no key has`;
+      return problemOf(
+        `the key of tenant ${tenant} is empty, too long, or holds a space or another character that no key has`,
+      );
     }
     const other = owners.get(key);
     if (other !== undefined) {
-      return `the tenants ${other} and ${tenant} have the same key`;
+      return problemOf(`the tenants ${other} and ${tenant} have the same key`);
     }
     owners.set(key, tenant);
   }

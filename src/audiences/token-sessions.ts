@@ -12,7 +12,10 @@ export interface TokenSessions {
 /** Tokens are checked again after it: one whose key was withdrawn is refused from then on at the latest. */
 const CHECKED_FOR_MS = 60_000;
 
-/** Those that came first are forgotten first; each is up to some kilobytes. */
+/** A longer token is checked every time: what is remembered must not fill the memory. */
+const MAX_LENGTH = 4 * 1024;
+
+/** Those that came first are forgotten first. */
 const MAX_TOKENS = 10_000;
 
 /**
@@ -47,6 +50,9 @@ export function createTokenSessions(
       const verified = await verify(token);
       if (tokens.size >= MAX_TOKENS) {
         tokens.delete(tokens.keys().next().value ?? '');
+      }
+      if (authorization.length > MAX_LENGTH) {
+        return verified;
       }
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + CHECKED_FOR_MS) });
       return verified;

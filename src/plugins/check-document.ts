@@ -19,6 +19,8 @@ export interface DocumentRules extends DocumentLimits {
 
 /** What a document must be like before it is executed. */
 export interface CheckDocument {
+  /** Whether the text is too long to be looked at, as an error for the client. */
+  refuseText(text: string): GraphQLError | undefined;
   /** Throws a `GraphQLError` where the text is no GraphQL, or has too many tokens. */
   parse(source: string | Source, options?: ParseOptions): DocumentNode;
   /** What of it is too much, as an error for the client. */
@@ -30,10 +32,12 @@ export interface CheckDocument {
 }
 
 export function createCheckDocument({ introspection = true, ...limits }: DocumentRules = {}): CheckDocument {
-  const { maxTokens = 1_000 } = limits;
+  const { maxTokens = 1_000, maxCharacters = 32 * 1024 } = limits;
   const rules = introspection ? [] : [NoSchemaIntrospectionCustomRule];
   const check: CheckDocument = {
     rules,
+    refuseText: (text) =>
+      text.length > maxCharacters ? refusal(`The document has more than ${maxCharacters} characters.`) : undefined,
     parse: (source, options) => parseWithin(maxTokens, source, options),
     refuse(document) {
       const problem = findExcess(document, limits);
@@ -43,6 +47,7 @@ export function createCheckDocument({ introspection = true, ...limits }: Documen
       try {
         const document = check.parse(text);
         const isFine =
+          check.refuseText(text) === undefined &&
           check.refuse(document) === undefined &&
           validate(schema, document, [...specifiedRules, ...rules]).length === 0;
         return isFine ? document : undefined;

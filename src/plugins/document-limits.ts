@@ -8,6 +8,8 @@ import {
 
 /** How large a document may be. */
 export interface DocumentLimits {
+  /** Of its text, comments and all: texts are remembered. @default 32768 */
+  maxCharacters?: number;
   /** @default 1000 */
   maxTokens?: number;
   /** Fields inside fields; introspection has a rule of its own in graphql-js. @default 10 */

@@ -14,6 +14,12 @@ export interface DocumentLimitsPluginOptions {
 export function useDocumentLimits({ check }: DocumentLimitsPluginOptions): Plugin {
   const accepted = new WeakSet<DocumentNode>();
   return {
+    onParams({ params: { query } }) {
+      const problem = typeof query === 'string' ? check.refuseText(query) : undefined; // Before the text is remembered.
+      if (problem !== undefined) {
+        throw problem;
+      }
+    },
     onParse({ setParseFn }) {
       setParseFn(check.parse);
       return ({ result, replaceParseResult }) => {

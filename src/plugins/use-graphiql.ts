@@ -20,8 +20,9 @@ export interface GraphiQLPluginOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** As bytes, which all answers share: a text would be encoded for each. */
 interface Page {
-  html: string;
+  html: Uint8Array<ArrayBuffer>;
   gzipped: Uint8Array<ArrayBuffer>;
   etag: string;
 }
@@ -85,7 +86,7 @@ export function useGraphiQL({ endpoint, tabs, headers = {} }: GraphiQLPluginOpti
       shouldPersistHeaders: false,
     }).replace('<div id="root">', `${CORRECTIONS}\n$&`);
     return {
-      html,
+      html: new TextEncoder().encode(html),
       gzipped: new Uint8Array(await promisify(gzip)(html)),
       etag: `"${createHash('sha256').update(html).digest('base64url')}"`,
     };

@@ -26,7 +26,7 @@ const MAX_CANDIDATES = 1_000;
 const MAX_TEXT = 16 * 1024;
 
 /** What an operation can be called (GraphQL, 2.1.9): with anything else, two different requests could have one key. */
-const NAME = /^[_A-Za-z]\w*$/;
+const NAME = /^[_A-Za-z]\w{0,99}$/; // A longer one is no frontend's.
 
 /** The count of what was refused: it will be refused again. */
 const NEVER = Number.NEGATIVE_INFINITY;

@@ -7,7 +7,7 @@ import { joinBytes } from '../join-bytes.ts';
 import type { Allowance } from '../rate-limits/rate-limiter.ts';
 import type { TrustedDocuments } from '../trusted-documents/trusted-documents.ts';
 import { type CarryOutOptions, carryOut, type Found, type Passage } from './carry-out.ts';
-import { isHost, refuseHost } from './host.ts';
+import { createIsHost, isTarget, refuseAddress } from './host.ts';
 import type { PreparedOperations } from './prepared-operations.ts';
 import { createReadHead, type ReadHeadOptions } from './read-head.ts';
 import { readParams } from './read-params.ts';
@@ -28,6 +28,7 @@ export interface ServePreparedOptions extends ReadHeadOptions, CarryOutOptions {
 export function servePrepared(options: ServePreparedOptions): RequestListener {
   const { otherwise } = options;
   const readHead = createReadHead(options);
+  const isHost = createIsHost();
 
   function take(passage: Passage, text: string): void {
     const { request, response, startedAt, head } = passage;
@@ -50,7 +51,9 @@ export function servePrepared(options: ServePreparedOptions): RequestListener {
   function proceed(passage: Passage, body: unknown, found: Found | undefined, allowance: Allowance | undefined): void {
     const { request, response, startedAt, head } = passage;
     if (response.destroyed) {
-      options.admission.settle(head.identity, 0); // Who left while the limit was looked at has cost nothing.
+      if (allowance?.isAllowed) {
+        options.admission.settle(head.identity, 0); // Who left while the limit was looked at has cost nothing.
+      }
       return;
     }
     const mayRun = found !== undefined && allowance?.isAllowed !== false;
@@ -61,9 +64,12 @@ export function servePrepared(options: ServePreparedOptions): RequestListener {
 
   return (request, response) => {
     if (!isHost(request.headers.host)) {
-      return refuseHost(response);
+      return refuseAddress(response);
     }
     const head = readHead(request);
+    if (head === undefined && !isTarget(request.url)) {
+      return refuseAddress(response);
+    }
     if (head === undefined) {
       otherwise(request, response, { isLocal: options.isLocalRequest(request) });
       return;

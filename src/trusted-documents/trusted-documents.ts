@@ -69,7 +69,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
     if (listed === undefined) {
       throw refusal(
         'PERSISTED_QUERY_NOT_FOUND',
-        'No manifest of this gateway lists a document with this id: add the manifest that was built with the app to the gateway, or send the text.',
+        'No manifest of this gateway lists a document with this id: add the manifest that was built with the app to the gateway.',
       );
     }
     return listed;

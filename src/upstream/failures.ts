@@ -143,8 +143,7 @@ export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamE
 export const noCredential = (endpoint: Endpoint): UpstreamError =>
   new UpstreamError({
     code: 'UNAUTHENTICATED',
-    message:
-      'This needs a credential: send it in the header Authorization, such as "Authorization: ApiKey <your key>".',
+    message: 'This needs a credential in the header Authorization: "ApiKey <your key>" or "Bearer <your token>".',
     endpoint,
     sent: false,
   });
