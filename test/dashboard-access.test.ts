@@ -58,12 +58,13 @@ describe('the dashboard by keyboard alone', () => {
     await page.keyboard.press('Tab');
     await tabTo(page, /^Delete$/, 'Tab', 3);
     await page.keyboard.press('Enter');
-    await page.getByText('“By keyboard” is deleted.').waitFor();
+    await page.getByText('“By keyboard” was deleted.').waitFor();
     expect(await focused(page)).toBe('All groups');
 
     await tabTo(page, /^Sign out$/, 'Shift+Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await focused(page)).toBe('Sign in');
     expect(visitor.problems).toEqual([]);
   });
 
@@ -74,6 +75,16 @@ describe('the dashboard by keyboard alone', () => {
     await page.keyboard.press('Enter');
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
     expect(new URL(page.url()).hash).toBe('');
+  });
+
+  it('leaves the links of its navigation in their places as views are opened, and names each once', async () => {
+    await using visitor = await signedIn();
+    const links = visitor.page.getByRole('navigation').getByRole('link');
+    const places = () => links.evaluateAll((all) => all.map((link) => link.getBoundingClientRect().x));
+    const before = await places();
+    await openLoaded(visitor, 'Subscribers');
+    expect(await places()).toEqual(before);
+    expect(await visitor.page.getByRole('link', { name: 'Statistics', exact: true }).count()).toBe(1);
   });
 
   it.each(VIEWS)('shows where the focus is, on every control of %s', async (view) => {
@@ -200,8 +211,16 @@ describe('the dashboard to the eye', () => {
     await openLoaded(visitor, 'Statistics');
     await page.getByText('Show as a table').click();
     expect(await overflow()).toBe(0);
+    const frame = page.locator('.table-frame');
+    expect(await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
     await page.locator('.chart-days label').nth(12).tap();
     expect(await page.getByRole('radio').nth(12).isChecked()).toBe(true);
+    const titles = new Set<number>();
+    for (let step = 0; step < 7; step += 1) {
+      await page.getByRole('button', { name: 'Day before' }).tap();
+      titles.add(await page.locator('.day-title').evaluate(({ clientHeight }) => clientHeight));
+    }
+    expect(titles.size).toBe(1);
 
     await visitor.open('Groups');
     const name = 'Averylongnamewithoutanyspace'.repeat(6);
@@ -217,7 +236,7 @@ describe('the dashboard to the eye', () => {
     const box = await page.getByRole('dialog').boundingBox();
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(360);
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('is deleted').waitFor();
+    await page.getByText('was deleted').waitFor();
     expect(await overflow()).toBe(0);
   });
 });

@@ -22,7 +22,7 @@ describe('groups in the dashboard', () => {
     const { page } = visitor;
     dashboard.forget();
     await create(page, 'Returns');
-    await page.getByRole('status').getByText('“Returns” is created.').waitFor();
+    await page.getByRole('status').getByText('“Returns” was created.').waitFor();
     await page.locator('.row-name', { hasText: 'Returns' }).waitFor();
     const input = page.getByRole('textbox', { name: 'New group' });
     expect(await input.inputValue()).toBe('');
@@ -79,7 +79,7 @@ describe('groups in the dashboard', () => {
 
     await button.click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('status').getByText('“Obsolete” is deleted.').waitFor();
+    await page.getByRole('status').getByText('“Obsolete” was deleted.').waitFor();
     await page.locator('.row-name', { hasText: 'Obsolete' }).waitFor({ state: 'detached' });
     const heading = page.getByRole('heading', { name: 'All groups' });
     expect(await heading.evaluate((element) => element === document.activeElement)).toBe(true);
@@ -249,9 +249,9 @@ describe('after a failure in the dashboard', () => {
       await page.getByRole('alert').waitFor();
     }
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('“Spring” is created.').waitFor();
+    await page.getByText('“Spring” was created.').waitFor();
     await create(page, 'Summer');
-    await page.getByText('“Summer” is created.').waitFor();
+    await page.getByText('“Summer” was created.').waitFor();
     await create(page, 'Summer'); // Wanted once more: a replay of the first answer would create none.
     await page.locator('.row-name', { hasText: 'Summer' }).nth(1).waitFor();
     const keys = dashboard.upstream('POST ').map(({ headers }) => headers['idempotency-key']);
@@ -271,6 +271,31 @@ describe('after a failure in the dashboard', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await answered;
     expect(dashboard.upstream().map(({ method }) => method)).toEqual(['GET']);
+  });
+
+  it('the list is loaded again when the browser is connected again, and the note is gone', async () => {
+    await using visitor = await openGroups();
+    const { page } = visitor;
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    const note = page.getByRole('alert').getByText('The gateway cannot be reached.');
+    await note.waitFor();
+    expect(await page.locator('.row-name').count()).toBeGreaterThan(0);
+    dashboard.forget();
+    await page.context().setOffline(false);
+    await note.waitFor({ state: 'detached' });
+    expect(dashboard.upstream().map(({ method }) => method)).toEqual(['GET']);
+  });
+
+  it('a long time to wait is said in minutes', async () => {
+    await using other = await startDashboard(); // The gateway leaves the service alone for all that time.
+    await using visitor = await other.visit(browser);
+    const { page } = visitor;
+    using _ = other.answering('POST /v1/notification-groups', problem(429, 'Too many', { 'retry-after': '200' }));
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Groups');
+    await create(page, 'Too soon');
+    await page.getByRole('alert').getByText('Wait 4 minutes, then try again.').waitFor();
   });
 
   it('reading is offered again as soon as the time to wait is over', async () => {

@@ -52,7 +52,7 @@ describe('a session of the dashboard', () => {
     dashboard.forget();
     await page.getByRole('textbox', { name: 'New group' }).fill('Just in time');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('“Just in time” is created.').waitFor();
+    await page.getByText('“Just in time” was created.').waitFor();
     expect(dashboard.upstream('POST ')).toHaveLength(1);
     expect(statusesOf(visitor, `${dashboard.issuer.url}/token`)).toEqual([200, 200]);
   });
@@ -149,11 +149,15 @@ describe('a session of the dashboard', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign out without sending?' });
     expect(await dialog.textContent()).toContain('“Add a subscriber”');
+    expect(await page.locator('h2', { hasText: /^Add a subscriber$/ }).count()).toBe(1);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     expect(await page.getByRole('textbox', { name: 'First name' }).inputValue()).toBe('Nils');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await dialog.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).and(page.locator(':focus')).waitFor();
+    expect(new URL(page.url()).hash).toBe('');
     await visitor.signIn('Ada Lindqvist');
+    await page.getByRole('heading', { level: 1, name: 'Statistics' }).waitFor();
     await visitor.open('Subscribers');
     expect(await page.getByRole('textbox', { name: 'First name' }).inputValue()).toBe('');
   });
@@ -202,7 +206,7 @@ describe('what the gateway holds the dashboard to', () => {
     await page.getByRole('button', { name: 'Create' }).click();
     const alert = page.getByRole('alert');
     await alert.getByText('You may not do this.').waitFor();
-    await alert.getByText('It needs the permission groups:write, which your account does not have.').waitFor();
+    await alert.getByText('This needs the permission groups:write, which your account does not have.').waitFor();
     await alert.getByText('Nothing was changed.').waitFor();
     expect(dashboard.upstream()).toEqual([]);
   });
@@ -234,7 +238,7 @@ describe('what the gateway holds the dashboard to', () => {
     await page.getByText('Lifecycle').waitFor();
     await page.getByRole('textbox', { name: 'New group' }).fill('By its id');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('“By its id” is created.').waitFor();
+    await page.getByText('“By its id” was created.').waitFor();
     const sent = visitor.requests.filter((request) => request.url() === dashboard.gateway.url);
     expect(sent.length).toBeGreaterThan(2);
     for (const request of sent) {
@@ -312,7 +316,7 @@ describe('the key of the service', () => {
       await visitor.open('Groups');
       await page.getByRole('textbox', { name: 'New group' }).fill(`Of ${person}`);
       await page.getByRole('button', { name: 'Create' }).click();
-      await page.getByText(`“Of ${person}” is created.`).waitFor();
+      await page.getByText(`“Of ${person}” was created.`).waitFor();
       using _ = dashboard.answering('POST /v1/subscribers', ({ headers }) => ({
         status: 422,
         // A service that quotes the key it was called with.

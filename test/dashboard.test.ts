@@ -21,6 +21,7 @@ describe('the statistics of the dashboard', () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     expect(await page.title()).toBe('Sign in · Notigraph dashboard');
+    await page.getByRole('button', { name: 'Cleo Marchetti' }).getByText('Sees statistics. Changes nothing.').waitFor();
     await visitor.signIn('Ada Lindqvist');
     await page.getByRole('radio').first().waitFor();
 
@@ -202,7 +203,7 @@ describe('a subscriber in the dashboard', () => {
     await page.getByLabel('First name').fill('Nils');
     dashboard.forget();
     await page.getByRole('button', { name: 'Save subscriber' }).click();
-    await page.getByRole('status').getByText('The subscriber “user-42” is saved.').waitFor();
+    await page.getByRole('status').getByText('The subscriber “user-42” was saved.').waitFor();
     const [sent] = dashboard.upstream('POST /v1/subscribers');
     expect(JSON.parse(sent?.body ?? '')).toEqual({
       subscriberId: 'user-42',
@@ -250,6 +251,21 @@ describe('a subscriber in the dashboard', () => {
   });
 });
 
+describe('an address of the dashboard', () => {
+  it('that names no view becomes that of the view that is shown', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await page.goto(`${dashboard.url}#/nonsense`);
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByRole('heading', { level: 1, name: 'Statistics' }).waitFor();
+    await page.waitForURL(/#\/statistics$/);
+    await page.evaluate(() => location.assign('#/more-nonsense'));
+    await page.waitForURL(/#\/statistics$/);
+    await visitor.open('Groups');
+    await page.waitForURL(/#\/groups$/);
+  });
+});
+
 describe('who is signed in', () => {
   it('sees the data of their own tenant alone, also in the same browser', async () => {
     await using visitor = await dashboard.visit(browser);
@@ -288,7 +304,8 @@ describe('who is signed in', () => {
     await toggle.click({ force: true });
     expect(await toggle.getAttribute('aria-checked')).toBe('true');
     await visitor.open('Subscribers');
-    await page.getByText('subscribers:write').waitFor();
+    await page.getByText('This account may not add subscribers.').waitFor();
+    await page.getByText('This needs the permission subscribers:write.').waitFor();
     expect(dashboard.upstream().filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
@@ -296,12 +313,13 @@ describe('who is signed in', () => {
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Cleo Marchetti');
     await visitor.page.getByRole('radio').first().waitFor();
+    expect(await visitor.page.locator('.figures').textContent()).toMatch(/Busiest day\d+ \w+ \d+ notifications/);
     await visitor.page.getByText('Their names need the permission workflows:read').waitFor();
     dashboard.forget();
     await visitor.open('Groups');
     await visitor.page.getByText('Cleo Marchetti may not see groups.').waitFor();
     await visitor.open('Workflows');
-    await visitor.page.getByText('It needs the permission workflows:read.').waitFor();
+    await visitor.page.getByText('This needs the permission workflows:read.').waitFor();
     expect(dashboard.upstream()).toEqual([]);
   });
 });

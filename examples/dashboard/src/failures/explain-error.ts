@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   FORBIDDEN: ({ scope }, message) =>
     scope === undefined
       ? ['This is not allowed.', message]
-      : ['You may not do this.', `It needs the permission ${scope}, which your account does not have.`],
+      : ['You may not do this.', `This needs the permission ${scope}, which your account does not have.`],
   UNAUTHENTICATED: (_, message) => ['The gateway does not accept your session.', message],
   SIGN_IN_UNAVAILABLE: ({ retryAfterSeconds }) => [
     'The gateway cannot check your session at the moment.',
@@ -44,7 +44,9 @@ const OUT_OF_DATE: [string, string] = [
 const waitFor = (seconds: number | undefined) =>
   seconds === undefined
     ? 'Wait a moment, then try again.'
-    : `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`;
+    : seconds > 120
+      ? `Wait ${Math.ceil(seconds / 60)} minutes, then try again.`
+      : `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`;
 
 /** Says what an operation's errors mean: those that are no part of its result. */
 export function explainError({ networkError, graphQLErrors }: CombinedError, kind: 'read' | 'write'): Failure {

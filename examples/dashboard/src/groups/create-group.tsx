@@ -37,7 +37,7 @@ export function CreateGroup({ refusal, onDone, onReload }: CreateGroupProps) {
     idempotency.settle(outcome);
     if (outcome === undefined) {
       setName('');
-      onDone(`“${name}” is created.`);
+      onDone(`“${name}” was created.`);
     }
     input.current?.focus();
   }

@@ -1,8 +1,7 @@
 import { useRef, useState } from 'react';
 import { useQuery } from 'urql';
 import { GroupsDocument } from '../documents.gen.ts';
-import { explainError } from '../failures/explain-error.ts';
-import { FailureNote } from '../failures/failure-note.tsx';
+import { ReadFailure } from '../failures/read-failure.tsx';
 import { useKept } from '../shell/use-kept.ts';
 import { useRefusal } from '../shell/view.tsx';
 import { Button } from '../ui/button.tsx';
@@ -24,7 +23,7 @@ export function Groups() {
 
   /** The row that had the focus is gone. */
   function onDeleted(name: string) {
-    setDone(`“${name}” is deleted.`);
+    setDone(`“${name}” was deleted.`);
     heading.current?.focus();
   }
 
@@ -52,7 +51,7 @@ export function Groups() {
             Refresh
           </Button>
         </div>
-        {error && <FailureNote failure={explainError(error, 'read')} onRetry={reload} />}
+        {error && <ReadFailure error={error} onRetry={reload} />}
         {fetching && !groups && <Skeleton label="groups" />}
         {groups?.length === 0 && (
           <Empty title="There are no groups.">

@@ -18,7 +18,7 @@ interface RenameGroupProps {
 }
 
 /** The form as it is named where its unsent text is spoken of. */
-export const renameForm = (name: string): string => `Rename ${name}`;
+export const renameForm = (name: string): string => `New name of ${name}`;
 
 /** The form for another name, in the place of the row. */
 export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroupProps) {
@@ -60,7 +60,7 @@ export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroup
       className="row-form"
       noValidate
       onSubmit={rename}
-      aria-label={renameForm(name)}
+      aria-label={`Rename ${name}`}
       onKeyDown={(event) => event.key === 'Escape' && close()}
     >
       {failure && (
@@ -73,7 +73,7 @@ export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroup
       <div className="inline-form">
         <Field
           ref={input}
-          label={`New name of ${name}`}
+          label={renameForm(name)}
           required
           value={next}
           error={problem ?? failure?.fields.name}

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Brand } from '../shell/brand.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { Note } from '../ui/note.tsx';
@@ -17,7 +17,9 @@ export function SignIn({ ended }: { ended: Who | undefined }) {
   const { people, hasFailed, reload } = usePeople();
   const [pending, setPending] = useState<string>();
   const [failure, setFailure] = useState<string>();
+  const heading = useRef<HTMLHeadingElement>(null);
   useTitle('Sign in');
+  useEffect(() => heading.current?.focus(), []); // What had the focus before is gone.
 
   async function signIn(person: string) {
     setPending(person);
@@ -37,7 +39,9 @@ export function SignIn({ ended }: { ended: Who | undefined }) {
   return (
     <main className="sign-in">
       <Brand />
-      <h1>Sign in</h1>
+      <h1 ref={heading} tabIndex={-1}>
+        Sign in
+      </h1>
       {ended && <EndedNote who={ended} />}
       <p className="lead">
         Choose who you are. This is the development issuer: it asks for no password, and its people are made up.

@@ -1,7 +1,12 @@
-/** `stats:read groups:read groups:write` becomes "Sees stats, groups. Changes groups." */
+const NOUNS: Readonly<Record<string, string>> = { stats: 'statistics' };
+
+/** `stats:read groups:read groups:write` becomes "Sees statistics, groups. Changes groups." */
 export function summarizeScopes(scopes: readonly string[]): string {
   const nounsWith = (action: string) =>
-    scopes.filter((scope) => scope.endsWith(`:${action}`)).map((scope) => scope.slice(0, scope.indexOf(':')));
+    scopes
+      .filter((scope) => scope.endsWith(`:${action}`))
+      .map((scope) => scope.slice(0, scope.indexOf(':')))
+      .map((noun) => NOUNS[noun] ?? noun);
   const read = nounsWith('read');
   const written = nounsWith('write');
   return [

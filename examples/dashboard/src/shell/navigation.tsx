@@ -7,7 +7,7 @@ export function Navigation({ route }: { route: RouteName }) {
       <ul>
         {ROUTES.map(({ name, label }) => (
           <li key={name}>
-            <a href={`#/${name}`} aria-current={name === route ? 'page' : undefined}>
+            <a href={`#/${name}`} aria-current={name === route ? 'page' : undefined} data-label={label}>
               {label}
             </a>
           </li>

@@ -3,6 +3,7 @@ import { useDrafts, useUnsentForms } from '../session/drafts-context.ts';
 import { useSession, useWho } from '../session/session-context.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
+import { forgetRoute } from './routes.ts';
 
 /** Who is signed in, and the way out. */
 export function UserMenu() {
@@ -15,6 +16,7 @@ export function UserMenu() {
   function signOut() {
     drafts.clear(person);
     session.signOut();
+    forgetRoute();
   }
 
   return (

@@ -44,7 +44,7 @@ export function Permitted({ scope, what, children }: { scope: string; what: stri
   ) : (
     <Note kind="info" title={`${name} may not see ${what}.`}>
       <p>
-        It needs the permission <code>{scope}</code>.
+        This needs the permission <code>{scope}</code>.
       </p>
     </Note>
   );

@@ -17,7 +17,7 @@ export function DayDetails({ day, days, onChoose }: DayDetailsProps) {
   return (
     <section className="card" aria-labelledby="day-title">
       <div className="card-head">
-        <h2 id="day-title" aria-live="polite">
+        <h2 id="day-title" className="day-title" aria-live="polite">
           {formatDay(day)}
         </h2>
         <DaySteps day={day} days={days} onChoose={onChoose} />

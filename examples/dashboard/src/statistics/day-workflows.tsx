@@ -1,7 +1,6 @@
 import { useQuery } from 'urql';
 import { WorkflowsDocument } from '../documents.gen.ts';
-import { explainError } from '../failures/explain-error.ts';
-import { FailureNote } from '../failures/failure-note.tsx';
+import { ReadFailure } from '../failures/read-failure.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { useIsActive } from '../workflows/known-states.ts';
 import { pagesOfWorkflowIds } from '../workflows/workflow-ids.ts';
@@ -17,9 +16,7 @@ export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) 
     return <Skeleton label="workflows" rows={2} />;
   }
   if (!found) {
-    return error ? (
-      <FailureNote failure={explainError(error, 'read')} onRetry={() => execute({ requestPolicy: 'network-only' })} />
-    ) : null;
+    return error ? <ReadFailure error={error} onRetry={() => execute({ requestPolicy: 'network-only' })} /> : null;
   }
   const known = new Map(ids.map((id, i) => [id, found[i]]));
   const workflows = day.workflowIds.flatMap((id) => known.get(id) ?? []);

@@ -13,7 +13,10 @@ export function Figures({ days, busiest }: { days: readonly Day[]; busiest: Day 
       <div>
         <dt>Busiest day</dt>
         <dd>
-          {formatShortDay(busiest)} <span className="figure-more">{formatCount(busiest.count)}</span>
+          {formatShortDay(busiest)}{' '}
+          <span className="figure-more">
+            {formatCount(busiest.count)} {busiest.count === 1 ? 'notification' : 'notifications'}
+          </span>
         </dd>
       </div>
       <div>

@@ -15,7 +15,7 @@ export function StatisticsTable({ days }: { days: readonly Day[] }) {
                 Notifications
               </th>
               <th scope="col">Channels</th>
-              <th scope="col" className="number">
+              <th scope="col" className="number table-workflows">
                 Workflows
               </th>
             </tr>
@@ -26,7 +26,7 @@ export function StatisticsTable({ days }: { days: readonly Day[] }) {
                 <th scope="row">{formatDay(day)}</th>
                 <td className="number">{formatCount(day.count)}</td>
                 <td>{day.channels.length === 0 ? '–' : formatChannels(day.channels)}</td>
-                <td className="number">{day.workflowIds.length}</td>
+                <td className="number table-workflows">{day.workflowIds.length}</td>
               </tr>
             ))}
           </tbody>

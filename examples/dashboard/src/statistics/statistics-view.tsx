@@ -1,8 +1,7 @@
 import { useState } from 'react';
 import { useQuery } from 'urql';
 import { StatisticsDocument } from '../documents.gen.ts';
-import { explainError } from '../failures/explain-error.ts';
-import { FailureNote } from '../failures/failure-note.tsx';
+import { ReadFailure } from '../failures/read-failure.tsx';
 import { useKept } from '../shell/use-kept.ts';
 import { Permitted, View } from '../shell/view.tsx';
 import { Button } from '../ui/button.tsx';
@@ -35,7 +34,7 @@ function Statistics() {
   const choose = ({ key }: Day) => setChosenKey(key);
   const reload = () => execute({ requestPolicy: 'network-only' });
 
-  const failure = error && <FailureNote failure={explainError(error, 'read')} onRetry={reload} />;
+  const failure = error && <ReadFailure error={error} onRetry={reload} />;
 
   if (!days) {
     return failure ?? <Skeleton label="statistics" rows={6} />;

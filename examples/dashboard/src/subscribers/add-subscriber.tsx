@@ -45,11 +45,12 @@ export function AddSubscriber() {
   }
 
   return (
-    <form className="card" ref={form} noValidate onSubmit={add} aria-label={FORM}>
+    <form className="card" ref={form} noValidate onSubmit={add} aria-labelledby="form-title">
+      <h2 id="form-title">{FORM}</h2>
       <div role="status">
         {saved !== undefined && (
           <div className="note note-success">
-            <p className="note-title">The subscriber “{saved}” is saved.</p>
+            <p className="note-title">The subscriber “{saved}” was saved.</p>
           </div>
         )}
       </div>

@@ -1,17 +1,19 @@
-import { useRefusal, View } from '../shell/view.tsx';
+import { useMay } from '../session/session-context.ts';
+import { View } from '../shell/view.tsx';
 import { Note } from '../ui/note.tsx';
 import { AddSubscriber } from './add-subscriber.tsx';
 
 /** Adding a subscriber: the service has no list of them. */
 export function SubscribersView() {
-  const refusal = useRefusal('subscribers:write');
   return (
-    <View title="Subscribers" lead="Adds somebody who gets notifications. An id that exists is updated.">
-      {refusal === undefined ? (
+    <View title="Subscribers" lead="Add somebody who gets notifications. An id that exists is updated.">
+      {useMay('subscribers:write') ? (
         <AddSubscriber />
       ) : (
-        <Note kind="info">
-          <p>{refusal}</p>
+        <Note kind="info" title="This account may not add subscribers.">
+          <p>
+            This needs the permission <code>subscribers:write</code>.
+          </p>
         </Note>
       )}
     </View>

@@ -20,7 +20,7 @@ export function RetryButton({ label, waitSeconds, onRetry }: RetryButtonProps) {
   return (
     <Button onClick={onRetry} refusal={left > 0 ? 'There is still time to wait.' : undefined}>
       {label}
-      {left > 0 && <span aria-hidden="true"> ({left} s)</span>}
+      {left > 0 && <span aria-hidden="true"> ({left > 120 ? `${Math.ceil(left / 60)} min` : `${left} s`})</span>}
     </Button>
   );
 }

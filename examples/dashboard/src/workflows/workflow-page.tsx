@@ -1,7 +1,6 @@
 import { useQuery } from 'urql';
 import { WorkflowsDocument } from '../documents.gen.ts';
-import { explainError } from '../failures/explain-error.ts';
-import { FailureNote } from '../failures/failure-note.tsx';
+import { ReadFailure } from '../failures/read-failure.tsx';
 import { useKept } from '../shell/use-kept.ts';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { useKnownStates } from './known-states.ts';
@@ -23,7 +22,7 @@ export function WorkflowPage({ ids }: { ids: string[] }) {
   }
   return (
     <>
-      {error && <FailureNote failure={explainError(error, 'read')} onRetry={reload} />}
+      {error && <ReadFailure error={error} onRetry={reload} />}
       <ul className="cards">
         {workflows?.map(
           (workflow) =>

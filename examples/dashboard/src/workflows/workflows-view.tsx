@@ -1,8 +1,7 @@
 import { useState } from 'react';
 import { useQuery } from 'urql';
 import { StatisticsDocument } from '../documents.gen.ts';
-import { explainError } from '../failures/explain-error.ts';
-import { FailureNote } from '../failures/failure-note.tsx';
+import { ReadFailure } from '../failures/read-failure.tsx';
 import { useKept } from '../shell/use-kept.ts';
 import { Permitted, useRefusal, View } from '../shell/view.tsx';
 import { DAYS } from '../statistics/day.ts';
@@ -34,11 +33,7 @@ function Workflows() {
 
   if (!days) {
     const retry = () => execute({ requestPolicy: 'network-only' });
-    return error ? (
-      <FailureNote failure={explainError(error, 'read')} onRetry={retry} />
-    ) : (
-      <Skeleton label="workflows" rows={5} />
-    );
+    return error ? <ReadFailure error={error} onRetry={retry} /> : <Skeleton label="workflows" rows={5} />;
   }
   const pages = pagesOfWorkflowIds(days);
   if (pages.length === 0) {
