@@ -1,3 +1,4 @@
+import type { GraphQLError } from 'graphql';
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import { ANONYMOUS, type Identity } from './audiences/identity.ts';
@@ -26,6 +27,8 @@ export interface ServerContext {
   allowance?: Allowance | undefined;
   /** What the operation costs upstream; set with its context. */
   tally?: Readonly<Tally>;
+  /** The answer's errors, as the client sees them; set by `useErrorModel`. */
+  errors?: readonly GraphQLError[];
 }
 
 /** What resolvers work with; made anew for every operation, so that nothing is shared between callers. */

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileSignature } from './file-signature.ts';
 
 /** A secret as it is, or where it is kept. */
 export type Secret = string | { file: string };
@@ -128,13 +129,12 @@ function filesIn(directory: string): [name: string, file: string][] {
   }
 }
 
-/** Changes whenever the file does, also when another file takes its place through a link. */
+/** One that cannot be read has a signature too: reading it says what is wrong. */
 function signatureOf(file: string): string {
   try {
-    const { mtimeMs, size, ino } = statSync(file);
-    return `${file} ${ino} ${size} ${mtimeMs}`;
+    return fileSignature(file);
   } catch {
-    return `${file} cannot be read`; // Reading it says so.
+    return `${file} cannot be read`;
   }
 }
 

@@ -61,8 +61,11 @@ const RULES: [part: RegExp, may: RegExp][] = [
   ],
   [/^gateway-options\.ts$|^reloading\.ts$/, /^$/],
   [/^audiences\/(audience-options|authentication-error|identity|is-local-request|policies|scopes)\.ts$/, /^$/],
-  [/^audiences\//, /^audiences\/|^(credentials|origins|secret-files)\.ts$|^jose$|^zod$|^node:crypto$/],
-  [/^trusted-documents\//, /^trusted-documents\/|^is-record\.ts$|^graphql$|^zod$|^node:(crypto|fs|path)$/],
+  [/^audiences\//, /^audiences\/|^(credentials|derive|origins|secret-files)\.ts$|^jose$|^zod$|^node:crypto$/],
+  [
+    /^trusted-documents\//,
+    /^trusted-documents\/|^(derive|file-signature|is-record)\.ts$|^graphql$|^zod$|^node:(crypto|fs|path)$/,
+  ],
   [/^rate-limits\//, /^rate-limits\/|^@redis\/client$|^node:crypto$/],
   [/^client\//, /^client\//],
   [/^context\.ts$/, /^audiences\/identity\.ts$|^loaders\/|^upstream\/upstream\.ts$/],
@@ -83,9 +86,10 @@ const RULES: [part: RegExp, may: RegExp][] = [
     /^(credentials|exact-json|is-record|remember|plugins\/(check-document|document-limits|read-text|use-request-gate)|audiences\/(authentication-error|client-tokens)|rate-limits\/headers)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
   ],
   [/^operations\.ts$/, /^node:fs$/],
-  [/^secret-files\.ts$/, /^node:(fs|path)$/],
+  [/^secret-files\.ts$/, /^file-signature\.ts$|^node:(fs|path)$/],
+  [/^file-signature\.ts$/, /^node:fs$/],
   [
-    /^(credentials|exact-json|is-record|join-bytes|limit|origins|pauses|remember|tuning|upstream-url|version)\.ts$/,
+    /^(credentials|derive|exact-json|is-record|join-bytes|limit|origins|pauses|remember|tuning|upstream-url|version)\.ts$/,
     /^$/,
   ],
 ];

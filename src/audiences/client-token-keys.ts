@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
+import { derive } from '../derive.ts';
 import type { SecretFiles, SecretProblem } from '../secret-files.ts';
 
 /** The keys that the gateway signs client tokens with. */
@@ -29,17 +30,10 @@ export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretP
 
 /** @param files at least one secret; a secret that is taken away makes the tokens signed with it invalid */
 export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
-  let known: ReadonlyMap<string, string> | undefined;
-  let keys: readonly ClientTokenKey[] = [];
-
-  function present(): readonly ClientTokenKey[] {
-    const secrets = files.secrets();
-    if (secrets !== known) {
-      known = secrets;
-      keys = [...secrets.values()].map(toKey);
-    }
-    return keys;
-  }
+  const present = derive(
+    () => files.secrets(),
+    (secrets) => [...secrets.values()].map(toKey),
+  );
 
   return {
     signing() {

@@ -8,6 +8,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import type { Logger } from 'pino';
+import { derive } from '../derive.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../secret-files.ts';
 import { AuthenticationError } from './authentication-error.ts';
 
@@ -110,18 +111,11 @@ function describe(error: unknown): string {
 }
 
 /** One public key, as PEM or as a JSON Web Key, read again when its file changes. */
-export function createFixedKey(files: SecretFiles): JWTVerifyGetKey {
-  let text: string | undefined;
-  let key: KeyObject | undefined;
-  return () => {
-    const [present] = files.secrets().values();
-    if (key === undefined || present !== text) {
-      text = present;
-      key = parsePublicKey(present ?? '');
-    }
-    return key;
-  };
-}
+export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>
+  derive(
+    () => files.secrets(),
+    (secrets) => parsePublicKey([...secrets.values()][0] ?? ''),
+  );
 
 /** RSA keys below it are refused (NIST SP 800-131A). */
 const MIN_RSA_BITS = 2048;

@@ -1,4 +1,5 @@
 import { type Credential, isCredential } from '../credentials.ts';
+import { derive } from '../derive.ts';
 import type { SecretFiles, SecretProblem } from '../secret-files.ts';
 
 /** What the service is called with on behalf of each tenant. */
@@ -13,37 +14,24 @@ export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Reads the keys of tenants by their names; a key that was changed in its file counts from the next time that files are read. */
 export function createTenantKeys(keys: SecretFiles): TenantKeys {
-  let known: ReadonlyMap<string, string> | undefined;
+  const present = derive(() => keys.secrets(), index);
+  return {
+    credentialOf: (tenant) => present().byTenant.get(tenant),
+    tenantOf: (credential) => present().byCredential.get(credential),
+  };
+}
+
+function index(secrets: ReadonlyMap<string, string>) {
   const byTenant = new Map<string, Credential>();
   const byCredential = new Map<string, string>();
-
-  function refresh(): void {
-    const secrets = keys.secrets();
-    if (secrets === known) {
-      return;
-    }
-    known = secrets;
-    byTenant.clear();
-    byCredential.clear();
-    for (const [tenant, key] of secrets) {
-      const credential = `ApiKey ${key}`;
-      if (isCredential(credential)) {
-        byTenant.set(tenant, credential);
-        byCredential.set(credential, tenant);
-      }
+  for (const [tenant, key] of secrets) {
+    const credential = `ApiKey ${key}`;
+    if (isCredential(credential)) {
+      byTenant.set(tenant, credential);
+      byCredential.set(credential, tenant);
     }
   }
-
-  return {
-    credentialOf(tenant) {
-      refresh();
-      return byTenant.get(tenant);
-    },
-    tenantOf(credential) {
-      refresh();
-      return byCredential.get(credential);
-    },
-  };
+  return { byTenant, byCredential };
 }
 
 /** What is wrong with the tenants' names or keys; undefined: nothing. Nothing of a key is said. */

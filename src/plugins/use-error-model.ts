@@ -31,7 +31,8 @@ export function useErrorModel({ clientErrors }: ErrorModelPluginOptions): Plugin
       const wantsJson = request.headers.get('accept')?.includes('application/json') ?? false;
       // An aborted execution may come without data and with an empty list of errors: that is an error too.
       const errors = result.errors.length > 0 || result.data != null ? result.errors : [new GraphQLError('Aborted.')];
-      setResult({ ...result, errors: errors.map((error) => present(error, toClientError(error), wantsJson)) });
+      serverContext.errors = errors.map((error) => present(error, toClientError(error), wantsJson));
+      setResult({ ...result, errors: serverContext.errors });
     },
   };
 }

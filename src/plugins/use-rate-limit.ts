@@ -11,7 +11,6 @@ export interface RateLimitPluginOptions {
 
 /** Refuses with 429 whoever has used up the calls of their limit; afterwards counts what the operation has cost. Must come after authentication. */
 export function useRateLimit({ admission }: RateLimitPluginOptions): Plugin<object, ServerContext> {
-  const seen = new WeakMap<Request, { extensions: unknown }[]>();
   return {
     async onRequestParse({ serverContext }) {
       const { identity } = serverContext;
@@ -23,30 +22,16 @@ export function useRateLimit({ admission }: RateLimitPluginOptions): Plugin<obje
         throw tooMany(serverContext.allowance);
       }
     },
-    onResultProcess({ request, result }) {
-      if ('errors' in result && Array.isArray(result.errors)) {
-        seen.set(request, result.errors.map(detailsOf));
-      }
-    },
-    onResponse({ request, response, serverContext: { identity, allowance, tally } }) {
+    onResponse({ response, serverContext: { identity, allowance, tally, errors } }) {
       if (identity !== undefined && allowance?.isAllowed) {
         admission.settle(identity, tally?.requests ?? 0);
       }
       const news = { allowance: allowance?.isAllowed === false ? undefined : allowance, tally };
-      for (const [name, value] of Object.entries(rateLimitHeaders({ ...news, errors: seen.get(request) }))) {
+      for (const [name, value] of Object.entries(rateLimitHeaders({ ...news, errors }))) {
         response.headers.set(name, value);
       }
     },
   };
-}
-
-/** What the error model will show of an error: it comes later, for this plugin must be there before the body is read. */
-function detailsOf(error: unknown): { extensions: unknown } {
-  let inner = error;
-  while (inner instanceof GraphQLError && inner.originalError !== undefined) {
-    inner = inner.originalError;
-  }
-  return { extensions: inner instanceof GraphQLError ? inner.extensions : inner };
 }
 
 const tooMany = ({ limit, remaining, resetSeconds, retryAfterSeconds = 1 }: Allowance): GraphQLError =>

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileSignature } from '../file-signature.ts';
 import { assertIds, type Manifest, ManifestError, parseManifest } from './manifest.ts';
 
 /** Manifests that can be added to while the process runs. */
@@ -24,7 +25,7 @@ export function createManifestFiles(sources: readonly (string | Manifest)[]): Ma
 
   function reload(): void {
     const files = paths.flatMap(filesOf);
-    const found = files.map(({ file, mtimeMs, size, ino }) => `${file} ${ino} ${size} ${mtimeMs}`).join('\n');
+    const found = files.map(({ signature: each }) => each).join('\n');
     if (found !== signature) {
       const manifests = [...given, ...files.map(({ file }) => readManifest(file))];
       assertIds(manifests);
@@ -45,15 +46,10 @@ function filesOf(path: string) {
           .sort()
           .map((name) => join(path, name))
       : [path];
-    return names.map((file) => ({ file, ...pick(file) }));
+    return names.map((file) => ({ file, signature: fileSignature(file) }));
   } catch (cause) {
     throw new ManifestError(`the manifest ${path} cannot be read`, { cause });
   }
-}
-
-function pick(file: string) {
-  const { mtimeMs, size, ino } = statSync(file);
-  return { mtimeMs, size, ino };
 }
 
 function readManifest(file: string): Manifest {

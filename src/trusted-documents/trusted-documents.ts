@@ -1,6 +1,7 @@
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import type { TrustedDocumentsMode } from '../audiences/audience-options.ts';
+import { derive } from '../derive.ts';
 import { isRecord } from '../is-record.ts';
 import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';
@@ -44,28 +45,11 @@ interface Listed {
 const MAX_NOTED = 1_000;
 
 export function createTrustedDocuments(files: ManifestFiles, logger: Logger): TrustedDocuments {
-  let known: readonly Manifest[] | undefined;
-  const byId = new Map<string, Listed>();
-  const byText = new Map<string, Listed>();
+  const present = derive(() => files.manifests(), index);
   const noted = new Set<string>();
 
-  function refresh(): void {
-    const manifests = files.manifests();
-    if (manifests === known) {
-      return;
-    }
-    known = manifests;
-    byId.clear();
-    byText.clear();
-    for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
-      const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
-      byText.set(text, listed);
-      byId.set(listed.hash, listed).set(withoutScheme(id), listed);
-    }
-  }
-
   function find(id: string): Listed {
-    const listed = byId.get(withoutScheme(id));
+    const listed = present().byId.get(withoutScheme(id));
     if (listed === undefined) {
       throw refusal(
         'PERSISTED_QUERY_NOT_FOUND',
@@ -78,7 +62,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   /** The text with its SHA-256 where a manifest lists it. */
   function lookUp(query: unknown): { text: string; hash?: string } {
     const text = String(query);
-    return byText.get(text) ?? { text };
+    return present().byText.get(text) ?? { text };
   }
 
   /** By its id; a text beside it must be that document's. */
@@ -114,7 +98,6 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
     if (id === undefined && (!isRestricted || typeof query !== 'string')) {
       return typeof query === 'string' ? query : undefined;
     }
-    refresh();
     const { text, hash } = id === undefined ? lookUp(query) : findNamed(id, query);
     if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
       throw refusal('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
@@ -132,10 +115,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   }
 
   return {
-    hashOf(id) {
-      refresh();
-      return byId.get(withoutScheme(id))?.hash;
-    },
+    hashOf: (id) => present().byId.get(withoutScheme(id))?.hash,
     admit(request, asker) {
       try {
         return choose(request, asker);
@@ -147,6 +127,18 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
       }
     },
   };
+}
+
+/** By every id, that of its SHA-256 too, and by its text. */
+function index(manifests: readonly Manifest[]) {
+  const byId = new Map<string, Listed>();
+  const byText = new Map<string, Listed>();
+  for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
+    const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
+    byText.set(text, listed);
+    byId.set(listed.hash, listed).set(withoutScheme(id), listed);
+  }
+  return { byId, byText };
 }
 
 /** Apollo's form of an id. */

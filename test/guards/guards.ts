@@ -550,8 +550,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     "Retry-After of the service's limit",
     'plugins/use-rate-limit.ts',
-    'result.errors.map(detailsOf)',
-    '[]',
+    '...news, errors }',
+    '...news }',
     'rate-limit-http',
   ),
   guard(
@@ -607,13 +607,7 @@ export const GUARDS: readonly Guard[] = [
     'found !== undefined',
     'issuer-keys',
   ),
-  guard(
-    'keys that were replaced',
-    'audiences/tenant-keys.ts',
-    'secrets === known',
-    'known !== undefined',
-    'tenant-keys',
-  ),
+  guard('keys that were replaced', 'derive.ts', ' || made.source !== source', '', 'tenant-keys'),
   guard('names of tenants', 'audiences/tenant-keys.ts', '!TENANT_NAME.test(tenant)', 'false', 'tenant-keys'),
   guard(
     'keys that are none',
@@ -626,8 +620,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'keys of other tenants',
     'audiences/tenant-keys.ts',
-    'return byTenant.get(tenant);',
-    'return byTenant.get(tenant) && byTenant.values().next().value;',
+    'present().byTenant.get(tenant),',
+    'present().byTenant.get(tenant) && present().byTenant.values().next().value,',
     'isolation-browser',
   ),
   guard('hidden files', 'secret-files.ts', ".filter((name) => !name.startsWith('.'))", '', 'tenant-keys'),
