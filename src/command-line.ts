@@ -27,6 +27,8 @@ More by environment variables alone:
   NOTIGRAPH_INTROSPECTION          on or off: may clients see the schema (on)
   NOTIGRAPH_UPSTREAM_IDEMPOTENCY   on or off: the service honours keys: writes
                                    with one may be repeated (off)
+  NOTIGRAPH_ISOLATE_CONNECTIONS    none, or credential: never reuse a connection
+                                   to the service for another key (none)
   NOTIGRAPH_LOG_SECRET             keeps tenants' names in the log the same
   NOTIGRAPH_METRICS                on or off: figures at /metrics (on)
   NODE_ENV                         production: no sandbox or GraphiQL unasked

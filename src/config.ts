@@ -23,6 +23,8 @@ export interface Config {
   corsOrigins: string[];
   /** Whether the operator vouches that the service honours `Idempotency-Key`. */
   upstreamIdempotency: boolean;
+  /** When a connection to the service may be reused: for any credential, or only for its own. */
+  isolateConnections: 'none' | 'credential';
   /** Keeps tenants' names in the log the same over restarts and replicas. */
   logSecret: string | undefined;
   /** Whether it counts, and answers `/metrics`. */
@@ -107,6 +109,7 @@ const settings = z.object({
   graphiql: onOrOff.optional(),
   introspection: onOrOff.default(true),
   upstreamIdempotency: onOrOff.default(false),
+  isolateConnections: z.enum(['none', 'credential'], 'must be none or credential').default('none'),
   metrics: onOrOff.default(true),
   logSecret: z.string().min(16, 'must have 16 characters or more').optional(),
   corsOrigins: z
@@ -198,6 +201,7 @@ export function loadConfig(
     introspection,
     corsOrigins,
     upstreamIdempotency,
+    isolateConnections,
     logSecret,
     metrics,
     ...tuning
@@ -216,6 +220,7 @@ export function loadConfig(
       introspection,
       corsOrigins,
       upstreamIdempotency,
+      isolateConnections,
       logSecret,
       metrics,
       isProduction,

@@ -108,14 +108,15 @@ async function serve(
   logger: Logger,
   use: (service: Service) => Promise<void>,
 ): Promise<void> {
-  const { host, graphiql, introspection, corsOrigins, upstreamIdempotency, logSecret, metrics, access } = config;
+  const { host, graphiql, introspection, corsOrigins, logSecret, metrics, access } = config;
   const authorization = authorizationOf(config);
   const tuning = applyTuning(config.tuning);
   const { createGateway } = await loadGateway();
   await using gateway = createGateway(
     {
       ...tuning.gateway,
-      policies: { ...tuning.gateway.policies, honoursIdempotencyKeys: upstreamIdempotency },
+      policies: { ...tuning.gateway.policies, honoursIdempotencyKeys: config.upstreamIdempotency },
+      connections: { ...tuning.gateway.connections, isolate: config.isolateConnections },
       ...access,
       audiences: audiencesOf(config),
       upstream,

@@ -200,12 +200,14 @@ describe('the settings that have variables alone', () => {
       NOTIGRAPH_MAX_RETRIES: '1.5',
       NOTIGRAPH_INTROSPECTION: 'yes',
       NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com/',
+      NOTIGRAPH_ISOLATE_CONNECTIONS: 'on',
       NOTIGRAPH_LOG_SECRET: 'short',
       NOTIGRAPH_MAX_RETRYS: '1',
     };
     expect(problemsOf(env).toSorted()).toEqual([
       'NOTIGRAPH_CORS_ORIGINS must be origins such as https://app.example.com, with commas between.',
       'NOTIGRAPH_INTROSPECTION must be on or off.',
+      'NOTIGRAPH_ISOLATE_CONNECTIONS must be none or credential.',
       'NOTIGRAPH_LOG_SECRET must have 16 characters or more.',
       'NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.',
       'NOTIGRAPH_MAX_RETRIES must be a whole number from 0 to 10.',
@@ -218,12 +220,14 @@ describe('the settings that have variables alone', () => {
       NOTIGRAPH_INTROSPECTION: 'off',
       NOTIGRAPH_CORS_ORIGINS: 'https://a.example, http://localhost:5173',
       NOTIGRAPH_UPSTREAM_IDEMPOTENCY: 'on',
+      NOTIGRAPH_ISOLATE_CONNECTIONS: 'credential',
       NOTIGRAPH_LOG_SECRET: '0123456789abcdef',
     };
     expect(serve(env)).toMatchObject({
       introspection: false,
       corsOrigins: ['https://a.example', 'http://localhost:5173'],
       upstreamIdempotency: true,
+      isolateConnections: 'credential',
       logSecret: '0123456789abcdef',
     });
   });

@@ -69,8 +69,7 @@ async function startClient(
       return bindUpstream(bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', tally }));
     },
     async [Symbol.asyncDispose]() {
-      await dispatcher.destroy();
-      await upstream[Symbol.asyncDispose]();
+      await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
     },
   };
 }

@@ -251,8 +251,7 @@ describe('an operation', () => {
         return { tally, ...bindUpstream(client) };
       },
       async [Symbol.asyncDispose]() {
-        await dispatcher.destroy();
-        await upstream[Symbol.asyncDispose]();
+        await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
       },
     };
   }

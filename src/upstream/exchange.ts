@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici';
 import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './body.ts';
 import type { UpstreamRequest, Written } from './client.ts';
 import { errorFromFailure } from './error-from-failure.ts';
@@ -8,13 +7,14 @@ import { notSentInTime, timedOut } from './failures.ts';
 import { readRateLimit, type UpstreamRateLimit } from './rate-limit.ts';
 import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
+import type { SocketPool } from './socket-pool.ts';
 import { isTimeOver } from './time-limit.ts';
 
 export interface ExchangeOptions {
   /** The scheme, host and port of the service. */
   origin: string;
   /** The sockets; see `createDispatcher`. */
-  dispatcher: Dispatcher;
+  dispatcher: SocketPool;
   /** Sent as `User-Agent`. */
   userAgent: string;
   /** From sending a request to the end of its answer's body, in milliseconds. @default 6000 */
@@ -54,7 +54,7 @@ export const createExchange =
           body: call.body === undefined ? null : JSON.stringify(call.body),
         },
         (status, headers) => planBody(status, headers, call.expect, maxBodyBytes),
-        { progress, signal, timeoutMs: attemptTimeoutMs },
+        { credential: authorization, progress, signal, timeoutMs: attemptTimeoutMs },
       );
       const { status, headers } = answer;
       const rateLimit = readRateLimit(status, headers);

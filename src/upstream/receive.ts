@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { joinBytes } from '../join-bytes.ts';
 import type { Signal } from './signal.ts';
+import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 import { timeIsOver } from './time-limit.ts';
 
 export type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -33,6 +34,8 @@ export interface Progress {
 
 /** What ends a request early, and how far it has come. */
 export interface Attempt {
+  /** Chooses the socket; empty for a request without one. */
+  credential: string;
   /** Kept up to date. */
   progress: Progress;
   signal: Signal;
@@ -50,17 +53,17 @@ export type PlanBody = (status: number, headers: Headers) => BodyPlan;
  * of an answer whose body is not kept, are an answer even if the body does not come
  */
 export function receive(
-  dispatcher: Dispatcher,
+  dispatcher: SocketPool,
   request: Dispatcher.DispatchOptions,
   plan: PlanBody,
   attempt: Attempt,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(request, new Receiver(plan, attempt, resolve, reject));
+    dispatcher.dispatch(attempt.credential, request, new Receiver(plan, attempt, resolve, reject));
   });
 }
 
-class Receiver implements Dispatcher.DispatchHandler {
+class Receiver implements WaitingHandler {
   readonly #plan: PlanBody;
   readonly #progress: Progress;
   readonly #signal: Signal;
@@ -90,9 +93,13 @@ class Receiver implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this.#leave, { once: true });
   }
 
+  get isAbandoned(): boolean {
+    return this.#ended !== undefined;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended !== undefined) {
-      controller.abort(this.#ended); // It waited for a socket, and nobody waits for it any more.
+      controller.abort(this.#ended); // It waited for the connection, and nobody waits for it any more.
       return;
     }
     this.#controller = controller;
@@ -121,7 +128,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.#finish(this.#body.keep ? joinBytes(this.#chunks) : undefined);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     this.#fail(error);
   }
 
