@@ -204,7 +204,7 @@ describe('a socket', () => {
     vi.advanceTimersByTime(19);
     expect(await used('c')).toBe(3);
     vi.advanceTimersByTime(1);
-    expect([await used('d'), await used('e'), await used('f'), await used('c')]).toEqual([2, 1, 4, 3]);
+    expect([await used('d'), await used('e'), await used('f'), await used('c')]).toEqual([1, 2, 4, 3]);
   });
 
   it('goes to whoever comes when there is no other', async () => {

@@ -40,10 +40,13 @@ interface Waiting {
  */
 const QUIET_MS = 20;
 
+/** Idle sockets above which none is opened only to let the others rest: with many sockets in turn, a request costs up to 10 % more CPU. */
+const MAX_RESTING = 16;
+
 /**
  * The sockets to one origin, one request at a time on each. undici's own `Pool` picks the first free socket, so that the most recently
  * used one goes to any other credential at once. This one prefers, in this order: an idle socket of the same credential, one that has
- * been quiet, a new one, the longest idle one. Of several it takes the most recently used, for that costs the least CPU.
+ * been quiet, a new one, the longest idle one. Of several it takes the most recently used one, to keep few sockets in turn.
  */
 export class SocketPool {
   readonly #origin: string;
@@ -113,6 +116,9 @@ export class SocketPool {
       if (quiet >= 0) {
         return idle.splice(quiet, 1)[0];
       }
+    }
+    if (!this.#isIsolated && idle.length >= MAX_RESTING) {
+      return idle.shift();
     }
     return this.#empty.pop() ?? (this.#slots.length < this.#limit ? this.#createSlot() : idle.shift());
   }
