@@ -1,5 +1,6 @@
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { SCOPES } from '../src/audiences/scopes.ts';
+import { keyOf, POPULATION } from './ids.ts';
 import { OURS, type Subject, variantOf } from './subjects.ts';
 
 /** A policy of the browser audience, as the configuration file has it. */
@@ -9,10 +10,10 @@ const ISSUER = 'https://login.example.com';
 const AUDIENCE = 'notigraph-bench';
 
 /** One for each credential of the workloads, with the same key. */
-const TENANTS = Array.from({ length: 64 }, (_, credential) => ({
+const TENANTS = Array.from({ length: POPULATION }, (_, credential) => ({
   tenant: `tenant-${credential}`,
   variable: `BENCH_KEY_${credential}`,
-  key: `bench-key-${credential}`,
+  key: keyOf(credential),
 }));
 
 /** Notigraph, asked by browsers: the same requests, each credential's with a signed token in place of the key. */

@@ -1,8 +1,9 @@
 import type { Curve } from './curves.ts';
-import { createOutgoing, createRequests, type Outgoing } from './requests.ts';
+import { POPULATION } from './ids.ts';
+import { createRequests, type Outgoing } from './requests.ts';
 import type { Subject, SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS, type UpstreamSettings } from './upstream/settings.ts';
-import { WORKLOADS, type WorkloadName } from './workloads.ts';
+import { WORKLOADS, type WorkloadName, workflowIdsFrom } from './workloads.ts';
 
 /** One way in which the work can grow. */
 export interface Dimension extends Omit<Curve, 'points'> {
@@ -18,8 +19,6 @@ export interface Dimension extends Omit<Curve, 'points'> {
 const FEW_CONNECTIONS = 16;
 const MANY_CONNECTIONS = 64;
 
-const WORKFLOWS_IN_TURN = 500;
-
 /** A dimension of one workload, as far as it does not say otherwise. */
 export const dimension = (
   name: WorkloadName,
@@ -33,7 +32,9 @@ export const dimension = (
   ...told,
 });
 
-const workflowIds = (count: number): string[] => Array.from({ length: count }, (_, number) => `workflow-${number}`);
+/** Gives each request the next credential and workflow, so that few credentials share no more upstream requests than many. */
+const rotateCredentials: Dimension['next'] = (url, request, amount) =>
+  createRequests(url, WORKLOADS.q1, request, (index) => ({ credential: index % amount, number: index % POPULATION }));
 
 export const DIMENSIONS: readonly Dimension[] = [
   dimension('q3', {
@@ -42,7 +43,10 @@ export const DIMENSIONS: readonly Dimension[] = [
     unit: 'workflows',
     expected: 'growing',
     amounts: [1, 5, 10, 20, 49],
-    request: ({ requests }, amount) => ({ ...requests.q3, variables: { ids: workflowIds(amount) } }),
+    request: ({ requests }, amount) => ({
+      ...requests.q3,
+      variables: (number) => ({ ids: workflowIdsFrom(number, amount) }),
+    }),
   }),
   dimension('q2', {
     key: 'groups',
@@ -67,7 +71,6 @@ export const DIMENSIONS: readonly Dimension[] = [
     expected: 'flat',
     amounts: [1, 10, 100, 1_000],
     connections: (amount) => amount,
-    next: (url, request, amount) => createRequests(url, WORKLOADS.q1, request, amount),
   }),
   dimension('q1', {
     key: 'credentials',
@@ -78,20 +81,3 @@ export const DIMENSIONS: readonly Dimension[] = [
     next: rotateCredentials,
   }),
 ];
-
-/**
- * Every request has the next credential, and asks for another workflow than those around it: otherwise the few credentials would
- * share upstream requests, and the many would not. The numbers of the workflows are equally long.
- */
-function rotateCredentials(url: string, request: SubjectRequest, amount: number): (index: number) => Outgoing {
-  const all = Array.from({ length: Math.max(amount, WORKFLOWS_IN_TURN) }, (_, index) =>
-    createOutgoing(
-      url,
-      WORKLOADS.q1,
-      { ...request, variables: { id: `workflow-${100 + (index % WORKFLOWS_IN_TURN)}` } },
-      index % amount,
-    ),
-  );
-  const [first = createOutgoing(url, WORKLOADS.q1, request, 0)] = all;
-  return (index) => all[index % all.length] ?? first;
-}

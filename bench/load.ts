@@ -4,8 +4,6 @@ import { createRequests, type Outgoing } from './requests.ts';
 import type { SubjectRequest } from './subjects.ts';
 import type { Workload } from './workloads.ts';
 
-export { askOnce } from './requests.ts';
-
 /** What a load came to. */
 export interface LoadResult {
   answered: number;

@@ -1,3 +1,4 @@
+import { authorizationOf, FIRST_DIGIT_RUN, POPULATION } from './ids.ts';
 import type { SubjectRequest } from './subjects.ts';
 import { VARIABLES, type Workload } from './workloads.ts';
 
@@ -8,22 +9,32 @@ export interface Outgoing {
   bytes: Buffer;
 }
 
+/** Credential of a request, and the number that its variables are made from. */
+export interface Caller {
+  credential: number;
+  number: number;
+}
+
 const pathOf = ({ path = '/graphql' }: SubjectRequest): string => path;
 
-const headersFor = ({ authorization }: SubjectRequest, credential: number): Record<string, string> => ({
+const headersFor = ({ authorization = authorizationOf }: SubjectRequest, credential: number) => ({
   'content-type': 'application/json',
-  authorization: authorization?.(credential) ?? `ApiKey bench-key-${credential}`,
+  authorization: authorization(credential),
 });
 
-const bodyOf = (workload: Workload, { query, variables = VARIABLES[workload.name] }: SubjectRequest): string =>
-  JSON.stringify({ ...(query !== undefined && { query }), variables });
+const bodyOf = ({ name }: Workload, { query, variables = VARIABLES[name] }: SubjectRequest, number: number): string =>
+  JSON.stringify({ ...(query !== undefined && { query }), variables: variables(number) });
+
+/** Returns the numbers of the requests whose answers are compared. Where requests rotate, one has ids with a run of digits. */
+export const comparedNumbers = ({ callers }: Workload): number[] =>
+  callers === 'rotating' ? [0, FIRST_DIGIT_RUN] : [0];
 
 /** Asks once. @returns the answer's `data`, as the floor would put it */
-export async function askOnce(url: string, workload: Workload, request: SubjectRequest): Promise<unknown> {
+export async function askOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
   const response = await fetch(url + pathOf(request), {
     method: 'POST',
-    headers: headersFor(request, 0),
-    body: bodyOf(workload, request),
+    headers: headersFor(request, number),
+    body: bodyOf(workload, request, number),
   });
   const text = await response.text();
   if (response.status !== 200) {
@@ -36,31 +47,51 @@ export async function askOnce(url: string, workload: Workload, request: SubjectR
   return request.normalize === undefined ? data : request.normalize(data as never);
 }
 
-/** A workload's request with the credential of so many, as it goes over the wire. */
-export function createOutgoing(url: string, workload: Workload, request: SubjectRequest, credential: number): Outgoing {
-  const body = bodyOf(workload, request);
-  const headers = {
-    host: new URL(url).host,
-    ...headersFor(request, credential),
-    'content-length': Buffer.byteLength(body),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return {
-    kind: workload.name,
-    bytes: Buffer.from(`POST ${pathOf(request)} HTTP/1.1\r\n${lines.join('')}\r\n${body}`),
-  };
+/**
+ * Returns the caller of a workload's request.
+ * @param index how many requests were sent before, @param connection which connection sends it
+ */
+function callerOf({ callers }: Workload, index: number, connection: number): Caller {
+  switch (callers) {
+    case 'rotating':
+      // Shifted by one on each lap, so that each credential asks for every id in turn.
+      return { credential: index % POPULATION, number: (index + Math.floor(index / POPULATION)) % POPULATION };
+    case 'per connection':
+      return { credential: connection, number: 0 };
+    case 'shared':
+      return { credential: 0, number: 0 };
+  }
 }
 
-/** A workload's requests: from each connection with the credential that it has there. */
+/**
+ * Returns a function that makes the next request of a workload. Heads and bodies are made once per credential and number.
+ * @param choose says whose request it is. @default as the workload has it
+ */
 export function createRequests(
   url: string,
   workload: Workload,
   request: SubjectRequest,
-  connections = workload.connections,
+  choose: (index: number, connection: number) => Caller = (...sent) => callerOf(workload, ...sent),
 ): (index: number, connection: number) => Outgoing {
-  const shared = createOutgoing(url, workload, request, 0);
-  const own = Array.from({ length: workload.ownCredentials ? connections : 0 }, (_, connection) =>
-    createOutgoing(url, workload, request, connection),
-  );
-  return (_index, connection) => own[connection] ?? shared;
+  const { host } = new URL(url);
+  const heads: Buffer[] = [];
+  const bodies: Buffer[] = [];
+
+  function headFor(credential: number): Buffer {
+    const headers = Object.entries({ host, ...headersFor(request, credential) });
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+    return Buffer.from(`POST ${pathOf(request)} HTTP/1.1\r\n${lines.join('')}`);
+  }
+
+  function bodyFor(number: number): Buffer {
+    const body = bodyOf(workload, request, number);
+    return Buffer.from(`content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  }
+
+  return (index, connection) => {
+    const { credential, number } = choose(index, connection);
+    heads[credential] ??= headFor(credential);
+    bodies[number] ??= bodyFor(number);
+    return { kind: workload.name, bytes: Buffer.concat([heads[credential], bodies[number]]) };
+  };
 }

@@ -7,8 +7,8 @@ export interface SubjectRequest {
   path?: string;
   /** The document; the floor needs none. */
   query?: string;
-  /** @default the workload's own */
-  variables?: object;
+  /** Variables for a number from 0 to 256. @default the workload's own */
+  variables?: (number: number) => object;
   /** The header `Authorization` of each credential. @default the service's key */
   authorization?: (credential: number) => string;
   /** Turns the subject's `data` into the floor's, where its schema names things in another way. @default as it is */

@@ -10,8 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
-import { askOnce } from '../load.ts';
+import { authorizationOf } from '../ids.ts';
 import { type RunningSubject, startSubject, startUpstream } from '../processes.ts';
+import { askOnce, comparedNumbers } from '../requests.ts';
 import { FLOOR, type Subject, type SubjectRequest } from '../subjects.ts';
 import { WORKLOADS, type Workload } from '../workloads.ts';
 import { PEERS } from './index.ts';
@@ -69,13 +70,14 @@ const workloadsOf = ({ requests }: Subject): [Workload, SubjectRequest][] =>
     return request === undefined ? [] : [[workload, request]];
   });
 
-async function ask(url: string, workload: Workload, request: SubjectRequest): Promise<Answer> {
+async function ask(url: string, workload: Workload, request: SubjectRequest, number: number): Promise<Answer> {
   passed.length = 0;
-  const data = await askOnce(url, workload, request);
+  const data = await askOnce(url, workload, request, number);
+  const own = authorizationOf(number);
   return {
     data,
     calls: passed.map(({ call }) => call),
-    strays: passed.filter(({ authorization }) => authorization !== 'ApiKey bench-key-0').map(({ call }) => call),
+    strays: passed.filter(({ authorization }) => authorization !== own).map(({ call }) => call),
   };
 }
 
@@ -101,20 +103,21 @@ async function verify(subject: Subject, floor: RunningSubject, upstream: string,
   console.log(`${subject.name} started in ${Math.round(running.startMs)} ms`);
   let isRight = true;
   for (const [workload, request] of workloadsOf(subject)) {
-    const expected = await ask(floor.url, workload, FLOOR.requests[workload.name] ?? {});
-    let fault: string | undefined;
-    let calls = 0;
-    try {
-      const answer = await ask(running.url, workload, request);
-      fault = findFault(answer, expected);
-      calls = answer.calls.length;
-    } catch (error) {
-      fault = `fails: ${String(error)}`;
+    for (const number of comparedNumbers(workload)) {
+      const expected = await ask(floor.url, workload, FLOOR.requests[workload.name] ?? {}, number);
+      let fault: string | undefined;
+      let calls = 0;
+      try {
+        const answer = await ask(running.url, workload, request, number);
+        fault = findFault(answer, expected);
+        calls = answer.calls.length;
+      } catch (error) {
+        fault = `fails: ${String(error)}`;
+      }
+      isRight &&= fault === undefined;
+      const outcome = `${fault ?? 'ok'} (${calls} calls, the floor ${expected.calls.length})`;
+      console.log(`${subject.name} ${workload.name} with caller ${number} ${outcome}`);
     }
-    isRight &&= fault === undefined;
-    console.log(
-      `${subject.name} ${workload.name} ${fault ?? 'ok'} (${calls} calls, the floor ${expected.calls.length})`,
-    );
   }
   for (const { name } of Object.values(WORKLOADS).filter(({ name }) => subject.requests[name] === undefined)) {
     console.log(`${subject.name} ${name} left out`);

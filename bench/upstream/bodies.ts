@@ -1,151 +1,66 @@
-/** What the canned upstream answers: bodies in the shape and size of the service's own. */
+/** Bodies of the canned upstream, in the shape and size of the service's own. Bodies of one kind are equally long. */
 
-const ORGANIZATION = '65f1c0ffee0123456789abc1';
-const ENVIRONMENT = '65f1c0ffee0123456789abc2';
-const CREATED = '2026-01-15T09:30:00.000Z';
-const STEP_TYPES = ['in_app', 'email', 'sms', 'chat', 'push'];
+import { environmentId, GROUPS, groupId, idOf, POPULATION, padded, subscriberId, workflowId } from '../ids.ts';
+import { CREATED, ORGANIZATION, wrap } from './workflow-body.ts';
 
-/** How many workflows the days of the statistics name altogether. */
-export const WORKFLOWS_IN_STATS = 10;
+/** Number of workflows that the days of the statistics name altogether. */
+const WORKFLOWS_IN_STATS = 10;
+/** Distance between their numbers, so that few of the statistics name a workflow whose id has a run of digits. */
+const STATS_STRIDE = 20;
 
-/** The bytes of a workflow with five steps, as services send it. */
-export const WORKFLOW_BYTES = 8 * 1024;
-
-const wrap = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }));
-
-/** A workflow with five steps; its step contents are as long as it takes to reach the size. */
-export function workflowBody(id: string, bytes = WORKFLOW_BYTES): Buffer {
-  const bare = wrap(workflow(id, 0)).byteLength;
-  return wrap(workflow(id, Math.max(0, Math.round((bytes - bare) / STEP_TYPES.length))));
-}
-
-function workflow(id: string, contentBytes: number) {
-  const number = Number(/\d+$/.exec(id)?.[0] ?? 0);
-  return {
-    _id: id,
-    id,
-    name: `Workflow ${number}`,
-    description: 'Sent when an order leaves the warehouse.',
-    active: true,
-    draft: false,
-    critical: false,
-    isBlueprint: false,
-    preferenceSettings: { email: true, sms: true, in_app: true, chat: true, push: true },
-    tags: ['orders', 'shipping'],
-    steps: STEP_TYPES.map((type, index) => step(id, type, index, contentBytes)),
-    triggers: [
-      {
-        _id: `${id}-trigger`,
-        id: `${id}-trigger`,
-        type: 'event',
-        identifier: `order-shipped-${number}`,
-        variables: [{ name: 'orderId', type: 'String', _id: `${id}-variable`, id: `${id}-variable` }],
-        reservedVariables: [],
-        subscriberVariables: [{ name: 'email' }],
-      },
-    ],
-    _notificationGroupId: `group-${number}`,
-    _organizationId: ORGANIZATION,
-    _environmentId: ENVIRONMENT,
-    _creatorId: '65f1c0ffee0123456789abc3',
-    deleted: false,
-    workflowIntegrationStatus: { hasActiveIntegrations: true },
-    createdAt: CREATED,
-    updatedAt: CREATED,
-    __v: 3,
-  };
-}
-
-function step(workflowId: string, type: string, index: number, contentBytes: number) {
-  const id = `${workflowId}-step-${index}`;
-  const templateId = `${id}-template`;
-  return {
-    _id: id,
-    id,
-    uuid: `0b8b6c1e-8f5e-4d5e-9c1a-00000000000${index}`,
-    name: `Step ${index}`,
-    _templateId: templateId,
-    active: index !== 3,
-    shouldStopOnFail: false,
-    template: {
-      _id: templateId,
-      id: templateId,
-      type,
-      active: true,
-      subject: 'Your order {{orderId}} is on its way',
-      variables: [{ name: 'orderId', type: 'String', required: true, _id: `${templateId}-variable` }],
-      content: fill('Hello {{subscriber.firstName}}, "{{orderId}}" has left our warehouse.\n', contentBytes),
-      contentType: 'editor',
-      _environmentId: ENVIRONMENT,
-      _organizationId: ORGANIZATION,
-      _creatorId: '65f1c0ffee0123456789abc3',
-      _feedId: null,
-      _layoutId: null,
-      deleted: false,
-      createdAt: CREATED,
-      updatedAt: CREATED,
-      __v: 0,
-    },
-    filters: [
-      {
-        _id: `${id}-filter`,
-        id: `${id}-filter`,
-        isNegated: false,
-        type: 'BOOLEAN',
-        value: 'AND',
-        children: [{ field: 'total', value: '100', operator: 'LARGER', on: 'payload' }],
-      },
-    ],
-    _parentId: null,
-    metadata: { timed: { weekDays: [], monthDays: [] } },
-  };
-}
-
-/** A text of at least its own length, repeated up to about so many bytes of JSON. */
-const fill = (text: string, bytes: number): string =>
-  text.repeat(Math.max(1, Math.round(bytes / (JSON.stringify(text).length - 2))));
-
-const group = (number: number) => ({
-  _id: `group-${number}`,
-  name: `Group ${number}`,
-  _environmentId: ENVIRONMENT,
+/** Returns a group as a credential's environment has it. */
+const group = (number: number, credential: number) => ({
+  _id: groupId(number),
+  name: `Group ${padded(number)}`,
+  _environmentId: environmentId(credential),
   _organizationId: ORGANIZATION,
   createdAt: CREATED,
   updatedAt: CREATED,
   __v: 0,
 });
 
-export const groupsBody = (count: number): Buffer => wrap(Array.from({ length: count }, (_, number) => group(number)));
+/** Returns the groups of a credential's environment. */
+export const groupsBody = (credential: number, count: number): Buffer =>
+  wrap(Array.from({ length: count }, (_, number) => group(number, credential)));
 
-export const groupBody = (number: number): Buffer => wrap(group(number));
+/** Returns one group of a credential's environment. */
+export const groupBody = (number: number, credential: number): Buffer => wrap(group(number, credential));
 
-export const createdGroupBody = (): Buffer => wrap({ ...group(7), name: 'Made by the benchmark' });
+/** Returns the group created for a credential. The request's name is not read. */
+export const createdGroupBody = (credential: number): Buffer =>
+  wrap({ ...group(GROUPS + credential, credential), name: 'Made by the benchmark' });
 
-/** Days of statistics, newest first and without an envelope, as the service sends them. */
-export function statsBody(days: number): Buffer {
+/** Returns days of a credential's statistics, newest first and without an envelope, as the service sends them. */
+export function statsBody(credential: number, days: number): Buffer {
   const last = Date.UTC(2026, 5, 30);
+  const workflows = Array.from({ length: WORKFLOWS_IN_STATS }, (_, index) =>
+    workflowId((credential + index * STATS_STRIDE) % POPULATION),
+  );
   const entries = Array.from({ length: days }, (_, day) => ({
     _id: new Date(last - day * 86_400_000).toISOString().slice(0, 10),
     count: 1_000 + day,
-    templates: [0, 1, 2].map((offset) => `workflow-${(day + offset) % WORKFLOWS_IN_STATS}`),
+    templates: [0, 1, 2].map((offset) => workflows[(day + offset) % WORKFLOWS_IN_STATS]),
     channels: ['email', 'in_app'],
   }));
   return Buffer.from(JSON.stringify(entries));
 }
 
-export const subscriberBody = (): Buffer =>
-  wrap({
-    _id: '65f1c0ffee0123456789abc9',
-    id: '65f1c0ffee0123456789abc9',
-    subscriberId: 'customer-7',
+/** Returns the subscriber created for a credential. The request's subscriber is not read. */
+export const subscriberBody = (credential: number): Buffer => {
+  const id = idOf('subscriber record', credential);
+  return wrap({
+    _id: id,
+    id,
+    subscriberId: subscriberId(credential),
     firstName: 'Ada',
     lastName: 'Example',
     email: 'ada@example.com',
     channels: [],
     _organizationId: ORGANIZATION,
-    _environmentId: ENVIRONMENT,
+    _environmentId: environmentId(credential),
     deleted: false,
     createdAt: CREATED,
     updatedAt: CREATED,
     __v: 0,
   });
+};

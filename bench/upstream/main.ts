@@ -1,41 +1,56 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody, workflowBody } from './bodies.ts';
+import { authorizationOf, GROUPS, groupId, POPULATION, workflowId } from '../ids.ts';
+import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody } from './bodies.ts';
 import { DEFAULT_SETTINGS, type UpstreamReport, type UpstreamSettings } from './settings.ts';
+import { workflowBody } from './workflow-body.ts';
 
 /**
- * A process of its own that answers every call of the workloads with a body made beforehand, counts the calls, and does nothing else:
- * what is measured is the subject between it and the load.
+ * Answers every call of the workloads with a body that is made once, and counts the calls. It runs in a process of its own and does
+ * nothing else: the benchmark measures the subject between it and the load.
  */
 let settings: UpstreamSettings = DEFAULT_SETTINGS;
 let requests = 0;
 let bodies = new Map<string, Buffer>();
 
-const makeBody = (method: string, path: string): Buffer | undefined => {
-  const workflow = /^\/v1\/workflows\/([\w-]+)$/.exec(path)?.[1];
+const WORKFLOWS = '/v1/workflows/';
+const NOTIFICATION_GROUPS = '/v1/notification-groups';
+
+const numbered = (count: number, nameOf: (number: number) => string): ReadonlyMap<string, number> =>
+  new Map(Array.from({ length: count }, (_, number) => [nameOf(number), number]));
+
+const workflowNumbers = numbered(POPULATION, (number) => WORKFLOWS + workflowId(number));
+const groupNumbers = numbered(GROUPS, (number) => `${NOTIFICATION_GROUPS}/${groupId(number)}`);
+const credentialNumbers = numbered(POPULATION, authorizationOf);
+
+/** Makes the body for a call. @returns undefined if there is no such path or id */
+function makeBody(method: string, path: string, authorization: string): Buffer | undefined {
+  const workflow = workflowNumbers.get(path);
   if (method === 'GET' && workflow !== undefined) {
     return workflowBody(workflow, settings.workflowBytes);
   }
-  const group = /^\/v1\/notification-groups\/group-(\d+)$/.exec(path)?.[1];
+  const credential = credentialNumbers.get(authorization) ?? 0;
+  const group = groupNumbers.get(path);
   if (method === 'GET' && group !== undefined) {
-    return groupBody(Number(group));
+    return groupBody(group, credential);
   }
   switch (`${method} ${path}`) {
-    case 'GET /v1/notification-groups':
-      return groupsBody(settings.groups);
-    case 'POST /v1/notification-groups':
-      return createdGroupBody();
+    case `GET ${NOTIFICATION_GROUPS}`:
+      return groupsBody(credential, settings.groups);
+    case `POST ${NOTIFICATION_GROUPS}`:
+      return createdGroupBody(credential);
     case 'POST /v1/subscribers':
-      return subscriberBody();
+      return subscriberBody(credential);
     case 'GET /v1/notifications/graph/stats?days=30':
-      return statsBody(30);
+      return statsBody(credential, 30);
   }
   return undefined;
-};
+}
 
-function answer(method: string, path: string, response: ServerResponse): void {
-  const key = `${method} ${path}`;
-  const body = bodies.get(key) ?? makeBody(method, path);
+function answer(method: string, path: string, authorization: string, response: ServerResponse): void {
+  // A workflow is the same for every credential; everything else belongs to the credential's environment.
+  const key = path.startsWith(WORKFLOWS) ? `${method} ${path}` : `${method} ${path} ${authorization}`;
+  const body = bodies.get(key) ?? makeBody(method, path, authorization);
   if (body === undefined) {
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"statusCode":404,"message":"no such path"}');
     return;
@@ -48,12 +63,13 @@ function answer(method: string, path: string, response: ServerResponse): void {
   response.end(body);
 }
 
-const server = createServer({ keepAliveTimeout: 60_000 }, ({ method = '', url = '' }, response) => {
+const server = createServer({ keepAliveTimeout: 60_000 }, ({ method = '', url = '', headers }, response) => {
+  const { authorization = '' } = headers;
   requests += 1;
   if (settings.latencyMs > 0) {
-    setTimeout(answer, settings.latencyMs, method, url, response);
+    setTimeout(answer, settings.latencyMs, method, url, authorization, response);
   } else {
-    answer(method, url, response);
+    answer(method, url, authorization, response);
   }
 });
 

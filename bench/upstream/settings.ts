@@ -1,4 +1,5 @@
-import { WORKFLOW_BYTES } from './bodies.ts';
+import { GROUPS } from '../ids.ts';
+import { WORKFLOW_BYTES } from './workflow-body.ts';
 
 /** How the canned upstream behaves from now on. */
 export interface UpstreamSettings {
@@ -11,7 +12,7 @@ export interface UpstreamSettings {
 }
 
 /** How it behaves unless a workload says otherwise. */
-export const DEFAULT_SETTINGS: UpstreamSettings = { latencyMs: 0, workflowBytes: WORKFLOW_BYTES, groups: 50 };
+export const DEFAULT_SETTINGS: UpstreamSettings = { latencyMs: 0, workflowBytes: WORKFLOW_BYTES, groups: GROUPS };
 
 /** What the upstream tells the process that started it. */
 export type UpstreamReport = { kind: 'listening'; url: string } | { kind: 'requests'; requests: number };
