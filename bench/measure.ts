@@ -1,7 +1,7 @@
 import { areClose, judged, type Outcome, type Round, summarize, type WorkloadFigures } from './figures.ts';
 import { load } from './load.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { askOnce } from './requests.ts';
+import { askOnce, comparedNumbers } from './requests.ts';
 import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import type { Workload } from './workloads.ts';
@@ -75,18 +75,20 @@ function requireFloor([floor]: readonly Candidate[]): void {
   }
 }
 
-/** Finds those that do not answer what the floor answers. */
+/** Marks the candidates that do not answer what the floor answers. */
 async function compareAnswers(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
-  let expected: string | undefined;
-  for (const candidate of candidates) {
-    try {
-      const answer = JSON.stringify(await askOnce(candidate.running.url, workload, candidate.request));
-      expected ??= answer;
-      if (answer !== expected) {
-        candidate.fault = 'its answer differs from the floor’s';
+  for (const number of comparedNumbers(workload)) {
+    let expected: string | undefined;
+    for (const candidate of candidates) {
+      try {
+        const answer = JSON.stringify(await askOnce(candidate.running.url, workload, candidate.request, number));
+        expected ??= answer;
+        if (answer !== expected) {
+          candidate.fault = 'its answer differs from the floor’s';
+        }
+      } catch (error) {
+        candidate.fault = messageOf(error);
       }
-    } catch (error) {
-      candidate.fault = messageOf(error);
     }
   }
 }

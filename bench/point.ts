@@ -3,7 +3,7 @@ import type { Dimension } from './dimensions.ts';
 import { drive } from './load.ts';
 import type { MeasureOptions } from './measure.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { askOnce } from './requests.ts';
+import { askOnce, comparedNumbers } from './requests.ts';
 import { median } from './statistics.ts';
 import { WORKLOADS } from './workloads.ts';
 
@@ -66,12 +66,14 @@ async function compareAnswers(
   amount: number,
   subjects: readonly RunningSubject[],
 ): Promise<void> {
-  const answers = new Set<string>();
-  for (const { subject, url } of subjects) {
-    const answer = await askOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount));
-    answers.add(JSON.stringify(answer));
-  }
-  if (answers.size > 1) {
-    throw new Error(`The answers at ${amount} ${dimension.unit} differ.`);
+  for (const number of comparedNumbers(WORKLOADS[dimension.name])) {
+    const answers = new Set<string>();
+    for (const { subject, url } of subjects) {
+      const answer = await askOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount), number);
+      answers.add(JSON.stringify(answer));
+    }
+    if (answers.size > 1) {
+      throw new Error(`The answers at ${amount} ${dimension.unit} differ.`);
+    }
   }
 }
