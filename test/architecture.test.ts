@@ -69,6 +69,7 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^rate-limits\//, /^rate-limits\/|^@redis\/client$|^node:crypto$/],
   [/^client\//, /^client\//],
   [/^context\.ts$/, /^audiences\/identity\.ts$|^loaders\/|^upstream\/upstream\.ts$/],
+  [/^graphql\/executor\//, /^graphql\/executor\/|^graphql$|^graphql\/jsutils\/inspect\.js$/],
   [/^graphql\/types\//, /^graphql\//],
   [/^graphql\/schema\.ts$/, /^graphql\//],
   [/^graphql\/errors\.ts$/, /^graphql\/builder\.ts$|^upstream\/errors\.ts$|^graphql$/],

@@ -1,0 +1,116 @@
+import { GraphQLError, type GraphQLResolveInfo, type ResponsePath } from 'graphql';
+import { type Complete, completeValue, type ValuePlan } from './complete.ts';
+import type { Execution } from './execution.ts';
+import { listError, STOPPED } from './limits.ts';
+import { awaitValue, isPromise, Pending, PendingList } from './pending.ts';
+
+/** Creates the completion of lists with these items. */
+export const createListCompletion =
+  (item: ValuePlan): Complete =>
+  (execution, plan, info, path, value) => {
+    const items = toItems(value, execution.limits.maxListItems, info);
+    // Counted before the first item: a list that exceeds a limit is abandoned as a whole.
+    execution.charge(items.length, items.length + 2);
+    const list = new PendingList(execution, plan, path, []);
+    try {
+      completeItems(list, item, info, path, items, 0);
+    } catch (error) {
+      list.isSettled = true;
+      throw error;
+    }
+    return list.isPending ? list : list.result;
+  };
+
+/** Completes the items from `start` on; leaves the rest for a later turn of the event loop if this one has done enough. */
+function completeItems(
+  list: PendingList,
+  plan: ValuePlan,
+  info: GraphQLResolveInfo,
+  path: ResponsePath,
+  items: readonly unknown[],
+  start: number,
+): void {
+  const { execution, result } = list;
+  for (let index = start; index < items.length; index += 1) {
+    if (index > start && execution.shouldYield) {
+      list.hold();
+      execution.later(() => resumeItems(list, plan, info, path, items, index));
+      return;
+    }
+    const value = completeItem(execution, plan, info, path, index, items[index]);
+    if (value instanceof Pending) {
+      list.add(value, index);
+      result.push(undefined);
+    } else {
+      result.push(value);
+    }
+  }
+}
+
+function resumeItems(
+  list: PendingList,
+  plan: ValuePlan,
+  info: GraphQLResolveInfo,
+  path: ResponsePath,
+  items: readonly unknown[],
+  start: number,
+): void {
+  try {
+    if (list.execution.isStopped) {
+      throw STOPPED;
+    }
+    completeItems(list, plan, info, path, items, start);
+  } catch (error) {
+    list.fail(error);
+  }
+  list.release();
+}
+
+function completeItem(
+  execution: Execution,
+  plan: ValuePlan,
+  info: GraphQLResolveInfo,
+  listPath: ResponsePath,
+  index: number,
+  value: unknown,
+): unknown {
+  const path: ResponsePath = { prev: listPath, key: index, typename: undefined };
+  try {
+    if (isPromise(value)) {
+      return awaitValue(execution, value, plan, path, (resolved) =>
+        completeValue(execution, plan, info, path, resolved),
+      );
+    }
+    return completeValue(execution, plan, info, path, value);
+  } catch (error) {
+    return execution.handleError(error, plan, path);
+  }
+}
+
+function toItems(value: unknown, maxItems: number, info: GraphQLResolveInfo): readonly unknown[] {
+  if (Array.isArray(value)) {
+    if (value.length > maxItems) {
+      throw listError(value.length, maxItems);
+    }
+    return value;
+  }
+  if (!isIterable(value)) {
+    throw new GraphQLError(
+      `Expected Iterable, but did not find one for field "${info.parentType.name}.${info.fieldName}".`,
+    );
+  }
+  const items: unknown[] = [];
+  for (const item of value) {
+    if (items.length === maxItems) {
+      throw listError(`more than ${maxItems}`, maxItems);
+    }
+    items.push(item);
+  }
+  return items;
+}
+
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  Symbol.iterator in value &&
+  typeof value[Symbol.iterator] === 'function';

@@ -1,0 +1,80 @@
+import {
+  type GraphQLAbstractType,
+  GraphQLError,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type ResponsePath,
+} from 'graphql';
+import { inspect } from 'graphql/jsutils/inspect.js';
+import type { Complete, ValuePlan } from './complete.ts';
+import { executeFields } from './execute-fields.ts';
+import type { Execution } from './execution.ts';
+import { awaitValue, isPromise } from './pending.ts';
+import type { SelectionPlan } from './plan.ts';
+import { toRuntimeType } from './runtime-type.ts';
+
+/** Plans what a field selects on one object type. */
+export type PlanSelection = (type: GraphQLObjectType, execution: Execution) => SelectionPlan;
+
+/** Creates the completion of objects of one type. */
+export function createObjectCompletion(type: GraphQLObjectType, planSelection: PlanSelection): Complete {
+  let selection: SelectionPlan | undefined;
+  return (execution, plan, info, path, value) => {
+    selection ??= planSelection(type, execution);
+    return completeObject(execution, plan, type, selection, info, path, value);
+  };
+}
+
+/** Creates the completion of objects whose type is found out by `resolveType`. */
+export function createAbstractCompletion(abstractType: GraphQLAbstractType, planSelection: PlanSelection): Complete {
+  const possibleTypes = new Map<unknown, { type: GraphQLObjectType; selection: SelectionPlan }>();
+
+  function completeRuntimeType(
+    execution: Execution,
+    plan: ValuePlan,
+    typeName: unknown,
+    info: GraphQLResolveInfo,
+    path: ResponsePath,
+    value: unknown,
+  ): unknown {
+    let possible = possibleTypes.get(typeName);
+    if (possible === undefined) {
+      const type = toRuntimeType(execution.schema, abstractType, typeName, info, value);
+      possible = { type, selection: planSelection(type, execution) };
+      possibleTypes.set(typeName, possible);
+    }
+    return completeObject(execution, plan, possible.type, possible.selection, info, path, value);
+  }
+
+  return (execution, plan, info, path, value) => {
+    const resolveType = abstractType.resolveType ?? execution.typeResolver;
+    const typeName: unknown = resolveType(value, execution.contextValue, info, abstractType);
+    return isPromise(typeName)
+      ? awaitValue(execution, typeName, plan, path, (resolved) =>
+          completeRuntimeType(execution, plan, resolved, info, path, value),
+        )
+      : completeRuntimeType(execution, plan, typeName, info, path, value);
+  };
+}
+
+function completeObject(
+  execution: Execution,
+  plan: ValuePlan,
+  type: GraphQLObjectType,
+  selection: SelectionPlan,
+  info: GraphQLResolveInfo,
+  path: ResponsePath,
+  value: unknown,
+): unknown {
+  const check = (isTypeOf: unknown): unknown => {
+    if (!isTypeOf) {
+      throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`);
+    }
+    return executeFields(execution, selection, value, plan, path);
+  };
+  if (!type.isTypeOf) {
+    return executeFields(execution, selection, value, plan, path);
+  }
+  const isTypeOf: unknown = type.isTypeOf(value, execution.contextValue, info);
+  return isPromise(isTypeOf) ? awaitValue(execution, isTypeOf, plan, path, check) : check(isTypeOf);
+}

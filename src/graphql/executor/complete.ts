@@ -1,0 +1,44 @@
+import type { FieldNode, GraphQLResolveInfo, ResponsePath } from 'graphql';
+import type { Execution } from './execution.ts';
+
+/**
+ * Completes a value of one type: returns it, or a Pending one, and throws if null is not allowed. The functions of this kind avoid
+ * closures, arrays and promises per value, because they are the hot path.
+ */
+export type Complete = (
+  execution: Execution,
+  plan: ValuePlan,
+  info: GraphQLResolveInfo,
+  path: ResponsePath,
+  value: unknown,
+) => unknown;
+
+/** How values are completed at one position of the document: a field, or the items of its list. */
+export interface ValuePlan {
+  /** The nodes that errors of the value name. */
+  readonly nodes: readonly FieldNode[];
+  readonly isNonNull: boolean;
+  /** Completes a value that is neither null nor an error. */
+  readonly complete: Complete;
+}
+
+/** Completes a value that is no promise. */
+export function completeValue(
+  execution: Execution,
+  plan: ValuePlan,
+  info: GraphQLResolveInfo,
+  path: ResponsePath,
+  value: unknown,
+): unknown {
+  if (value instanceof Error) {
+    throw value;
+  }
+  if (value == null) {
+    if (plan.isNonNull) {
+      throw new Error(`Cannot return null for non-nullable field ${info.parentType.name}.${info.fieldName}.`);
+    }
+    execution.bytes += 4;
+    return null;
+  }
+  return plan.complete(execution, plan, info, path, value);
+}

@@ -1,0 +1,80 @@
+import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
+import { completeValue, type ValuePlan } from './complete.ts';
+import type { Execution } from './execution.ts';
+import { STOPPED } from './limits.ts';
+import { awaitValue, isPromise, Pending, PendingObject } from './pending.ts';
+import type { FieldPlan, SelectionPlan } from './plan.ts';
+
+/** Executes the fields of an object. */
+export function executeFields(
+  execution: Execution,
+  { fields, bytes, Result }: SelectionPlan,
+  source: unknown,
+  plan: ValuePlan | undefined,
+  path: ResponsePath | undefined,
+): Record<string, unknown> | PendingObject {
+  execution.charge(fields.length, bytes);
+  const result = new Result();
+  let container: PendingObject | undefined;
+  try {
+    for (const field of fields) {
+      const value = executeField(execution, field, source, path);
+      if (value instanceof Pending) {
+        container ??= new PendingObject(execution, plan, path, result);
+        container.add(value, field.key);
+        result[field.key] = undefined;
+      } else {
+        result[field.key] = value;
+      }
+    }
+  } catch (error) {
+    if (container === undefined) {
+      throw error;
+    }
+    container.failWhenSettled(error);
+  }
+  return container ?? result;
+}
+
+/** Resolves a field and completes its value. */
+export function executeField(
+  execution: Execution,
+  field: FieldPlan,
+  source: unknown,
+  parentPath: ResponsePath | undefined,
+): unknown {
+  const { value: plan, typename, parentType, definition } = field;
+  if (typename !== undefined) {
+    execution.bytes += typename.length + 2;
+    return typename;
+  }
+  const path: ResponsePath = { prev: parentPath, key: field.key, typename: parentType.name };
+  // All members are built for every call: a resolver may spread the object, and the allocation costs 10 ns.
+  const info: GraphQLResolveInfo = {
+    fieldName: definition.name,
+    fieldNodes: field.nodes,
+    returnType: definition.type,
+    parentType,
+    path,
+    schema: execution.schema,
+    fragments: execution.fragments,
+    rootValue: execution.rootValue,
+    operation: execution.operation,
+    variableValues: execution.variableValues,
+  };
+  try {
+    if (execution.isStopped) {
+      throw STOPPED;
+    }
+    const resolve = field.resolve ?? execution.fieldResolver;
+    const value = resolve(source, field.readArguments(execution.variableValues), execution.contextValue, info);
+    if (isPromise(value)) {
+      return awaitValue(execution, value, plan, path, (resolved) =>
+        completeValue(execution, plan, info, path, resolved),
+      );
+    }
+    return completeValue(execution, plan, info, path, value);
+  } catch (error) {
+    return execution.handleError(error, plan, path);
+  }
+}

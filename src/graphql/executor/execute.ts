@@ -1,0 +1,66 @@
+import { assertValidSchema, type ExecutionArgs, type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
+import { coerceVariables } from './coerce-variables.ts';
+import { executeFields } from './execute-fields.ts';
+import { Execution } from './execution.ts';
+import { DEFAULT_LIMITS, type ExecutionLimits } from './limits.ts';
+import { Pending, type PendingObject } from './pending.ts';
+import type { SelectionPlan } from './plan.ts';
+import { createPlanCache, findOperation } from './plan-cache.ts';
+import { SerialExecution } from './serial.ts';
+
+export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>;
+
+/**
+ * Creates a function that executes operations as graphql-js' `execute` does, but within limits and from plans that it keeps for each
+ * document. Differences from graphql-js are listed in `docs/graphql-execution.md`.
+ */
+export function createExecutor(executionLimits: ExecutionLimits = {}): Execute {
+  const limits = { ...DEFAULT_LIMITS, ...executionLimits };
+  const plansOf = createPlanCache();
+
+  return (args) => {
+    const { schema, document, variableValues } = args;
+    assertValidSchema(schema);
+    if (variableValues != null && typeof variableValues !== 'object') {
+      throw new TypeError('Variables must be an object of values by name.');
+    }
+    const operation = findOperation(document, args.operationName);
+    if (operation instanceof GraphQLError) {
+      return { errors: [operation] };
+    }
+    const hideSuggestions = args.hideSuggestions ?? limits.hideSuggestions;
+    const variables = coerceVariables(schema, operation, variableValues, { ...limits, hideSuggestions });
+    if (variables.errors !== undefined) {
+      return { errors: variables.errors };
+    }
+    const { fragments, planRoot } = plansOf(schema, document);
+    const execution = new Execution({ args, schema, fragments, operation, variableValues: variables.coerced, limits });
+    try {
+      const data = executeRoot(execution, planRoot(operation, variables.coerced));
+      return data instanceof Pending ? resultOf(execution, data) : execution.finish(data);
+    } catch (error) {
+      return execution.fail(error);
+    }
+  };
+}
+
+function executeRoot(
+  execution: Execution,
+  root: SelectionPlan,
+): Record<string, unknown> | PendingObject | SerialExecution {
+  return execution.operation.operation === OperationTypeNode.MUTATION
+    ? new SerialExecution(execution, root).run()
+    : executeFields(execution, root, execution.rootValue, undefined, undefined);
+}
+
+const resultOf = (execution: Execution, pending: PendingObject | SerialExecution): Promise<ExecutionResult> =>
+  new Promise((resolve) => {
+    pending.goesTo(
+      {
+        isSettled: false,
+        put: () => resolve(execution.finish(pending.result)),
+        fail: (error) => resolve(execution.fail(error)),
+      },
+      'data',
+    );
+  });

@@ -1,0 +1,190 @@
+import {
+  defaultFieldResolver,
+  defaultTypeResolver,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FieldNode,
+  type GraphQLError,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+  type GraphQLTypeResolver,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  type ResponsePath,
+} from 'graphql';
+import type { Fragments, PlanSource } from './collect-fields.ts';
+import type { ValuePlan } from './complete.ts';
+import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
+import { locate, toOperationError } from './located-error.ts';
+
+/** Values completed before the event loop gets a turn: about 5 ms of work. */
+const VALUES_PER_TURN = 10_000;
+
+interface ExecutionOptions extends PlanSource {
+  args: ExecutionArgs;
+  operation: OperationDefinitionNode;
+  variableValues: Record<string, unknown>;
+  limits: Limits;
+}
+
+/** State of one execution: its inputs, its errors and what its limits count. */
+export class Execution implements PlanSource {
+  readonly schema: GraphQLSchema;
+  readonly fragments: Fragments;
+  readonly operation: OperationDefinitionNode;
+  readonly variableValues: Record<string, unknown>;
+  readonly rootValue: unknown;
+  readonly contextValue: unknown;
+  readonly fieldResolver: GraphQLFieldResolver<unknown, unknown>;
+  readonly typeResolver: GraphQLTypeResolver<unknown, unknown>;
+  readonly limits: Limits;
+  /** Once set, nothing more is resolved or completed. */
+  isStopped = false;
+  /** Estimated size of the result so far. Added to by whoever completes a value. */
+  bytes = 0;
+
+  readonly #errors: GraphQLError[] = [];
+  /** Positions that an error made null. */
+  #nulledPaths: Set<ResponsePath> | undefined;
+  #isFinished = false;
+  #stopReason: StopReason | undefined;
+  #values = 0;
+  #yieldAt = VALUES_PER_TURN;
+  #tasks: (() => void)[] = [];
+
+  constructor({ args, schema, fragments, operation, variableValues, limits }: ExecutionOptions) {
+    this.schema = schema;
+    this.fragments = fragments;
+    this.operation = operation;
+    this.variableValues = variableValues;
+    this.rootValue = args.rootValue;
+    this.contextValue = args.contextValue;
+    this.fieldResolver = args.fieldResolver ?? defaultFieldResolver;
+    this.typeResolver = args.typeResolver ?? defaultTypeResolver;
+    this.limits = limits;
+  }
+
+  get isMutation(): boolean {
+    return this.operation.operation === OperationTypeNode.MUTATION;
+  }
+
+  /** Counts values that are about to be completed. Throws STOPPED if they are too many. */
+  charge(values: number, bytes: number): void {
+    this.#values += values;
+    this.bytes += bytes;
+    if (this.#values > this.limits.maxValues) {
+      this.stop('maxValues');
+    }
+    this.checkBytes();
+  }
+
+  checkBytes(): void {
+    if (this.bytes > this.limits.maxResponseBytes) {
+      this.stop('maxResponseBytes');
+    }
+  }
+
+  /** Stops execution: from here on every value is STOPPED. */
+  stop(reason: StopReason): never {
+    this.isStopped = true;
+    this.#stopReason ??= reason;
+    throw STOPPED;
+  }
+
+  /** Turns an error at a position into its value, null, or throws it on to the next position that may be null. */
+  handleError(error: unknown, { isNonNull, nodes }: ValuePlan, path: ResponsePath): null {
+    if (error === STOPPED) {
+      this.#reportOutcome(nodes, path);
+    }
+    if (isNonNull) {
+      throw error === STOPPED ? error : locate(error, nodes, path);
+    }
+    if (error !== STOPPED) {
+      this.#addError(error, nodes, path);
+    }
+    return null;
+  }
+
+  /** Reports a mutation that does not run because execution has stopped. */
+  reportNotApplied(nodes: readonly FieldNode[], path: ResponsePath): void {
+    this.#errors.push(locate(outcomeError('NOT_APPLIED'), nodes, path));
+  }
+
+  /** Returns the result. Errors that come later are dropped. */
+  finish(data: Record<string, unknown> | null): ExecutionResult {
+    if (this.#stopReason !== undefined) {
+      this.#errors.push(stopError(this.#stopReason, this.limits));
+    }
+    this.isStopped = true;
+    this.#isFinished = true;
+    return this.#errors.length === 0 ? { data } : { errors: this.#errors, data };
+  }
+
+  /** Returns the result of an execution whose data is null. */
+  fail(error: unknown): ExecutionResult {
+    if (error !== STOPPED) {
+      this.#errors.push(toOperationError(error));
+    }
+    return this.finish(null);
+  }
+
+  /** Whether so much has been completed in this turn of the event loop that the rest should wait. */
+  get shouldYield(): boolean {
+    return this.#values >= this.#yieldAt;
+  }
+
+  /** Runs a task in a later turn of the event loop. It must not throw. */
+  later(task: () => void): void {
+    this.#tasks.push(task);
+    if (this.#tasks.length === 1) {
+      setImmediate(() => this.#runTasks());
+    }
+  }
+
+  #runTasks(): void {
+    this.#yieldAt = this.#values + VALUES_PER_TURN;
+    const tasks = this.#tasks;
+    this.#tasks = [];
+    let done = 0;
+    for (const task of tasks) {
+      if (done > 0 && this.shouldYield) {
+        break;
+      }
+      task();
+      done += 1;
+    }
+    for (const task of tasks.slice(done)) {
+      this.later(task);
+    }
+  }
+
+  #addError(error: unknown, nodes: readonly FieldNode[], path: ResponsePath): void {
+    const isOutcome = this.isMutation && path.prev === undefined;
+    if ((this.isStopped && !isOutcome) || this.#isNulled(path)) {
+      return;
+    }
+    if (this.#errors.length >= this.limits.maxErrors && !isOutcome) {
+      this.isStopped = true;
+      this.#stopReason ??= 'maxErrors';
+      return;
+    }
+    this.#nulledPaths ??= new Set();
+    this.#nulledPaths.add(path);
+    this.#errors.push(locate(error, nodes, path));
+  }
+
+  /** Nobody waits for what is pending below a position that became null: its errors may come late, even after the result. */
+  #isNulled(path: ResponsePath): boolean {
+    let at: ResponsePath | undefined = this.#nulledPaths && path;
+    while (at !== undefined && !this.#nulledPaths?.has(at)) {
+      at = at.prev;
+    }
+    return at !== undefined || this.#isFinished;
+  }
+
+  #reportOutcome(nodes: readonly FieldNode[], path: ResponsePath): void {
+    if (this.isMutation && path.prev === undefined && !this.#isNulled(path)) {
+      this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path));
+    }
+  }
+}

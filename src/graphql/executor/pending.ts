@@ -1,0 +1,190 @@
+import type { ResponsePath } from 'graphql';
+import type { ValuePlan } from './complete.ts';
+import type { Execution } from './execution.ts';
+import { STOPPED } from './limits.ts';
+
+/** The place in the result that a pending value goes to. */
+export interface Destination {
+  /** Whether it takes no more values. */
+  readonly isSettled: boolean;
+  put(key: string | number, value: unknown): void;
+  /** Called when a value that must not be null failed. */
+  fail(error: unknown): void;
+}
+
+/** A value that is not complete yet. Lighter than a promise: it has exactly one destination. */
+export class Pending {
+  readonly execution: Execution;
+  readonly #plan: ValuePlan | undefined;
+  readonly #path: ResponsePath | undefined;
+  #destination: Destination | undefined;
+  #key: string | number = '';
+
+  /** @param plan undefined for the root of the data, where errors have no position */
+  constructor(execution: Execution, plan: ValuePlan | undefined, path: ResponsePath | undefined) {
+    this.execution = execution;
+    this.#plan = plan;
+    this.#path = path;
+  }
+
+  goesTo(destination: Destination, key: string | number): void {
+    this.#destination = destination;
+    this.#key = key;
+  }
+
+  /** Continues with what became of it: a value, or another pending one that takes its place. */
+  resolve(value: unknown): void {
+    if (!(value instanceof Pending)) {
+      this.#destination?.put(this.#key, value);
+    } else if (this.#destination !== undefined) {
+      value.goesTo(this.#destination, this.#key);
+    }
+  }
+
+  reject(error: unknown): void {
+    const plan = this.#plan;
+    const destination = this.#destination;
+    if (plan === undefined || this.#path === undefined) {
+      destination?.fail(error);
+      return;
+    }
+    if (plan.isNonNull && destination?.isSettled) {
+      return; // Saves building errors that nobody sees: a list of rejected promises has one for each item.
+    }
+    let value: null;
+    try {
+      value = this.execution.handleError(error, plan, this.#path);
+    } catch (located) {
+      destination?.fail(located);
+      return;
+    }
+    destination?.put(this.#key, value);
+  }
+}
+
+/** An object or a list with pending members. Members that settle after it has failed are ignored. */
+export abstract class PendingContainer extends Pending implements Destination {
+  isSettled = false;
+  #pendingMembers = 0;
+  #failure: { error: unknown } | undefined;
+
+  abstract readonly result: unknown;
+  protected abstract set(key: string | number, value: unknown): void;
+
+  get isPending(): boolean {
+    return this.#pendingMembers > 0;
+  }
+
+  /** Waits for a member. */
+  add(member: Pending, key: string | number): void {
+    this.hold();
+    member.goesTo(this, key);
+  }
+
+  /** Waits until `release` is called once more. */
+  hold(): void {
+    this.#pendingMembers += 1;
+  }
+
+  release(): void {
+    this.#pendingMembers -= 1;
+    if (this.#pendingMembers === 0 && !this.isSettled) {
+      this.isSettled = true;
+      if (this.#failure === undefined) {
+        this.resolve(this.result);
+      } else {
+        this.reject(this.#failure.error);
+      }
+    }
+  }
+
+  put(key: string | number, value: unknown): void {
+    if (!this.isSettled) {
+      this.set(key, value);
+      this.release();
+    }
+  }
+
+  fail(error: unknown): void {
+    if (!this.isSettled) {
+      this.isSettled = true;
+      this.reject(error);
+    }
+  }
+
+  /** Fails once the members added so far have settled, which is when graphql-js reports such an error. */
+  failWhenSettled(error: unknown): void {
+    this.#failure = { error };
+  }
+}
+
+export class PendingObject extends PendingContainer {
+  override readonly result: Record<string, unknown>;
+
+  constructor(
+    execution: Execution,
+    plan: ValuePlan | undefined,
+    path: ResponsePath | undefined,
+    result: Record<string, unknown>,
+  ) {
+    super(execution, plan, path);
+    this.result = result;
+  }
+
+  protected override set(key: string, value: unknown): void {
+    this.result[key] = value;
+  }
+}
+
+export class PendingList extends PendingContainer {
+  override readonly result: unknown[];
+
+  constructor(execution: Execution, plan: ValuePlan, path: ResponsePath, result: unknown[]) {
+    super(execution, plan, path);
+    this.result = result;
+  }
+
+  protected override set(index: number, value: unknown): void {
+    this.result[index] = value;
+  }
+}
+
+/** Completes the value of a promise once it is there, in a later turn of the event loop if this one has done enough. */
+export function awaitValue(
+  execution: Execution,
+  promise: PromiseLike<unknown>,
+  plan: ValuePlan,
+  path: ResponsePath,
+  complete: (value: unknown) => unknown,
+): Pending {
+  const pending = new Pending(execution, plan, path);
+  const settle = (value: unknown): void => {
+    if (execution.isStopped) {
+      pending.reject(STOPPED);
+      return;
+    }
+    if (execution.shouldYield) {
+      execution.later(() => settle(value));
+      return;
+    }
+    let completed: unknown;
+    try {
+      completed = complete(value);
+    } catch (error) {
+      pending.reject(error);
+      return;
+    }
+    pending.resolve(completed);
+  };
+  // Promise.resolve guards against thenables that call back at once or twice, or whose `then` returns nothing.
+  Promise.resolve(promise).then(settle, (error) => pending.reject(error));
+  return pending;
+}
+
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {
+    return false;
+  }
+  const { then }: { then?: unknown } = value;
+  return typeof then === 'function';
+}

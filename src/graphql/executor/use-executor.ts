@@ -1,0 +1,13 @@
+import type { Plugin } from 'graphql-yoga';
+import { createExecutor } from './execute.ts';
+import type { ExecutionLimits } from './limits.ts';
+
+/** Executes operations with the gateway's executor instead of Yoga's. */
+export function useExecutor(limits?: ExecutionLimits): Plugin {
+  const execute = createExecutor(limits);
+  return {
+    onExecute({ setExecuteFn }) {
+      setExecuteFn(execute);
+    },
+  };
+}
