@@ -48,7 +48,7 @@ const inputListError = (name: string, maxInputListItems: number): GraphQLError =
 
 /** Walks without recursion, because JSON.parse accepts nesting that would overflow the stack. */
 function hasListLongerThan(maxItems: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) {
+  if (typeof value !== 'object' || value === null || maxItems === Number.POSITIVE_INFINITY) {
     return false;
   }
   const values: object[] = [value];
@@ -58,7 +58,7 @@ function hasListLongerThan(maxItems: number, value: unknown): boolean {
     if ((Array.isArray(next) && next.length > maxItems) || nodes > MAX_NODES) {
       return true;
     }
-    for (const child of Object.values(next)) {
+    for (const child of Array.isArray(next) ? next : Object.values(next)) {
       if (typeof child === 'object' && child !== null) {
         values.push(child);
       }

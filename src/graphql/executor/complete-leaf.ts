@@ -14,12 +14,7 @@ export const createLeafCompletion =
 
 function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
   const serialized = serialize(type, value);
-  if (typeof serialized === 'string') {
-    execution.bytes += serialized.length + 2;
-  } else {
-    execution.bytes += sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0);
-  }
-  execution.checkBytes();
+  execution.addBytes(sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0));
   return serialized;
 }
 

@@ -9,13 +9,14 @@ export const createListCompletion =
   (item: ValuePlan): Complete =>
   (execution, plan, info, path, value) => {
     const items = toItems(value, execution.limits.maxListItems, info);
-    // Counted before the first item: a list that exceeds a limit is abandoned as a whole.
-    execution.charge(items.length, items.length + 2);
     const list = new PendingList(execution, plan, path, []);
     try {
+      // Counted before the first item: a list that exceeds a limit is abandoned as a whole.
+      execution.charge(items.length, items.length + 2);
       completeItems(list, item, info, path, items, 0);
     } catch (error) {
       list.isSettled = true;
+      ignoreRejections(items);
       throw error;
     }
     return list.isPending ? list : list.result;
@@ -34,8 +35,12 @@ function completeItems(
   for (let index = start; index < items.length; index += 1) {
     if (index > start && execution.shouldYield) {
       list.hold();
+      ignoreRejections(items); // Until their turn comes nobody listens to them.
       execution.later(() => resumeItems(list, plan, info, path, items, index));
       return;
+    }
+    if (execution.isStopped) {
+      throw STOPPED;
     }
     const value = completeItem(execution, plan, info, path, index, items[index]);
     if (value instanceof Pending) {
@@ -56,9 +61,6 @@ function resumeItems(
   start: number,
 ): void {
   try {
-    if (list.execution.isStopped) {
-      throw STOPPED;
-    }
     completeItems(list, plan, info, path, items, start);
   } catch (error) {
     list.fail(error);
@@ -90,6 +92,7 @@ function completeItem(
 function toItems(value: unknown, maxItems: number, info: GraphQLResolveInfo): readonly unknown[] {
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
+      ignoreRejections(value);
       throw listError(value.length, maxItems);
     }
     return value;
@@ -107,6 +110,15 @@ function toItems(value: unknown, maxItems: number, info: GraphQLResolveInfo): re
     items.push(item);
   }
   return items;
+}
+
+/** Keeps rejections of items that are not awaited from ending the process. */
+function ignoreRejections(items: readonly unknown[]): void {
+  for (const item of items) {
+    if (item instanceof Promise) {
+      item.catch(() => undefined);
+    }
+  }
 }
 
 const isIterable = (value: unknown): value is Iterable<unknown> =>

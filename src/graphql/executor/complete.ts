@@ -37,7 +37,7 @@ export function completeValue(
     if (plan.isNonNull) {
       throw new Error(`Cannot return null for non-nullable field ${info.parentType.name}.${info.fieldName}.`);
     }
-    execution.bytes += 4;
+    execution.addBytes(4);
     return null;
   }
   return plan.complete(execution, plan, info, path, value);

@@ -17,9 +17,6 @@ import type { ValuePlan } from './complete.ts';
 import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 import { locate, toOperationError } from './located-error.ts';
 
-/** Values completed before the event loop gets a turn: about 5 ms of work. */
-const VALUES_PER_TURN = 10_000;
-
 interface ExecutionOptions extends PlanSource {
   args: ExecutionArgs;
   operation: OperationDefinitionNode;
@@ -40,7 +37,7 @@ export class Execution implements PlanSource {
   readonly limits: Limits;
   /** Once set, nothing more is resolved or completed. */
   isStopped = false;
-  /** Estimated size of the result so far. Added to by whoever completes a value. */
+  /** Estimated size of the result so far. */
   bytes = 0;
 
   readonly #errors: GraphQLError[] = [];
@@ -49,8 +46,9 @@ export class Execution implements PlanSource {
   #isFinished = false;
   #stopReason: StopReason | undefined;
   #values = 0;
-  #yieldAt = VALUES_PER_TURN;
+  #yieldAt: number;
   #tasks: (() => void)[] = [];
+  #isScheduled = false;
 
   constructor({ args, schema, fragments, operation, variableValues, limits }: ExecutionOptions) {
     this.schema = schema;
@@ -62,6 +60,7 @@ export class Execution implements PlanSource {
     this.fieldResolver = args.fieldResolver ?? defaultFieldResolver;
     this.typeResolver = args.typeResolver ?? defaultTypeResolver;
     this.limits = limits;
+    this.#yieldAt = limits.valuesPerTurn;
   }
 
   get isMutation(): boolean {
@@ -71,14 +70,15 @@ export class Execution implements PlanSource {
   /** Counts values that are about to be completed. Throws STOPPED if they are too many. */
   charge(values: number, bytes: number): void {
     this.#values += values;
-    this.bytes += bytes;
     if (this.#values > this.limits.maxValues) {
       this.stop('maxValues');
     }
-    this.checkBytes();
+    this.addBytes(bytes);
   }
 
-  checkBytes(): void {
+  /** Adds to the size of the result. Throws STOPPED if it is too large. */
+  addBytes(bytes: number): void {
+    this.bytes += bytes;
     if (this.bytes > this.limits.maxResponseBytes) {
       this.stop('maxResponseBytes');
     }
@@ -136,26 +136,27 @@ export class Execution implements PlanSource {
   /** Runs a task in a later turn of the event loop. It must not throw. */
   later(task: () => void): void {
     this.#tasks.push(task);
-    if (this.#tasks.length === 1) {
+    this.#scheduleTasks();
+  }
+
+  #scheduleTasks(): void {
+    if (!this.#isScheduled && this.#tasks.length > 0) {
+      this.#isScheduled = true;
       setImmediate(() => this.#runTasks());
     }
   }
 
   #runTasks(): void {
-    this.#yieldAt = this.#values + VALUES_PER_TURN;
+    this.#yieldAt = this.#values + this.limits.valuesPerTurn;
     const tasks = this.#tasks;
-    this.#tasks = [];
     let done = 0;
-    for (const task of tasks) {
-      if (done > 0 && this.shouldYield) {
-        break;
-      }
-      task();
+    do {
+      tasks[done]?.();
       done += 1;
-    }
-    for (const task of tasks.slice(done)) {
-      this.later(task);
-    }
+    } while (done < tasks.length && !this.shouldYield);
+    this.#tasks = tasks.slice(done);
+    this.#isScheduled = false;
+    this.#scheduleTasks();
   }
 
   #addError(error: unknown, nodes: readonly FieldNode[], path: ResponsePath): void {

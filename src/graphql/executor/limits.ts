@@ -10,6 +10,8 @@ export interface ExecutionLimits {
   maxResponseBytes?: number;
   /** Maximum items of a list returned by a resolver. @default 10_000 */
   maxListItems?: number;
+  /** Values to complete before the event loop gets a turn: about 5 ms of work. @default 10_000 */
+  valuesPerTurn?: number;
   /** Maximum items of a list in a variable. @default 1_000 */
   maxInputListItems?: number;
   /** Whether errors of variables leave out suggestions, which reveal names of the schema. @default false */
@@ -23,6 +25,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxValues: 250_000,
   maxResponseBytes: 4 * 1024 * 1024,
   maxListItems: 10_000,
+  valuesPerTurn: 10_000,
   maxInputListItems: 1_000,
   hideSuggestions: false,
 };

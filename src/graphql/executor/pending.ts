@@ -108,11 +108,11 @@ export abstract class PendingContainer extends Pending implements Destination {
   fail(error: unknown): void {
     if (!this.isSettled) {
       this.isSettled = true;
-      this.reject(error);
+      this.reject(this.#failure === undefined ? error : this.#failure.error);
     }
   }
 
-  /** Fails once the members added so far have settled, which is when graphql-js reports such an error. */
+  /** Fails once the members added so far have settled or one of them fails, which is when graphql-js reports such an error. */
   failWhenSettled(error: unknown): void {
     this.#failure = { error };
   }

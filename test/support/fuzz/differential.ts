@@ -1,0 +1,104 @@
+import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
+import { createExecutor } from '../../../src/graphql/executor/execute.ts';
+import type { GeneratedRequest } from './documents.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+/** Without limits, which graphql-js does not have. */
+const UNLIMITED = {
+  maxErrors: Number.POSITIVE_INFINITY,
+  maxValues: Number.POSITIVE_INFINITY,
+  maxResponseBytes: Number.POSITIVE_INFINITY,
+};
+const executeOurs = createExecutor(UNLIMITED);
+const executeInTurns = createExecutor({ ...UNLIMITED, valuesPerTurn: 1 });
+
+/** What a resolver gets to work with; made anew for each execution. */
+export type CreateSources = (time: VirtualTime) => { rootValue?: unknown; contextValue: unknown };
+
+/** Executes a request with graphql-js and with our executor. @returns the results as text; `inTurns` with a turn for each value */
+export async function executeBoth(
+  schema: GraphQLSchema,
+  { query, variables, operationName }: GeneratedRequest,
+  seed: number,
+  createSources: CreateSources,
+): Promise<{ expected: string; actual: string; inTurns: () => Promise<string> }> {
+  const document = parse(query);
+  const invalid = validate(schema, document);
+  if (invalid.length > 0) {
+    throw new Error(`The generator made an invalid document: ${invalid.join('\n')}\n${query}`);
+  }
+  const run = async (executeFn: typeof execute): Promise<string> => {
+    const time = new VirtualTime(seed);
+    const result = executeFn({
+      schema,
+      document,
+      variableValues: variables,
+      operationName,
+      options: { maxCoercionErrors: 5 },
+      ...createSources(time),
+    });
+    return toText(await time.run(result));
+  };
+  // graphql-js leaves rejections unhandled when a later item of the same list throws.
+  const { value: expected } = await catchUnhandledRejections(() => run(execute));
+  // Once to plan, once from the plan.
+  const { value: first, rejections } = await catchUnhandledRejections(() => run(executeOurs));
+  const actual = await run(executeOurs);
+  if (rejections.length > 0) {
+    throw new Error('A rejection was not handled.', { cause: rejections[0] });
+  }
+  return {
+    expected,
+    actual: first === actual ? actual : `${first}\nand then\n${actual}`,
+    inTurns: () => run(executeInTurns),
+  };
+}
+
+/** Returns the data of a result's text, without its errors. */
+export const dataOf = (text: string): string =>
+  text
+    .slice(text.indexOf('\n'))
+    .replace(/^\{"message".*$/gm, '')
+    .trimEnd();
+
+/** Does the work, and returns the rejections that nobody handled in the meantime. */
+async function catchUnhandledRejections<T>(work: () => Promise<T>): Promise<{ value: T; rejections: unknown[] }> {
+  const listeners = process.listeners('unhandledRejection');
+  const rejections: unknown[] = [];
+  const record = (reason: unknown) => rejections.push(reason);
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', record);
+  try {
+    return { value: await work(), rejections };
+  } finally {
+    process.off('unhandledRejection', record);
+    for (const listener of listeners) {
+      process.on('unhandledRejection', listener);
+    }
+  }
+}
+
+/** Writes a result so that equal texts are equal results: keys in order, errors as a multiset. */
+function toText(result: ExecutionResult): string {
+  const errors = result.errors?.map((error) => JSON.stringify(toComparable(error), showValue)).sort();
+  return [Object.keys(result).join(), JSON.stringify(result.data, showValue, 1), ...(errors ?? [])].join('\n');
+}
+
+const toComparable = (error: GraphQLError) => ({
+  // The executor shortens messages that quote input.
+  message: error.message.slice(0, 299),
+  path: error.path,
+  locations: error.locations,
+  extensions: error.extensions,
+  nodes: error.nodes?.length,
+  isGraphQLError: error instanceof GraphQLError && Object.prototype.toString.call(error) === '[object GraphQLError]',
+  // Decides whether the error is masked.
+  isMasked: error.originalError !== undefined && !(error.originalError instanceof GraphQLError),
+});
+
+function showValue(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') {
+    return String(value);
+  }
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
+}
