@@ -91,9 +91,11 @@ interface RunOptions extends Omit<Partial<ExecutionArgs>, 'document'> {
   limits?: ExecutionLimits;
 }
 
+const SCHEMA = schemaOf({});
+
 /** Executes a document over root values, or over resolvers. */
 function run(query: string, { limits, ...args }: RunOptions = {}): ExecutionResult | Promise<ExecutionResult> {
-  return createExecutor(limits)({ schema: schemaOf({}), document: parse(query), ...args });
+  return createExecutor(limits)({ schema: SCHEMA, document: parse(query), ...args });
 }
 
 function runSync(query: string, options: RunOptions = {}): ExecutionResult {
@@ -115,13 +117,16 @@ const failLater = (ms: number, message = 'late'): Promise<never> =>
     throw new Error(message);
   });
 
-/** CPU time in milliseconds, of the second of two runs. */
+/** CPU time in milliseconds; the least of five runs, because other processes and garbage collection only add to it. */
 async function cpuOf(work: () => unknown): Promise<number> {
-  await work();
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
+  let least = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < 5; count += 1) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return least;
 }
 
 const numbersFrom0 = (length: number) => Array.from({ length }, (_, index) => index);
@@ -171,6 +176,16 @@ describe('results', () => {
       'first',
     ]);
     expect(rejections).toEqual([]);
+  });
+
+  it('have no errors from below a null', async () => {
+    const rootValue = {
+      item: { required: failLater(1, 'first'), number: failLater(10, 'second'), items: later([{ number: 'x' }], 10) },
+      text: later('slow', 30),
+    };
+    const { data, errors } = await run('{ item { required number items { number } } text }', { rootValue });
+    expect(data).toEqual({ item: null, text: 'slow' });
+    expect(errors?.map(({ message }) => message)).toEqual(['first']);
   });
 
   it('leave no rejection unhandled in lists that are given up', async () => {
@@ -459,14 +474,17 @@ describe('lists from resolvers', () => {
   });
 
   it('may be endless iterables, which are read up to the limit', () => {
+    let count = 0;
     const endless = (function* () {
       for (;;) {
-        yield 1;
+        count += 1;
+        yield count;
       }
     })();
     expect(runSync('{ numbers }', { rootValue: { numbers: endless } }).errors?.[0]?.message).toBe(
       'The notification service sent a list of more than 10000 items; at most 10000 are accepted.',
     );
+    expect(count).toBe(10_001);
   });
 
   it('of many values give the event loop its turns', async () => {
@@ -640,7 +658,7 @@ describe('input', () => {
     if (operation?.kind !== 'OperationDefinition') {
       throw new Error('The document has no operation.');
     }
-    return coerceVariables(schemaOf({}), operation, variables, options);
+    return coerceVariables(SCHEMA, operation, variables, options);
   };
   const LIST = parse('query($ids: [Int!], $id: ID) { withArgs(ids: $ids, id: $id) }');
 

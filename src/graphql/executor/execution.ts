@@ -43,7 +43,6 @@ export class Execution implements PlanSource {
   readonly #errors: GraphQLError[] = [];
   /** Positions that an error made null. */
   #nulledPaths: Set<ResponsePath> | undefined;
-  #isFinished = false;
   #stopReason: StopReason | undefined;
   #values = 0;
   #yieldAt: number;
@@ -116,7 +115,6 @@ export class Execution implements PlanSource {
       this.#errors.push(stopError(this.#stopReason, this.limits));
     }
     this.isStopped = true;
-    this.#isFinished = true;
     return this.#errors.length === 0 ? { data } : { errors: this.#errors, data };
   }
 
@@ -174,17 +172,17 @@ export class Execution implements PlanSource {
     this.#errors.push(locate(error, nodes, path));
   }
 
-  /** Nobody waits for what is pending below a position that became null: its errors may come late, even after the result. */
+  /** Nobody waits for what is pending below a position that became null: its errors come late, if at all. */
   #isNulled(path: ResponsePath): boolean {
     let at: ResponsePath | undefined = this.#nulledPaths && path;
     while (at !== undefined && !this.#nulledPaths?.has(at)) {
       at = at.prev;
     }
-    return at !== undefined || this.#isFinished;
+    return at !== undefined;
   }
 
   #reportOutcome(nodes: readonly FieldNode[], path: ResponsePath): void {
-    if (this.isMutation && path.prev === undefined && !this.#isNulled(path)) {
+    if (this.isMutation && path.prev === undefined) {
       this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path));
     }
   }
