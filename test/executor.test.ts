@@ -145,13 +145,17 @@ describe('results', () => {
     expect(JSON.stringify(data)).toBe('{"text":"slow","number":1,"item":{"id":"i","number":2}}');
   });
 
-  it('keep an alias __proto__ as data', () => {
-    const { data } = runSync('{ __proto__: text item { __proto__: id constructor: number } }', {
-      rootValue: { text: 'a', item: { id: 1, number: 2 } },
-    });
-    expect(JSON.stringify(data)).toBe('{"__proto__":"a","item":{"__proto__":"1","constructor":2}}');
-    expect(Object.keys(Object(data))).toEqual(['__proto__', 'item']);
-    expect(Reflect.get(Object(data), 'toString')).toBeUndefined();
+  it('keep an alias __proto__ as data, the first time and later', () => {
+    const document = parse('{ __proto__: text item { __proto__: id constructor: number } }');
+    const executeFn = createExecutor();
+    for (let count = 0; count < 3; count += 1) {
+      const result = executeFn({ schema: SCHEMA, document, rootValue: { text: 'a', item: { id: 1, number: 2 } } });
+      const data = Object(Reflect.get(result, 'data'));
+      expect(JSON.stringify(data)).toBe('{"__proto__":"a","item":{"__proto__":"1","constructor":2}}');
+      expect(Object.keys(data)).toEqual(['__proto__', 'item']);
+      expect(Reflect.get(data, 'toString')).toBeUndefined();
+      expect('constructor' in data).toBe(false);
+    }
   });
 
   it('contain nothing that arrives after they were returned', async () => {

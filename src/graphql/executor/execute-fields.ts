@@ -8,13 +8,13 @@ import type { FieldPlan, SelectionPlan } from './plan.ts';
 /** Executes the fields of an object. */
 export function executeFields(
   execution: Execution,
-  { fields, bytes, Result }: SelectionPlan,
+  { fields, bytes, createResult }: SelectionPlan,
   source: unknown,
   plan: ValuePlan | undefined,
   path: ResponsePath | undefined,
 ): Record<string, unknown> | PendingObject {
   execution.charge(fields.length, bytes);
-  const result = new Result();
+  const result = createResult();
   let container: PendingObject | undefined;
   try {
     for (const field of fields) {

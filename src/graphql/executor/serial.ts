@@ -13,10 +13,10 @@ export class SerialExecution extends Pending implements Destination {
   /** The error of a field that must not be null. */
   #failure: { error: unknown } | undefined;
 
-  constructor(execution: Execution, { fields, Result }: SelectionPlan) {
+  constructor(execution: Execution, { fields, createResult }: SelectionPlan) {
     super(execution, undefined, undefined);
     this.#fields = fields;
-    this.result = new Result();
+    this.result = createResult();
   }
 
   /** Returns the data, or itself if a field is pending. Throws if the data is null. */
