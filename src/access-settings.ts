@@ -127,7 +127,6 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
     audiences: section({
       server: switchable.optional(),
       browser: browser.optional(),
-      local: switchable.optional(),
     }).default({}),
     clientTokens: clientTokens.optional(),
     trustedDocuments: section({ manifests: z.array(path, 'must be a list of paths').default([]) }).default({

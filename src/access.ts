@@ -1,12 +1,10 @@
 import type { AccessSettings } from './access-settings.ts';
-import type { AudienceOptions, AudiencesOptions } from './audiences/audience-options.ts';
+import type { AudiencesOptions } from './audiences/audience-options.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { isLoopbackHost } from './origins.ts';
 
 /** Whom the gateway serves and how, as the configuration file says. */
 export interface Access extends Required<Pick<GatewayOptions, 'trustedDocuments' | 'rateLimits'>> {
-  /** Who is local is served with the sandbox's key, which the configuration does not know. */
-  audiences: Omit<AudiencesOptions, 'local'> & { local?: AudienceOptions | undefined };
+  audiences: AudiencesOptions;
   /** @default 10 */
   reloadSeconds?: number;
 }
@@ -14,18 +12,10 @@ export interface Access extends Required<Pick<GatewayOptions, 'trustedDocuments'
 /** Servers alone, with their keys. */
 export const SERVERS_ALONE: Access = { audiences: {}, trustedDocuments: { manifests: [] }, rateLimits: {} };
 
-/** What it has to fit to. */
-export interface AccessSurroundings {
-  /** Whether the sandbox is served. */
-  isSandboxed: boolean;
-  /** Where it listens. */
-  host: string;
-}
-
 /** Turns the settings into options of the gateway. */
 export function toAccess(settings: AccessSettings): Access {
   const { audiences, clientTokens, trustedDocuments, rateLimits, reloadSeconds } = settings;
-  const { server, local, browser } = audiences;
+  const { server, browser } = audiences;
   const { tenants, tenantKeys, ...others } = browser ?? {};
   return {
     audiences: {
@@ -36,7 +26,6 @@ export function toAccess(settings: AccessSettings): Access {
         tenantKeysDirectory: tenantKeys?.directory,
         clientTokens,
       },
-      local: local?.enabled ? local : undefined,
     },
     trustedDocuments,
     rateLimits: rateLimits.store,
@@ -45,19 +34,15 @@ export function toAccess(settings: AccessSettings): Access {
 }
 
 /** What does not fit together, a clause each. */
-export function findAccessProblems(settings: AccessSettings, { isSandboxed, host }: AccessSurroundings): string[] {
+export function findAccessProblems(settings: AccessSettings): string[] {
   const { audiences, clientTokens, trustedDocuments } = settings;
-  const { server, browser, local } = audiences;
+  const { server, browser } = audiences;
   const problems: string[] = [];
   const check = (isFine: boolean, problem: string) => {
     if (!isFine) {
       problems.push(problem);
     }
   };
-  if (local?.enabled) {
-    check(isSandboxed, 'audiences.local serves whoever asks without a key, which only the sandbox is for');
-    check(isLoopbackHost(host), 'audiences.local needs a host that only this machine reaches, such as 127.0.0.1');
-  }
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
   const own = clientTokens?.issuer;
   if (browser !== undefined) {
@@ -73,7 +58,7 @@ export function findAccessProblems(settings: AccessSettings, { isSandboxed, host
     own === undefined || !issuers.includes(own),
     "clientTokens.issuer is another issuer's name: give the gateway its own",
   );
-  const restricts = [server, browser, local].some((audience) => audience && audience.trustedDocuments !== 'off');
+  const restricts = [server, browser].some((audience) => audience && audience.trustedDocuments !== 'off');
   check(!restricts || trustedDocuments.manifests.length > 0, 'trustedDocuments.manifests must name a manifest or more');
   return problems;
 }

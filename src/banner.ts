@@ -7,7 +7,7 @@ import { VERSION } from './version.ts';
  * @param authorization what the sandbox may be asked with
  */
 export function banner(url: string, { graphiql, upstream, access }: Config, authorization: string | undefined): string {
-  const { server, browser, local } = access.audiences;
+  const { server, browser } = access.audiences;
   const source =
     upstream.kind === 'service'
       ? upstream.url.href
@@ -15,9 +15,8 @@ export function banner(url: string, { graphiql, upstream, access }: Config, auth
   const clients = [
     ...(server === false ? [] : ['servers with a key']),
     ...(browser === undefined ? [] : ['browsers with a token']),
-    ...(local === undefined ? [] : ['this machine without either']),
   ];
-  const key = local === undefined ? ` -H 'Authorization: ${authorization ?? 'ApiKey <your key>'}'` : '';
+  const key = `-H 'Authorization: ${authorization ?? 'ApiKey <your key>'}'`;
   const query = '{"query":"{ notificationGroups { id name } }"}';
   return [
     `Notigraph ${VERSION}`,
@@ -27,9 +26,9 @@ export function banner(url: string, { graphiql, upstream, access }: Config, auth
     `  Upstream   ${source}`,
     `  Clients    ${clients.join(', ')}`,
     '',
-    ...(server === false && local === undefined
+    ...(server === false
       ? []
-      : ['Try it:', '', `  curl -s ${url}${key} -H 'Content-Type: application/json' -d '${query}'`, '']),
+      : ['Try it:', '', `  curl -s ${url} ${key} -H 'Content-Type: application/json' -d '${query}'`, '']),
     '',
   ].join('\n');
 }

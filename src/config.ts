@@ -185,8 +185,7 @@ export function loadConfig(
     );
   }
   if (file?.access !== undefined && parsed.success) {
-    const surroundings = { isSandboxed: parsed.data.upstream === undefined, host: parsed.data.host };
-    problems.push(...findAccessProblems(file.access, surroundings).map((problem) => `${source?.name}: ${problem}.`));
+    problems.push(...findAccessProblems(file.access).map((problem) => `${source?.name}: ${problem}.`));
   }
   if (!parsed.success || problems.length > 0) {
     throw new ConfigError(problems);

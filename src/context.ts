@@ -19,8 +19,6 @@ export interface ServerContext {
   bodyText?: string;
   /** or parsed. */
   body?: unknown;
-  /** Whether it comes from this machine; where it is known. */
-  isLocal?: boolean;
   /** Who asks; set by `useAuthentication`, where it was not known before. */
   identity?: Identity;
   /** What the rate limit says; set by `useRateLimit`, where it was not asked before. */

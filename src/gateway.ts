@@ -2,7 +2,6 @@ import { createYoga } from 'graphql-yoga';
 import { pino } from 'pino';
 import { createAuthenticator } from './audiences/authenticator.ts';
 import { createBrowserAccess } from './audiences/browser-access.ts';
-import { createIsLocalRequest } from './audiences/is-local-request.ts';
 import { createPolicies } from './audiences/policies.ts';
 import { contextOfRequest, createContextFactory, type GatewayContext, type ServerContext } from './context.ts';
 import type { Gateway, GatewayDeps, GatewayOptions } from './gateway-options.ts';
@@ -99,7 +98,6 @@ export function createGateway(
   const authenticator = createAuthenticator({
     servesServers: audiences.server !== false,
     browser,
-    localAuthorization: audiences.local?.authorization,
   });
   const { redis } = rateLimits;
   const limiter = redis === undefined ? createMemoryRateLimiter() : createRedisRateLimiter({ ...redis, logger });
@@ -148,7 +146,6 @@ export function createGateway(
     endpoint,
     maxBodyBytes,
     authenticator,
-    isLocalRequest: createIsLocalRequest(served.local.origins),
     operations,
     documents: trusted,
     policies: served,

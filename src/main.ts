@@ -5,7 +5,6 @@ import { availableParallelism } from 'node:os';
 import { parseEnv } from 'node:util';
 import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
-import type { AudiencesOptions } from './audiences/audience-options.ts';
 import { banner } from './banner.ts';
 import { HELP } from './command-line.ts';
 import { type Config, ConfigError, type Environment, loadConfig } from './config.ts';
@@ -118,7 +117,6 @@ async function serve(
       policies: { ...tuning.gateway.policies, honoursIdempotencyKeys: config.upstreamIdempotency },
       connections: { ...tuning.gateway.connections, isolate: config.isolateConnections },
       ...access,
-      audiences: audiencesOf(config),
       upstream,
       graphiql: graphiql && (authorization === undefined || access.audiences.server === false || { authorization }),
       introspection,
@@ -173,15 +171,6 @@ function settingsForWorkers({ logSecret, variables }: Config, env: Environment):
 /** The sandbox's key, for everybody who tries it; a service's keys are the callers'. */
 const authorizationOf = ({ upstream }: Config): string | undefined =>
   upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
-
-/** People on this machine need no key: their calls are made with the sandbox's. */
-function audiencesOf(config: Config): AudiencesOptions {
-  const { local, ...audiences } = config.access.audiences;
-  const authorization = authorizationOf(config);
-  return local === undefined || authorization === undefined
-    ? audiences
-    : { ...audiences, local: { ...local, authorization } };
-}
 
 /** Settles at the first SIGINT or SIGTERM; from then on the next one ends the process at once. */
 async function shutdownSignal(kill?: () => void): Promise<undefined> {

@@ -60,7 +60,7 @@ const RULES: [part: RegExp, may: RegExp][] = [
     /^(context|operations|reloading|upstream-url|version)\.ts$|^graphql\/(schema|required-scopes)\.ts$|^(audiences|metrics|plugins|prepared|rate-limits|trusted-documents|upstream)\/|^graphql-yoga$|^pino$/,
   ],
   [/^gateway-options\.ts$|^reloading\.ts$/, /^$/],
-  [/^audiences\/(audience-options|authentication-error|identity|is-local-request|policies|scopes)\.ts$/, /^$/],
+  [/^audiences\/(audience-options|authentication-error|identity|policies|scopes)\.ts$/, /^$/],
   [/^audiences\//, /^audiences\/|^(credentials|derive|origins|secret-files)\.ts$|^jose$|^zod$|^node:crypto$/],
   [
     /^trusted-documents\//,

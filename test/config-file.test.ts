@@ -42,7 +42,6 @@ const FULL = {
       trustedDocuments: 'enforce',
       rateLimit: { calls: 120 },
     },
-    local: { trustedDocuments: 'off', corsOrigins: [], enabled: true },
   },
   clientTokens: {
     issuer: 'gateway',
@@ -124,7 +123,6 @@ describe('a configuration file', () => {
             secrets: [ENV.TOKEN_SECRET, { file: resolve('secrets/old-token-secret') }],
           },
         },
-        local: { trustedDocuments: 'off', corsOrigins: [], enabled: true },
       },
       trustedDocuments: { manifests: [resolve('app/documents.json'), '/srv/documents.json'] },
       rateLimits: { redis: { url: ENV.REDIS_URL } },
@@ -180,16 +178,15 @@ describe('a configuration file', () => {
     ['off', undefined],
     ['false', undefined],
     ['{ enabled: false }', undefined],
-  ])('switches an audience by %s', (word, local) => {
-    const { access } = serve(ofText(`audiences: { server: ${word === '' ? 'null' : word}, local: ${word || 'null'} }`));
-    expect(access.audiences.local).toEqual(local && expect.objectContaining(local));
-    expect(access.audiences.server).toEqual(local === undefined ? false : expect.objectContaining(local));
+  ])('switches an audience by %s', (word, server) => {
+    const { access } = serve(ofText(`audiences: { server: ${word || 'null'} }`));
+    expect(access.audiences.server).toEqual(server === undefined ? false : expect.objectContaining(server));
   });
 
-  it('serves browsers and this machine with nothing but what it says', () => {
+  it('serves browsers with nothing but what it says', () => {
     expect(serve({}).access.audiences).toEqual({});
-    const { browser, local, server } = serve(ofText('audiences: { server: on }')).access.audiences;
-    expect([browser, local, server]).toEqual([undefined, undefined, expect.anything()]);
+    const { browser, server } = serve(ofText('audiences: { server: on }')).access.audiences;
+    expect([browser, server]).toEqual([undefined, expect.anything()]);
     const least = {
       audiences: {
         browser: { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenantKeys: { directory: '/t' } },
@@ -246,8 +243,7 @@ reloadSeconds: 0
         "notigraph.config.yaml: audiences.browser.tenants.acme.key must say where the secret is kept: { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml: audiences.browser.tenants.globex must hold settings by name.",
         "notigraph.config.yaml: audiences.browser.tenants.initech.key needs the environment variable INITECH_KEY, which is not set.",
-        "notigraph.config.yaml: audiences.local must hold settings by name.",
-        "notigraph.config.yaml: audiences has servers, which is no setting there.",
+        "notigraph.config.yaml: audiences has servers, local, which is no setting there.",
         "notigraph.config.yaml: clientTokens.secrets must hold one secret or more.",
         "notigraph.config.yaml: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
         "notigraph.config.yaml: rateLimits.store must be memory, or redis with its url.",
@@ -368,20 +364,9 @@ describe('a secret in a configuration file', () => {
 
 describe('what does not fit together in a configuration file', () => {
   const browser = { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenants: {} };
-  const upstream = { upstream: 'https://notifications.example.com' };
 
   it.each<[string, object, RegExp]>([
-    [
-      'local callers of a service',
-      { ...upstream, audiences: { local: 'on' } },
-      /^audiences\.local serves whoever asks/,
-    ],
-    [
-      'local callers on every address',
-      { host: '0.0.0.0', audiences: { local: 'on' } },
-      /^audiences\.local needs a host/,
-    ],
-    ['local callers on a name', { host: 'gateway', audiences: { local: {} } }, /^audiences\.local needs a host/],
+    ['an audience that there is not', { audiences: { local: 'on' } }, /^audiences has local, which is no setting/],
     ['browsers without issuers', { audiences: { browser: { tenants: {} } } }, /^audiences\.browser needs issuers/],
     [
       'browsers without tenants',
@@ -416,12 +401,6 @@ describe('what does not fit together in a configuration file', () => {
   ])('is told: %s', (_, content, problem) => {
     const found = problemsOf(of(content));
     expect(found.map((sentence) => sentence.replace(`${NAME}: `, ''))).toEqual([expect.stringMatching(problem)]);
-  });
-
-  it('is not what fits: local callers on each name of this machine', () => {
-    for (const host of ['127.0.0.1', '127.0.0.2', 'localhost', '::1']) {
-      expect(problemsOf(of({ host, audiences: { local: 'on' } }))).toEqual([]);
-    }
   });
 });
 

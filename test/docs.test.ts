@@ -55,10 +55,9 @@ describe('the configuration files of the docs', () => {
   });
 
   it('those of docs/configuration.md are right, but for the wrong one, of which all is said that stands below it', () => {
-    const [complete = '', local = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
+    const [complete = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
     expect(others).toEqual([]);
     expect(load(complete).access.reloadSeconds).toBe(10);
-    expect(load(local).access.audiences.local).toBeDefined();
     const problems = expect.objectContaining({ problems: blocks(CONFIGURATION, '')[0]?.trim().split('\n') });
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(problems);
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(ConfigError);

@@ -82,18 +82,10 @@ export interface ClientTokenOptions {
   rateLimit?: RateLimit | undefined;
 }
 
-/** People on the machine that the gateway runs on. */
-export interface LocalAudienceOptions extends AudienceOptions {
-  /** The header that their calls are made with, such as `ApiKey` and the sandbox's key. */
-  authorization: string;
-}
-
 /** Whom a gateway serves. */
 export interface AudiencesOptions {
   /** Servers that send the service's API key; false: they are refused. @default {} */
   server?: AudienceOptions | false | undefined;
   /** @default none */
   browser?: BrowserAudienceOptions | undefined;
-  /** For a gateway in front of a sandbox. @default none */
-  local?: LocalAudienceOptions | undefined;
 }

@@ -1,16 +1,16 @@
 import { isCredential } from '../credentials.ts';
 import { AuthenticationError } from './authentication-error.ts';
-import { ANONYMOUS, type Caller, type Identity } from './identity.ts';
+import { ANONYMOUS, type Identity } from './identity.ts';
 import type { TenantKeys } from './tenant-keys.ts';
 import type { TokenSessions } from './token-sessions.ts';
 import type { VerifiedToken } from './token-verifier.ts';
 
 /** Finds out who asks. */
 export interface Authenticator {
-  /** At once, where nothing has to be checked first; undefined: ask `identify`. */
-  known(caller: Caller): Identity | undefined;
+  /** Returns the identity if nothing has to be verified first; undefined: call `identify`. */
+  known(authorization: string | undefined): Identity | undefined;
   /** @throws {AuthenticationError} */
-  identify(caller: Caller): Promise<Identity>;
+  identify(authorization: string | undefined): Promise<Identity>;
 }
 
 /** What a token is turned into an identity with. */
@@ -24,27 +24,16 @@ export interface AuthenticatorOptions {
   servesServers: boolean;
   /** undefined: tokens are not taken. */
   browser: BrowserAudience | undefined;
-  /** What callers of this machine call with; undefined: they are nothing special. */
-  localAuthorization: string | undefined;
 }
 
 /** `Bearer`, one space, and three parts of Base64 with dots between (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
-export function createAuthenticator({
-  servesServers,
-  browser,
-  localAuthorization,
-}: AuthenticatorOptions): Authenticator {
-  const local =
-    localAuthorization !== undefined && isCredential(localAuthorization)
-      ? ({ ...ANONYMOUS, audience: 'local', credential: localAuthorization, callerId: 'local' } as const)
-      : undefined;
-
+export function createAuthenticator({ servesServers, browser }: AuthenticatorOptions): Authenticator {
   return {
-    known({ authorization, isLocal }) {
+    known(authorization) {
       if (authorization === undefined) {
-        return isLocal && local !== undefined ? local : ANONYMOUS;
+        return ANONYMOUS;
       }
       if (isCredential(authorization)) {
         return servesServers
@@ -60,12 +49,11 @@ export function createAuthenticator({
       const verified = browser?.sessions.known(authorization);
       return verified && browser && identityOf(verified, browser.tenantKeys);
     },
-    async identify(caller) {
-      const known = this.known(caller);
-      if (known !== undefined) {
-        return known;
+    async identify(authorization) {
+      const known = this.known(authorization);
+      if (known !== undefined || authorization === undefined) {
+        return known ?? ANONYMOUS;
       }
-      const { authorization = '' } = caller;
       if (isCredential(authorization)) {
         throw new AuthenticationError('AUDIENCE_NOT_SERVED');
       }

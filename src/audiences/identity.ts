@@ -2,10 +2,10 @@ import type { Credential } from '../credentials.ts';
 import type { Scope } from './scopes.ts';
 
 /**
- * Whom the gateway serves. `server`: holds the service's key and sends it; `browser`: shows a signed token; `local`: shows nothing, on
- * this machine and with the sandbox alone; `anonymous`: shows nothing, and gets nothing that needs the service.
+ * Kind of client. `server`: sends the service's API key; `browser`: sends a signed token; `anonymous`: sends no credential, and gets
+ * nothing that needs the service.
  */
-export type Audience = 'server' | 'browser' | 'local' | 'anonymous';
+export type Audience = 'server' | 'browser' | 'anonymous';
 
 /** Who asks, and what for. */
 export interface Identity {
@@ -28,11 +28,3 @@ export const ANONYMOUS: Identity = {
   documents: undefined,
   callerId: 'anonymous',
 };
-
-/** What is known of a request before it is authenticated. */
-export interface Caller {
-  /** The header `Authorization`. */
-  authorization: string | undefined;
-  /** Whether it comes from this machine, to a name of this machine. */
-  isLocal: boolean;
-}

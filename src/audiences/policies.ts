@@ -16,10 +16,7 @@ export type AudiencePolicies = Readonly<Record<Audience, AudiencePolicy>>;
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
 /** @param everywhere origins that every audience has */
-export function createPolicies(
-  { server, browser, local }: AudiencesOptions,
-  everywhere: readonly string[],
-): AudiencePolicies {
+export function createPolicies({ server, browser }: AudiencesOptions, everywhere: readonly string[]): AudiencePolicies {
   const toPolicy = ({
     corsOrigins = [],
     trustedDocuments = 'off',
@@ -32,7 +29,6 @@ export function createPolicies(
   const policies = {
     server: toPolicy(server || {}),
     browser: toPolicy(browser),
-    local: toPolicy(local),
   };
   const all = Object.values(policies);
   return {

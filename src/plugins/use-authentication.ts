@@ -24,10 +24,7 @@ export const useAuthentication = ({
   async onRequestParse({ request, serverContext }) {
     const authorization = request.headers.get('authorization') ?? undefined;
     try {
-      serverContext.identity ??= await authenticator.identify({
-        authorization,
-        isLocal: serverContext.isLocal ?? false,
-      });
+      serverContext.identity ??= await authenticator.identify(authorization);
     } catch (error) {
       throw error instanceof AuthenticationError ? refusal(error, authorization, schemes) : error;
     }

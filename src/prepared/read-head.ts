@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '../audiences/authenticator.ts';
-import type { Caller, Identity } from '../audiences/identity.ts';
-import type { IsLocalRequest } from '../audiences/is-local-request.ts';
+import type { Identity } from '../audiences/identity.ts';
 import { isJsonType } from '../plugins/use-request-gate.ts';
 import { createChooseMediaType } from './media-type.ts';
 
@@ -19,18 +18,11 @@ export interface ReadHeadOptions {
   /** The largest request body, in bytes. */
   maxBodyBytes: number;
   authenticator: Authenticator;
-  isLocalRequest: IsLocalRequest;
 }
 
 /** @returns a function that says undefined for a request which has to be looked at more closely, or refused */
-export function createReadHead({ endpoint, maxBodyBytes, authenticator, isLocalRequest }: ReadHeadOptions) {
+export function createReadHead({ endpoint, maxBodyBytes, authenticator }: ReadHeadOptions) {
   const chooseMediaType = createChooseMediaType();
-
-  /** Where it comes from matters only to who shows no credential. */
-  function callerOf(request: IncomingMessage): Caller {
-    const { authorization } = request.headers;
-    return { authorization, isLocal: authorization === undefined && isLocalRequest(request) };
-  }
 
   return (request: IncomingMessage): Head | undefined => {
     const { method, url, headers } = request;
@@ -41,7 +33,7 @@ export function createReadHead({ endpoint, maxBodyBytes, authenticator, isLocalR
       headers['content-encoding'] === undefined &&
       Number(headers['content-length']) <= maxBodyBytes; // False where there is none.
     const mediaType = isOrdinary ? chooseMediaType(headers.accept) : undefined;
-    const identity = mediaType === undefined ? undefined : authenticator.known(callerOf(request));
+    const identity = mediaType === undefined ? undefined : authenticator.known(headers.authorization);
     return mediaType === undefined || identity === undefined ? undefined : { mediaType, identity };
   };
 }

@@ -71,7 +71,7 @@ export function servePrepared(options: ServePreparedOptions): RequestListener {
       return refuseAddress(response);
     }
     if (head === undefined) {
-      otherwise(request, response, { isLocal: options.isLocalRequest(request) });
+      otherwise(request, response, {});
       return;
     }
     const passage: Passage = { request, response, head, startedAt: performance.now() };

@@ -325,8 +325,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'unknown credentials (short way)',
     'prepared/read-head.ts',
-    'authenticator.known(callerOf(request))',
-    'authenticator.known(callerOf(request)) ?? authenticator.known({ authorization: undefined, isLocal: false })',
+    'authenticator.known(headers.authorization)',
+    'authenticator.known(headers.authorization) ?? authenticator.known(undefined)',
     'executors',
   ),
   guard(
@@ -446,7 +446,7 @@ export const GUARDS: readonly Guard[] = [
     'credentials of channels',
     'graphql/types/subscriber.ts',
     "identity.audience === 'browser' ?",
-    "identity.audience === 'local' ?",
+    "identity.audience === 'anonymous' ?",
     'scopes',
   ),
   guard(
@@ -708,30 +708,6 @@ export const GUARDS: readonly Guard[] = [
     'false',
     'issuer-keys',
   ),
-  guard(
-    'addresses of this machine',
-    'audiences/is-local-request.ts',
-    "LOOPBACK_ADDRESS.test(socket.remoteAddress ?? '')",
-    'true',
-    'local-audience',
-  ),
-  guard('names of this machine', 'audiences/is-local-request.ts', 'LOOPBACK_NAME.test(host)', 'true', 'local-audience'),
-  guard(
-    'pages in browsers on this machine',
-    'audiences/is-local-request.ts',
-    '(origin === undefined || origins.has(origin) || URL.parse(origin)?.host === host)',
-    'true',
-    'local-audience',
-  ),
-  guard(
-    'proxies on this machine',
-    'audiences/is-local-request.ts',
-    '!Object.keys(headers).some((name) => OF_PROXIES.test(name))',
-    'true',
-    'local-audience',
-  ),
-  guard('local callers of a service', 'access.ts', 'check(isSandboxed,', 'check(true,', 'config-file'),
-  guard('local callers on every address', 'access.ts', 'check(isLoopbackHost(host),', 'check(true,', 'config-file'),
   guard(
     "client tokens in an issuer's name",
     'access.ts',
