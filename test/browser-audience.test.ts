@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -161,10 +162,6 @@ describe('a token is refused with 401 before any call', () => {
 
   it.each<[string, unknown]>([
     ['missing', undefined],
-    ['null', null],
-    ['a number', 1],
-    ['a list', ['acme']],
-    ['an object', { toString: 'acme' }],
     ['empty', ''],
     ['unknown', 'initech'],
     ['another issuer’s', 'fixed'],
@@ -180,6 +177,44 @@ describe('a token is refused with 401 before any call', () => {
     ['a/b', 'acme/globex'],
     ['very long', 'a'.repeat(5_000)],
   ])('when its tenant is %s', (_, tenant) => expectRefusal(issuer.sign({ tenant }), 'TENANT_UNKNOWN'));
+
+  const WRONG: readonly unknown[] = [
+    null,
+    0,
+    1,
+    true,
+    false,
+    {},
+    { toString: 'acme' },
+    [1],
+    [['acme']],
+    ['acme', null],
+    [{}],
+  ];
+
+  it.each(['sub', 'jti', 'tenant'])('when its claim %s is no text', async (claim) => {
+    for (const value of [...WRONG, [], ['acme']]) {
+      await expectRefusal(issuer.sign({ [claim]: value }), 'TOKEN_INVALID');
+    }
+  });
+
+  it('when its scopes are neither a text nor a list of texts', async () => {
+    for (const scope of [...WRONG, [null, 1, 'groups:read'], [['groups:read']], { 'groups:read': true }]) {
+      await expectRefusal(issuer.sign({ scope }), 'TOKEN_INVALID');
+    }
+  });
+
+  it('when the gateway has signed it and its documents are no list of texts', async () => {
+    const claims = { iss: 'gateway', aud: 'gateway', tenant: 'acme', scope: 'groups:read', exp: now() + 60 };
+    const kid = createHmac('sha256', SECRET).update('notigraph client token key').digest('hex').slice(0, 16);
+    expect((await ask(`Bearer ${signWithSecret({ alg: 'HS256', kid }, claims, SECRET)}`)).status).toBe(200);
+    for (const wrong of [{ documents: 'x' }, { documents: [1] }, ...WRONG.map((documents) => ({ documents }))]) {
+      await expectRefusal(signWithSecret({ alg: 'HS256', kid }, { ...claims, ...wrong }, SECRET), 'TOKEN_INVALID');
+    }
+    for (const wrong of [{ sub: {} }, { sub: 1 }, { jti: [] }, { scope: 1 }, { tenant: ['acme'] }]) {
+      await expectRefusal(signWithSecret({ alg: 'HS256', kid }, { ...claims, ...wrong }, SECRET), 'TOKEN_INVALID');
+    }
+  });
 
   it('when its signature or its payload is another', async () => {
     const token = issuer.sign();
@@ -354,19 +389,13 @@ describe('the claim with scopes', () => {
     ['a text', 'groups:read', 200],
     ['a text with unknown ones and one twice', 'openid groups:read groups:read profile', 200],
     ['a list', ['groups:read', 'groups:read', 'openid'], 200],
-    ['a list with other things', [null, 1, ['groups:write'], 'groups:read'], 200],
     ['missing', undefined, 403],
-    ['null', null, 403],
-    ['a number', 1, 403],
-    ['true', true, 403],
-    ['an object', { 'groups:read': true }, 403],
     ['empty', '', 403],
     ['an empty list', [], 403],
     ['of another noun', 'workflows:read', 403],
     ['in other letters', 'GROUPS:READ', 403],
     ['everything by a star', '* groups:* all', 403],
     ['a text with commas', 'groups:read,groups:write', 403],
-    ['a list in a list', [['groups:read']], 403],
     ['a name of every object', ['constructor', '__proto__'], 403],
   ])('is %s', async (_, scope, status) => {
     const answer = await ask(`Bearer ${issuer.sign({ scope })}`);

@@ -4,6 +4,7 @@ import type { RateLimit } from '../rate-limits/rate-limiter.ts';
 import { createSecretFiles, type SecretFiles } from '../secret-files.ts';
 import type { BrowserAudienceOptions, ClientTokenOptions, TokenIssuer } from './audience-options.ts';
 import type { BrowserAudience } from './authenticator.ts';
+import { readText } from './claims.ts';
 import { type ClientTokenKeys, createClientTokenKeys, findSecretProblem } from './client-token-keys.ts';
 import { CLIENT_TOKEN_ALGORITHM, type ClientTokens, createClientTokens } from './client-tokens.ts';
 import { createFixedKey, createPublishedKeys, findKeyProblem } from './issuer-keys.ts';
@@ -108,8 +109,8 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
     keys,
     clockSkewSeconds,
     tenantOf(claims) {
-      const named = tenant ?? claims[tenantClaim];
-      return typeof named === 'string' && (tenants === undefined || tenants.includes(named)) ? named : undefined;
+      const named = tenant ?? readText(claims, tenantClaim);
+      return named !== undefined && (tenants === undefined || tenants.includes(named)) ? named : undefined;
     },
     scopeClaim,
     restrictsDocuments: false,
@@ -122,7 +123,7 @@ const trustOwn = (issuer: NonNullable<ClientTokenOptions['issuer']>, keys: Clien
   algorithms: [CLIENT_TOKEN_ALGORITHM],
   keys: keys.find,
   clockSkewSeconds: 0,
-  tenantOf: ({ tenant }) => tenant,
+  tenantOf: (claims) => readText(claims, 'tenant'),
   scopeClaim: 'scope',
   restrictsDocuments: true,
 });

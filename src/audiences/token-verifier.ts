@@ -1,6 +1,7 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { AuthenticationError, type AuthenticationReason } from './authentication-error.ts';
-import { readScopes, type Scope } from './scopes.ts';
+import { readText, readTexts, readWords } from './claims.ts';
+import { isScope, type Scope } from './scopes.ts';
 
 /** How tokens of one issuer are checked, and what is read from them. */
 export interface TrustedIssuer {
@@ -13,8 +14,8 @@ export interface TrustedIssuer {
   keys: JWTVerifyGetKey;
   /** How much clocks may differ, in seconds. */
   clockSkewSeconds: number;
-  /** Who the tenant is, by the claims. */
-  tenantOf(claims: JWTPayload): unknown;
+  /** Returns the tenant that the claims name; undefined if there is none. @throws {AuthenticationError} */
+  tenantOf(claims: JWTPayload): string | undefined;
   /** The claim that lists scopes. */
   scopeClaim: string;
   /** Whether the claim `documents` restricts which documents may be sent: only in tokens that the gateway has signed. */
@@ -54,14 +55,18 @@ export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOpti
     }
     const claims = await verify(token, issuer, now());
     const tenant = issuer.tenantOf(claims);
-    if (typeof tenant !== 'string') {
+    if (tenant === undefined) {
       throw new AuthenticationError('TENANT_UNKNOWN');
     }
+    readText(claims, 'jti'); // Not used, but a token whose claims have the wrong types is not trusted.
+    const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
+    const documents = issuer.restrictsDocuments ? readTexts(claims, 'documents') : undefined;
+    const subject = readText(claims, 'sub') ?? '';
     return {
       tenant,
-      scopes: new Set(readScopes(claims[issuer.scopeClaim]).filter((scope) => ceiling.has(scope))),
-      documents: issuer.restrictsDocuments ? readDocuments(claims.documents) : undefined,
-      callerId: ['browser', tenant, issuer.issuer, claims.sub ?? ''].join('\n'),
+      scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
+      documents: documents && new Set(documents),
+      callerId: ['browser', tenant, issuer.issuer, subject].join('\n'),
       expiresAt: ((claims.exp ?? 0) + issuer.clockSkewSeconds) * 1000,
     };
   };
@@ -106,6 +111,3 @@ function reasonOf(error: unknown): AuthenticationReason {
   }
   return 'TOKEN_INVALID';
 }
-
-const readDocuments = (claim: unknown): ReadonlySet<string> | undefined =>
-  claim === undefined ? undefined : new Set(Array.isArray(claim) ? claim.filter((id) => typeof id === 'string') : []);

@@ -575,7 +575,13 @@ export const GUARDS: readonly Guard[] = [
     '',
     'rate-limit-http',
   ),
-  guard('limits of people of one tenant', 'audiences/token-verifier.ts', "claims.sub ?? ''", "''", 'rate-limit-http'),
+  guard(
+    'limits of people of one tenant',
+    'audiences/token-verifier.ts',
+    "readText(claims, 'sub') ?? ''",
+    "''",
+    'rate-limit-http',
+  ),
   guard(
     'time until a limit is full',
     'rate-limits/headers.ts',
@@ -606,6 +612,20 @@ export const GUARDS: readonly Guard[] = [
     'audiences/token-verifier.ts',
     'clockTolerance: clockSkewSeconds,',
     '',
+    'browser-audience',
+  ),
+  guard(
+    'claims that are no text',
+    'audiences/claims.ts',
+    "value !== undefined && typeof value !== 'string'",
+    'false',
+    'browser-audience',
+  ),
+  guard(
+    'claims that are no list',
+    'audiences/claims.ts',
+    'value !== undefined && !isTexts(value)',
+    'false',
     'browser-audience',
   ),
   guard(
