@@ -26,7 +26,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const responseError = (status: number): UpstreamError =>
   errorFromResponse(
-    { endpoint: GET, secret: 'secret', bodyFields: [], idempotencyKey: undefined },
+    { endpoint: GET, authorization: 'ApiKey secret', bodyFields: [], idempotencyKey: undefined },
     { status, body: {}, retryAfter: undefined },
   );
 

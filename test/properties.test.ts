@@ -167,7 +167,7 @@ interface FailureCase {
 }
 
 describe('the body of a failure', () => {
-  const SECRET = 'k3y';
+  const SECRET = 'k3y0';
   const endpoints: Endpoint[] = (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).map((method) => ({
     method,
     route: '/v1/feeds/{feedId}',
@@ -202,7 +202,7 @@ describe('the body of a failure', () => {
 
   const fail = ({ endpoint, status, body, idempotencyKey, retryAfter }: FailureCase) =>
     errorFromResponse(
-      { endpoint, secret: SECRET, bodyFields: ['name', 'constructor'], idempotencyKey },
+      { endpoint, authorization: `ApiKey ${SECRET}`, bodyFields: ['name', 'constructor'], idempotencyKey },
       { status, body, retryAfter },
     );
 

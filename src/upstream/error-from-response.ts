@@ -1,4 +1,5 @@
 import { isRecord } from '../is-record.ts';
+import { createCredentialFilter } from './credential-filter.ts';
 import {
   type ConflictReason,
   type Endpoint,
@@ -22,8 +23,8 @@ export interface FailedResponse {
 /** What was sent, as far as it matters to reading the answer. */
 export interface FailedRequest {
   endpoint: Endpoint;
-  /** The API key, so that a sentence that quotes it is dropped. */
-  secret: string;
+  /** The header `Authorization`, so that a sentence that quotes it is dropped. */
+  authorization: string;
   /** Names of the fields of the request's body. */
   bodyFields: readonly string[];
   idempotencyKey: string | undefined;
@@ -32,6 +33,9 @@ export interface FailedRequest {
 /** The longest sentence of the service that is passed on. */
 const MAX_SENTENCE = 500;
 
+/** Sentences of one answer that are read. */
+const MAX_SENTENCES = 20;
+
 /** Turns a status that is not 2xx into the error of the error model; the service's own sentence is shown for what a caller can act on. */
 export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
   const { endpoint } = request;
@@ -39,7 +43,8 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const sentences = readSentences(response.body, request.secret);
+  const isShowable = createCredentialFilter(request.authorization);
+  const sentences = readSentences(response.body).filter(isShowable);
   const sentence = clip(sentences.join('; '));
 
   if (status < 400) {
@@ -99,7 +104,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
             ? 'The notification service failed on this request.'
             : `The notification service refused the request (status ${status}).`,
         outcome: status >= 500 ? 'UNKNOWN' : 'NOT_APPLIED',
-        errorId: readErrorId(response.body, request.secret),
+        errorId: readErrorId(response.body, isShowable),
       });
   }
 }
@@ -132,17 +137,20 @@ const speaksOfIdempotency = (sentence: string, key: string): boolean =>
   /idempoten/i.test(sentence) || sentence.includes(key);
 
 /** The service's sentences: `message` is a string, a list of strings, or an object that holds some. */
-function readSentences(body: unknown, secret: string): string[] {
+function readSentences(body: unknown): string[] {
   const found: string[] = [];
   collectStrings(isRecord(body) ? body.message : undefined, found, 3);
-  return found.map(withoutControls).filter((text) => text !== '' && !text.includes(secret));
+  return found.map(withoutControls).filter((text) => text !== '');
 }
 
 function collectStrings(value: unknown, into: string[], depth: number): void {
+  if (into.length >= MAX_SENTENCES) {
+    return;
+  }
   if (typeof value === 'string') {
     into.push(value);
   } else if (depth > 0 && Array.isArray(value)) {
-    for (const item of value.slice(0, 20)) {
+    for (const item of value.slice(0, MAX_SENTENCES)) {
       collectStrings(item, into, depth - 1);
     }
   } else if (depth > 0 && isRecord(value)) {
@@ -162,7 +170,7 @@ function findField(sentence: string, fields: readonly string[]): InputIssue['pat
   return first !== undefined && fields.includes(first) ? [first] : [];
 }
 
-function readErrorId(body: unknown, secret: string): string | undefined {
+function readErrorId(body: unknown, isShowable: (text: string) => boolean): string | undefined {
   const id = isRecord(body) ? body.errorId : undefined;
-  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && !id.includes(secret) ? id : undefined;
+  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && isShowable(id) ? id : undefined;
 }

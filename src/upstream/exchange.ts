@@ -68,7 +68,7 @@ export const createExchange =
       throw errorFromResponse(
         {
           endpoint,
-          secret: authorization.slice(authorization.indexOf(' ') + 1),
+          authorization,
           bodyFields: Object.keys(call.body ?? {}),
           idempotencyKey: call.idempotencyKey,
         },

@@ -43,7 +43,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
         const unknown = (channels ?? []).length - known.length;
         if (unknown > 0) {
           ctx.logger.warn(
-            { requestId: ctx.requestId, entry: _id, unknown },
+            { requestId: ctx.requestId, entry: isLocalDate(_id) ? _id : undefined, unknown },
             'left out channels that the schema does not know',
           );
         }
