@@ -80,11 +80,11 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^plugins\/client-errors\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
   [
     /^prepared\//,
-    /^prepared\/|^(exact-json|is-record|join-bytes|remember)\.ts$|^plugins\/use-(request-gate|request-id)\.ts$|^rate-limits\/headers\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
+    /^prepared\/|^(exact-json|is-record|join-bytes|remember)\.ts$|^plugins\/(access-log|use-request-gate|use-request-id)\.ts$|^rate-limits\/headers\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
   ],
   [
     /^plugins\//,
-    /^(credentials|exact-json|is-record|remember|plugins\/(check-document|document-limits|read-text|use-request-gate)|audiences\/(authentication-error|client-tokens)|rate-limits\/headers)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
+    /^(credentials|exact-json|is-record|remember|plugins\/(access-log|check-document|document-limits|read-text|use-request-gate)|audiences\/(authentication-error|client-tokens)|rate-limits\/headers)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
   ],
   [/^operations\.ts$/, /^node:fs$/],
   [/^secret-files\.ts$/, /^file-signature\.ts$|^node:(fs|path)$/],

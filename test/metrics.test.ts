@@ -197,7 +197,7 @@ describe('the figures', () => {
     await expect
       .poll(async () => figuresOf(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
       .toEqual({
-        [`notigraph_upstream_requests_total{${route},result="ABORTED"}`]: 1,
+        [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
         [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
       });
   });

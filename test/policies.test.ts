@@ -486,14 +486,14 @@ describe('the calls of one credential', () => {
     const left = inTurn('k', GET, leaver.signal, async () => 'unreached');
     expect(await inTurn('k', GET, alive, async () => 'unreached').catch(codeOf)).toBe('OVERLOADED');
     leaver.abort(new Error('gone'));
-    await expect(left).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT', sent: false });
+    await expect(left).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
 
     const secondLeaver = new AbortController();
     const second = inTurn('k', GET, secondLeaver.signal, async () => 'unreached').catch(codeOf);
     secondLeaver.abort(new Error('gone'));
     first.resolve(); // In the same moment: the place is handed to the one who has left.
     await running;
-    expect(await second).toBe('UPSTREAM_TIMEOUT');
+    expect(await second).toBe('CLIENT_CLOSED');
     expect(await inTurn('k', GET, alive, async () => 'reached')).toBe('reached');
   });
 
@@ -606,7 +606,7 @@ describe('identical reads on their way', () => {
     const secondRead = client.caller('a').getWorkflow('w1');
     await client.upstream.arrived(1);
     first.abort();
-    expect(await firstRead).toBe('UPSTREAM_TIMEOUT');
+    expect(await firstRead).toBe('CLIENT_CLOSED');
     expect(client.upstream.open()).toBe(1);
     answerName(held[0], 'shared');
     expect((await secondRead)?.name).toBe('shared');
@@ -622,7 +622,7 @@ describe('identical reads on their way', () => {
       reader.abort();
     }
     await client.upstream.allClosed(100);
-    expect(await Promise.all(reads)).toEqual(Array(3).fill('UPSTREAM_TIMEOUT'));
+    expect(await Promise.all(reads)).toEqual(Array(3).fill('CLIENT_CLOSED'));
     expect(client.upstream.requests).toHaveLength(1);
   });
 
@@ -770,7 +770,7 @@ describe('a call that waits for a connection', () => {
       .catch((error: unknown) => error);
     await settle();
     leaver.abort(new Error('read ECONNRESET'));
-    expect(await write).toMatchObject({ code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED' });
+    expect(await write).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED' });
     await client[Symbol.asyncDispose]();
     expect(await reading).toBe('UPSTREAM_UNAVAILABLE');
     expect(client.upstream.requests).toHaveLength(1);
@@ -853,7 +853,7 @@ describe('a call', () => {
       ['is refused', { id: 'refused' }, 'UNAUTHENTICATED'],
       ['takes too long', { id: 'never', attemptTimeoutMs: 30 }, 'UPSTREAM_TIMEOUT'],
       ['outlasts its operation', { id: 'never', withinMs: 30 }, 'UPSTREAM_TIMEOUT'],
-      ['is left by its caller', { id: 'never', leaves: true }, 'UPSTREAM_TIMEOUT'],
+      ['is left by its caller', { id: 'never', leaves: true }, 'CLIENT_CLOSED'],
     ],
   )('that %s leaves no timer and no listener', async (_, { id, attemptTimeoutMs = 5_000, withinMs, leaves }, code) => {
     await using client = await startClient(script, { attemptTimeoutMs, retry: { maxRetries: 0 } });

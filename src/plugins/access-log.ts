@@ -27,6 +27,9 @@ export interface AccessLogEntry {
   identity: Identity | undefined;
 }
 
+/** Code and status of a request whose client has disconnected before the answer. 499 is the status that nginx logs; it is never sent. */
+export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: 499 } as const;
+
 export type AccessLog = (entry: AccessLogEntry) => void;
 
 /** An operation's name is the client's to choose. */

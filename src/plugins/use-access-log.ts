@@ -1,7 +1,7 @@
 import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext, ServerContext } from '../context.ts';
-import type { AccessLog, AccessLogEntry } from './access-log.ts';
+import { type AccessLog, type AccessLogEntry, CLIENT_CLOSED } from './access-log.ts';
 
 export interface AccessLogPluginOptions {
   /** See `createAccessLog`. */
@@ -44,6 +44,7 @@ export function useAccessLog({ log }: AccessLogPluginOptions): Plugin<object, Se
           ...known,
           requestId: serverContext.requestId,
           status: response.status,
+          ...(request.signal.aborted && CLIENT_CLOSED),
           upstreamCalls: tally?.requests ?? 0,
           identity: serverContext.identity,
         });

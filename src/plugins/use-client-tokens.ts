@@ -4,7 +4,8 @@ import { ClientTokenRefusal, type ClientTokens } from '../audiences/client-token
 import type { ServerContext } from '../context.ts';
 import { isCredential } from '../credentials.ts';
 import type { Allowance, RateLimit, RateLimiter } from '../rate-limits/rate-limiter.ts';
-import { readText, TooLargeError } from './read-text.ts';
+import { CLIENT_CLOSED } from './access-log.ts';
+import { ClientClosedError, readText, TooLargeError } from './read-text.ts';
 import { isJsonType } from './use-request-gate.ts';
 
 export interface ClientTokensPluginOptions {
@@ -123,6 +124,9 @@ function toRefusal(error: unknown): Refusal | undefined {
     return new Refusal(413, 'PAYLOAD_TOO_LARGE', `The request is larger than ${MAX_BODY_BYTES} bytes.`, {
       connection: 'close',
     });
+  }
+  if (error instanceof ClientClosedError) {
+    return new Refusal(CLIENT_CLOSED.status, CLIENT_CLOSED.code, error.message);
   }
   return undefined;
 }

@@ -3,7 +3,8 @@ import type { Plugin } from 'graphql-yoga';
 import type { ServerContext } from '../context.ts';
 import { parseExactJson } from '../exact-json.ts';
 import { isRecord } from '../is-record.ts';
-import { readText, TooLargeError } from './read-text.ts';
+import { CLIENT_CLOSED } from './access-log.ts';
+import { ClientClosedError, readText, TooLargeError } from './read-text.ts';
 
 export interface RequestBodyPluginOptions {
   /** The largest request body, in bytes. @default 256 KiB */
@@ -27,7 +28,14 @@ export function useRequestBody({
     try {
       return await readText(request, maxBytes);
     } catch (error) {
-      throw error instanceof TooLargeError ? tooLarge() : error;
+      if (error instanceof TooLargeError) {
+        throw tooLarge();
+      }
+      throw error instanceof ClientClosedError
+        ? new GraphQLError(error.message, {
+            extensions: { code: CLIENT_CLOSED.code, http: { status: CLIENT_CLOSED.status } },
+          })
+        : error;
     }
   }
 

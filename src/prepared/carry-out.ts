@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { CreateContext } from '../context.ts';
-import type { AccessLog } from '../plugins/access-log.ts';
+import { type AccessLog, CLIENT_CLOSED } from '../plugins/access-log.ts';
 import type { ClientError, CreateClientErrors } from '../plugins/client-errors.ts';
 import type { CorsHeaders } from '../plugins/use-cors.ts';
 import { REQUEST_ID, toRequestId } from '../plugins/use-request-id.ts';
@@ -90,8 +90,7 @@ export function carryOut(
       startedAt,
       operation: operation.name,
       type: operation.type,
-      code: shown?.[0]?.extensions.code,
-      status,
+      ...(client.aborted ? CLIENT_CLOSED : { code: shown?.[0]?.extensions.code, status }),
       upstreamCalls: context.tally.requests,
       identity,
     });

@@ -2,9 +2,9 @@ import type { Expected } from './body.ts';
 import { type CircuitBreakerOptions, createCircuitBreaker } from './circuit-breaker.ts';
 import { createCoalescing } from './coalescing.ts';
 import { type ConcurrencyOptions, limitConcurrency } from './concurrency.ts';
-import { type Endpoint, isUpstreamError } from './errors.ts';
+import { type Endpoint, isUpstreamError, type UpstreamError } from './errors.ts';
 import { createExchange, type ExchangeOptions, type Received } from './exchange.ts';
-import { callBudgetExceeded, noCredential, notSentInTime, timedOut } from './failures.ts';
+import { callBudgetExceeded, clientClosed, endedEarly, noCredential } from './failures.ts';
 import { observeExchange, type UpstreamObserver } from './observer.ts';
 import type { paths } from './openapi.gen.ts';
 import { createOperationTime, type OperationTime } from './operation-time.ts';
@@ -13,6 +13,7 @@ import { createRateHold, type RateHoldOptions } from './rate-hold.ts';
 import type { UpstreamRateLimit } from './rate-limit.ts';
 import { createRetry, type RetryOptions } from './retry.ts';
 import type { Signal } from './signal.ts';
+import { isTimeOver } from './time-limit.ts';
 
 export type { UpstreamRateLimit };
 
@@ -164,8 +165,9 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
     time: OperationTime,
     work: () => Promise<Received>,
   ): Promise<Received> {
-    if (time.isOver()) {
-      throw notSentInTime(endpoint, time.signal.reason);
+    const over = time.whyOver();
+    if (over !== undefined) {
+      throw endedEarly(endpoint, { sent: false }, over.reason);
     }
     time.enter();
     try {
@@ -176,7 +178,7 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       if (isUpstreamError(error)) {
         noteRateLimit(tally, error.rateLimit);
       }
-      throw isUpstreamError(error) || !time.signal.aborted ? error : timedOut(endpoint, undefined, error);
+      throw time.signal.aborted ? atEnd(endpoint, error, time.signal.reason) : error;
     } finally {
       time.leave();
     }
@@ -210,6 +212,14 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       },
     };
   };
+}
+
+/** Returns the error of a call whose operation has ended meanwhile: once the client has disconnected, no other failure matters. */
+function atEnd(endpoint: Endpoint, error: unknown, reason: unknown): UpstreamError {
+  if (!isUpstreamError(error)) {
+    return endedEarly(endpoint, { sent: true }, reason);
+  }
+  return isTimeOver(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(endpoint, error, reason);
 }
 
 /** Keeps what leaves least. Operations that share an answer all learn of it. */

@@ -1,5 +1,5 @@
 import type { Endpoint } from './errors.ts';
-import { notSentInTime, overloaded } from './failures.ts';
+import { endedEarly, overloaded } from './failures.ts';
 import { createPerCredential } from './per-credential.ts';
 import type { Signal } from './signal.ts';
 import { orAborted } from './time-limit.ts';
@@ -45,7 +45,7 @@ export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: Concurre
       if (!lane.waiting.delete(resolve)) {
         leave(lane); // The place was handed over in the same moment.
       }
-      throw notSentInTime(endpoint, reason);
+      throw endedEarly(endpoint, { sent: false }, reason);
     } finally {
       waiting -= 1;
     }

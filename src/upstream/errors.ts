@@ -17,6 +17,7 @@ import type { UpstreamRateLimit } from './rate-limit.ts';
  * | UPSTREAM_BAD_RESPONSE | an answer that breaks the contract |
  * | OVERLOADED | too many calls of this credential wait already |
  * | BUDGET_EXCEEDED | the operation has used up its upstream calls |
+ * | CLIENT_CLOSED | the client has disconnected, so nobody waits for the answer; only the log and the metrics see it |
  */
 export type UpstreamErrorCode =
   | 'BAD_USER_INPUT'
@@ -30,7 +31,8 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_TIMEOUT'
   | 'UPSTREAM_BAD_RESPONSE'
   | 'OVERLOADED'
-  | 'BUDGET_EXCEEDED';
+  | 'BUDGET_EXCEEDED'
+  | 'CLIENT_CLOSED';
 
 /** What became of a failed write. `NOT_APPLIED` is proved, and safe to send again; `UNKNOWN` may have been carried out. */
 export type WriteOutcome = 'NOT_APPLIED' | 'UNKNOWN';

@@ -3,7 +3,7 @@ import type { UpstreamRequest, Written } from './client.ts';
 import { errorFromFailure } from './error-from-failure.ts';
 import { errorFromResponse } from './error-from-response.ts';
 import { isUpstreamError } from './errors.ts';
-import { notSentInTime, timedOut } from './failures.ts';
+import { endedEarly } from './failures.ts';
 import { readRateLimit, type UpstreamRateLimit } from './rate-limit.ts';
 import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
@@ -40,7 +40,7 @@ export const createExchange =
   async (request, signal) => {
     const { endpoint, authorization, call } = request;
     if (signal.aborted) {
-      throw notSentInTime(endpoint, signal.reason);
+      throw endedEarly(endpoint, { sent: false }, signal.reason);
     }
     const progress: Progress = { sent: false, status: undefined };
     try {
@@ -80,7 +80,7 @@ export const createExchange =
       }
       const isOver = signal.aborted || isTimeOver(failure);
       if (isOver && !(failure instanceof BodyError)) {
-        throw progress.sent ? timedOut(endpoint, progress.status, failure) : notSentInTime(endpoint, failure);
+        throw endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
       }
       throw errorFromFailure(endpoint, failure, progress);
     }

@@ -1,5 +1,6 @@
 import { type Endpoint, type InputIssue, UpstreamError } from './errors.ts';
 import type { UpstreamRateLimit } from './rate-limit.ts';
+import { isTimeOver } from './time-limit.ts';
 
 /** The failures that are known by more than a status, one function each; `error-from-response.ts` has the others. */
 
@@ -34,8 +35,8 @@ export const timedOut = (endpoint: Endpoint, status: number | undefined, cause?:
     cause,
   });
 
-/** The deadline had passed, or the caller was gone, before anything was sent. */
-export const notSentInTime = (endpoint: Endpoint, cause?: unknown): UpstreamError =>
+/** The deadline had passed before anything was sent. */
+const notSentInTime = (endpoint: Endpoint, cause: unknown): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_TIMEOUT',
     message: 'The time for this operation was over before the notification service was asked.',
@@ -44,6 +45,40 @@ export const notSentInTime = (endpoint: Endpoint, cause?: unknown): UpstreamErro
     sent: false,
     cause,
   });
+
+/** The client has disconnected. Not the service's fault: it is neither repeated nor counted against it. */
+export const clientClosed = (
+  endpoint: Endpoint,
+  { sent, status, outcome }: Pick<UpstreamError, 'sent' | 'status' | 'outcome'>,
+  cause: unknown,
+): UpstreamError =>
+  new UpstreamError({
+    code: 'CLIENT_CLOSED',
+    message: 'The client has disconnected.',
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET' || outcome === 'NOT_APPLIED',
+    outcome,
+    sent,
+    cause,
+  });
+
+/**
+ * Returns the error of a call that ended before its answer.
+ *
+ * @param progress how far the call had come
+ * @param reason why it ended: a `TimeoutError` means a deadline, anything else that the client has disconnected
+ */
+export function endedEarly(
+  endpoint: Endpoint,
+  { sent, status }: { sent: boolean; status?: number | undefined },
+  reason: unknown,
+): UpstreamError {
+  if (!isTimeOver(reason)) {
+    return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
+  }
+  return sent ? timedOut(endpoint, status, reason) : notSentInTime(endpoint, reason);
+}
 
 /** No connection could be made, so nothing was carried out. A TLS failure does not pass by itself. */
 export const notConnected = (endpoint: Endpoint, cause: unknown, isTlsFailure: boolean): UpstreamError =>

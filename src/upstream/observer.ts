@@ -1,10 +1,8 @@
 import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { Signal } from './signal.ts';
-import { isTimeOver } from './time-limit.ts';
 
-/** What became of a request: the class of its status, or, where that does not say it, what went wrong. ABORTED: the caller left. */
-export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'ABORTED' | 'OTHER';
+/** What became of a request: the class of its status, or, where that does not say it, what went wrong. */
+export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'OTHER';
 
 export type CircuitState = 'closed' | 'probing' | 'open';
 
@@ -32,12 +30,12 @@ export const observeExchange =
     const answer = exchange(request, signal);
     answer.then(
       () => ended('2xx'),
-      (failure: unknown) => ended(resultOf(failure, signal)),
+      (failure: unknown) => ended(resultOf(failure)),
     );
     return answer; // Not what `then` returns: nobody waits for the observer.
   };
 
-function resultOf(failure: unknown, { aborted, reason }: Signal): RequestResult {
+function resultOf(failure: unknown): RequestResult {
   if (!isUpstreamError(failure)) {
     return 'OTHER';
   }
@@ -45,5 +43,5 @@ function resultOf(failure: unknown, { aborted, reason }: Signal): RequestResult 
   if (status >= 400) {
     return status >= 500 ? '5xx' : '4xx';
   }
-  return aborted && !isTimeOver(reason) ? 'ABORTED' : failure.code;
+  return failure.code;
 }

@@ -5,24 +5,32 @@ import { timeIsOver } from './time-limit.ts';
 export interface OperationTime {
   /** Aborted when the caller is gone or the deadline passes, while a call runs. */
   readonly signal: Signal;
-  /** Whether the deadline has passed or the caller is gone. */
-  isOver(): boolean;
+  /** Returns why no call may start any more: the deadline has passed or the caller is gone; undefined while they may. */
+  whyOver(): { reason: DOMException } | undefined;
   /** A call starts: the timer and the caller's signal are watched while any runs. */
   enter(): void;
   /** It has ended. */
   leave(): void;
 }
 
+/** Not the caller's own reason: it may be a time limit of its own, which is not the operation's deadline. */
+const callerLeft = (): DOMException => new DOMException('The caller has left.', 'AbortError');
+
 /** @param deadlineAt on the clock of `performance.now()` */
 export function createOperationTime(caller: Signal, deadlineAt: number): OperationTime {
   const signal = new Abort();
-  const follow = () => signal.abort(caller.reason);
+  const follow = () => signal.abort(callerLeft());
   const expire = () => signal.abort(timeIsOver());
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
     signal,
-    isOver: () => caller.aborted || performance.now() >= deadlineAt,
+    whyOver() {
+      if (caller.aborted) {
+        return { reason: callerLeft() };
+      }
+      return performance.now() >= deadlineAt ? { reason: timeIsOver() } : undefined;
+    },
     enter() {
       running += 1;
       if (running === 1) {

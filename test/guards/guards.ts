@@ -104,6 +104,27 @@ export const GUARDS: readonly Guard[] = [
     'socket-isolation',
   ),
   guard('request ids of others', 'plugins/use-request-id.ts', ' && ACCEPTABLE.test(given)', '', 'http'),
+  guard(
+    'client gone, or too late',
+    'upstream/failures.ts',
+    'if (!isTimeOver(reason)) {',
+    'if (false) {',
+    'client-closed',
+  ),
+  guard(
+    'client gone before a retry',
+    'upstream/client.ts',
+    "isTimeOver(reason) || error.code === 'CLIENT_CLOSED' ? error",
+    'true ? error',
+    'client-closed',
+  ),
+  guard(
+    'body of a client that is gone',
+    'plugins/read-text.ts',
+    'error instanceof TooLargeError ? error : new ClientClosedError(error)',
+    'error',
+    'client-closed',
+  ),
   guard('client gone', 'context.ts', 'signal: request.signal,', 'signal: new AbortController().signal,', 'http'),
   // Errors
   guard(
