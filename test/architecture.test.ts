@@ -76,23 +76,20 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^graphql\//, /^graphql\/|^graphql$|^@pothos\/core$|^node:crypto$|^audiences\/scopes\.ts$|^(is-record|limit)\.ts$/],
   [/^loaders\//, /^loaders\/|^upstream\/(resources\/|path\.ts$)|^dataloader$|^limit\.ts$/],
   [/^upstream\/resources\//, /^upstream\/client\.ts$/],
-  [/^upstream\//, /^upstream\/|^(exact-json|is-record|join-bytes)\.ts$|^undici$|^node:buffer$/],
+  [/^upstream\//, /^upstream\/|^(is-record|join-bytes)\.ts$|^undici$|^node:buffer$/],
   [/^plugins\/client-errors\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
   [
     /^prepared\//,
-    /^prepared\/|^(exact-json|is-record|join-bytes|remember)\.ts$|^plugins\/(access-log|use-request-gate|use-request-id)\.ts$|^rate-limits\/headers\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
+    /^prepared\/|^(is-record|join-bytes|remember)\.ts$|^plugins\/(access-log|use-request-gate|use-request-id)\.ts$|^rate-limits\/headers\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
   ],
   [
     /^plugins\//,
-    /^(credentials|exact-json|is-record|remember|plugins\/(access-log|check-document|document-limits|read-text|use-request-gate)|audiences\/(authentication-error|client-tokens)|rate-limits\/headers)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
+    /^(credentials|is-record|remember|plugins\/(access-log|check-document|document-limits|read-text|use-request-gate)|audiences\/(authentication-error|client-tokens)|rate-limits\/headers)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
   ],
   [/^operations\.ts$/, /^node:fs$/],
   [/^secret-files\.ts$/, /^file-signature\.ts$|^node:(fs|path)$/],
   [/^file-signature\.ts$/, /^node:fs$/],
-  [
-    /^(credentials|derive|exact-json|is-record|join-bytes|limit|origins|pauses|remember|tuning|upstream-url|version)\.ts$/,
-    /^$/,
-  ],
+  [/^(credentials|derive|is-record|join-bytes|limit|origins|pauses|remember|tuning|upstream-url|version)\.ts$/, /^$/],
 ];
 
 it('every file belongs to a part of the architecture', () => {

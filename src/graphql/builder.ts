@@ -1,5 +1,6 @@
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from '../context.ts';
+import { EXACT_ID } from './exact-id.ts';
 
 /** The schema under construction: context, scalars and defaults. What it contains is in `types/`, one noun a file. */
 export const builder = new SchemaBuilder<{
@@ -12,4 +13,4 @@ export const builder = new SchemaBuilder<{
     JSON: { Input: unknown; Output: unknown };
     JSONObject: { Input: Record<string, unknown>; Output: Record<string, unknown> };
   };
-}>({ defaultFieldNullability: false });
+}>({ defaultFieldNullability: false, plugins: [EXACT_ID] });

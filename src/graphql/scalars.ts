@@ -5,6 +5,9 @@ import { builder } from './builder.ts';
 /** JSON is nested no deeper than this, both ways: deeper values parse but cannot be written again. */
 const MAX_JSON_DEPTH = 32;
 
+/** Members and items of one JSON value, at all levels together: looking at them must not hold up other requests. */
+const MAX_JSON_NODES = 100_000;
+
 /** RFC 3339 with the freedom of ISO 8601 that services use: seconds' fraction of any length, zone as Z or an offset. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
@@ -64,24 +67,53 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Refuses what would not arrive as it was sent: too deep, `__proto__` (it changes prototypes when copied), no JSON number. */
-function checkJson(value: unknown, depth = 0): unknown {
-  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value))) {
+/** Refuses what would not arrive as it was sent: too deep, too large, `__proto__` (it changes prototypes when copied), no exact number. */
+function checkJson(value: unknown): unknown {
+  countNodes(value, 0, 0);
+  return value;
+}
+
+/** @throws {GraphQLError} when there are more than one value may have */
+function addNodes(count: number, more: number): number {
+  if (count + more > MAX_JSON_NODES) {
+    throw new GraphQLError(`JSON cannot represent more than ${MAX_JSON_NODES} members and items in one value.`);
+  }
+  return count + more;
+}
+
+/**
+ * Checks a value with all that is in it.
+ *
+ * @param count nodes seen before it
+ * @returns with those in it
+ */
+function countNodes(value: unknown, depth: number, count: number): number {
+  if (typeof value === 'number' && (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value))) {
     throw new GraphQLError('JSON cannot represent a number that would not arrive as it was sent; send it as a string.');
   }
   if (typeof value !== 'object' || value === null) {
-    return value;
+    return count;
   }
   if (depth >= MAX_JSON_DEPTH) {
     throw new GraphQLError(`JSON cannot represent a value nested deeper than ${MAX_JSON_DEPTH} levels.`);
   }
-  for (const [key, child] of Object.entries(value)) {
+  if (Array.isArray(value)) {
+    let total = addNodes(count, value.length);
+    for (const item of value) {
+      total = countNodes(item, depth + 1, total);
+    }
+    return total;
+  }
+  const members = value as Record<string, unknown>;
+  const keys = Object.keys(members); // Half the time of `Object.entries`, which makes an array for each member.
+  let total = addNodes(count, keys.length);
+  for (const key of keys) {
     if (key === '__proto__') {
       throw new GraphQLError('JSON cannot represent a key "__proto__".');
     }
-    checkJson(child, depth + 1);
+    total = countNodes(members[key], depth + 1, total);
   }
-  return value;
+  return total;
 }
 
 /** A literal as JSON. `valueFromASTUntyped` alone would take an enum name for a string. */

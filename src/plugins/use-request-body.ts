@@ -1,7 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ServerContext } from '../context.ts';
-import { parseExactJson } from '../exact-json.ts';
 import { isRecord } from '../is-record.ts';
 import { CLIENT_CLOSED } from './access-log.ts';
 import { ClientClosedError, readText, TooLargeError } from './read-text.ts';
@@ -65,7 +64,7 @@ function toParams(body: unknown): Record<string, unknown> {
 
 function parseBody(text: string): unknown {
   try {
-    return parseExactJson(text);
+    return JSON.parse(text);
   } catch {
     throw badRequest('The body is not valid JSON.');
   }

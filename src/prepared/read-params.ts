@@ -14,10 +14,29 @@ export interface Params {
 
 const KNOWN = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);
 
+/** Not by recursion: a body can be nested thousands of levels deep. */
+function holdsInexactInteger(variables: object): boolean {
+  const waiting: unknown[] = [variables];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      return true;
+    }
+    if (typeof value === 'object' && value !== null) {
+      for (const child of Object.values(value)) {
+        waiting.push(child);
+      }
+    }
+  }
+  return false;
+}
+
 /** Takes the parameters out of a parsed body; undefined: there is something about them that has to be refused. */
 export function readParams(body: unknown): Params | undefined {
   if (!isRecord(body) || !Object.keys(body).every((key) => KNOWN.has(key))) {
     return undefined;
+  }
+  if (isRecord(body.variables) && holdsInexactInteger(body.variables)) {
+    return undefined; // graphql-jit takes any integer for an ID.
   }
   const { query = null, documentId = null, operationName = null, variables = null, extensions = null } = body;
   if (

@@ -2,7 +2,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Identity } from '../audiences/identity.ts';
 import type { AudiencePolicies } from '../audiences/policies.ts';
 import type { ServerContext } from '../context.ts';
-import { parseExactJson } from '../exact-json.ts';
 import { joinBytes } from '../join-bytes.ts';
 import type { Allowance } from '../rate-limits/rate-limiter.ts';
 import type { TrustedDocuments } from '../trusted-documents/trusted-documents.ts';
@@ -34,7 +33,7 @@ export function servePrepared(options: ServePreparedOptions): RequestListener {
     const { request, response, startedAt, head } = passage;
     let body: unknown;
     try {
-      body = parseExactJson(text);
+      body = JSON.parse(text);
     } catch {
       otherwise(request, response, { startedAt, bodyText: text });
       return;

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { parseExactJson } from '../exact-json.ts';
 import { isRecord } from '../is-record.ts';
 import type { Answer, BodyPlan, Headers } from './receive.ts';
 
@@ -55,7 +54,7 @@ function readJson({ status, headers, body, isTooLong }: Answer): unknown {
     throw new BodyError('the body is not UTF-8');
   }
   try {
-    return parseExactJson(body.toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch (error) {
     throw new BodyError('the body is not JSON', { cause: error });
   }

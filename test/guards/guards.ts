@@ -177,7 +177,20 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard('bytes that are no UTF-8', 'upstream/body.ts', 'if (!isUtf8(body)) {', 'if (false) {', 'error-model'),
   guard('records with a field data', 'upstream/body.ts', " && !Object.hasOwn(body, '_organizationId')", '', 'contract'),
-  guard('integers of a double', 'exact-json.ts', 'hasLongNumber(text) ?', 'false ?', 'hostile'),
+  guard(
+    'inexact integers in ids',
+    'graphql/exact-id.ts',
+    "typeof value === 'number' && !Number.isSafeInteger(value)",
+    'false',
+    'exact-numbers',
+  ),
+  guard(
+    'inexact integers in JSON',
+    'graphql/scalars.ts',
+    'Number.isInteger(value) ? !Number.isSafeInteger(value) : ',
+    '',
+    'exact-numbers',
+  ),
   guard('__proto__ in JSON', 'graphql/scalars.ts', "if (key === '__proto__') {", 'if (false) {', 'subscribers'),
   guard('depth of JSON', 'graphql/scalars.ts', 'if (depth >= MAX_JSON_DEPTH) {', 'if (false) {', 'subscribers'),
   // The front door
