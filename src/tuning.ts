@@ -37,6 +37,7 @@ export const TUNING = {
   maxUpstreamCalls: range(50, 1, 10_000),
   maxBulkItems: range(100, 1, 10_000),
   maxUpstreamBodyBytes: range(5 * 1024 * 1024, 1_024, 1024 * 1024 * 1024),
+  maxUpstreamListItems: range(10_000, 1, 1_000_000),
   maxBodyBytes: range(256 * 1024, 1_024, 64 * 1024 * 1024),
   maxDocumentCharacters: range(32 * 1024, 256, 64 * 1024 * 1024),
   maxTokens: range(1_000, 10, 1_000_000),
@@ -93,6 +94,7 @@ export function applyTuning(tuning: Tuning): {
       policies: {
         attemptTimeoutMs,
         maxBodyBytes: tuning.maxUpstreamBodyBytes,
+        maxListItems: tuning.maxUpstreamListItems,
         maxCalls: tuning.maxUpstreamCalls,
         maxBulkItems: tuning.maxBulkItems,
         retry: {

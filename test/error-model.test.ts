@@ -235,6 +235,17 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect((await lying.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
+  it('a list that is longer than allowed', async () => {
+    const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
+    const query = 'query { notificationGroups { name } }';
+    await using limited = await drive(() => list(4), { policies: { maxListItems: 3 } });
+    expect((await limited.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
+    await using within = await drive(() => list(3), { policies: { maxListItems: 3 } });
+    expect((await within.run(query)).result).toHaveLength(3);
+    await using usual = await drive(() => list(10_001));
+    expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
+  });
+
   it('a body over 5 MiB, and one that never ends', async () => {
     let cutOff = 0;
     await using gateway = await drive((_, { response }) => {

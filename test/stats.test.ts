@@ -62,6 +62,23 @@ describe('fillGaps', () => {
     expect(await ask([], '(fillGaps: true)')).toEqual([]);
   });
 
+  it('adds no days further from today than ten years, and keeps what is', async () => {
+    const days = ['0001-01-01', '2000-01-01', '2026-03-09', '9999-12-31'];
+    const startedAt = performance.now();
+    const filled = await ask(
+      days.map((day) => entry(day, 1)),
+      '(fillGaps: true)',
+    );
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(filled.map(({ key }) => key)).toEqual([
+      '0001-01-01',
+      '2000-01-01',
+      '2026-03-09',
+      '2026-03-10',
+      '9999-12-31',
+    ]);
+  });
+
   it('fills the quiet days of the sandbox', async () => {
     await using gateway = await startSandboxedGateway();
     const { sparse, full } = await gateway.data<Record<'sparse' | 'full', { count: number }[]>>(

@@ -23,12 +23,20 @@ export function planBody(status: number, headers: Headers, expected: Expected, m
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
 }
 
-/** The body of a 2xx answer, out of its envelope. Throws `BodyError` where it is not what the contract says. */
-export function readSuccess(answer: Answer, expected: Expected): unknown {
+/**
+ * Returns the body of a 2xx answer, out of its envelope.
+ *
+ * @param maxListItems a longer list is refused before anybody sorts it or makes objects of its items
+ * @throws {BodyError} where it is not what the contract says
+ */
+export function readSuccess(answer: Answer, expected: Expected, maxListItems: number): unknown {
   if (expected === 'nothing') {
     return undefined;
   }
   const body = unwrap(readJson(answer));
+  if (Array.isArray(body) && body.length > maxListItems) {
+    throw new BodyError(`the list has more than ${maxListItems} items`);
+  }
   if (expected === 'record' ? !isRecord(body) : !(Array.isArray(body) && body.every(isRecord))) {
     throw new BodyError(`the body is not a ${expected}`);
   }

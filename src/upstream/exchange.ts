@@ -21,6 +21,8 @@ export interface ExchangeOptions {
   attemptTimeoutMs?: number;
   /** The largest body that is read. @default 5 MiB */
   maxBodyBytes?: number;
+  /** Maximum number of items of a list. @default 10000 */
+  maxListItems?: number;
 }
 
 /** A decoded answer. */
@@ -34,7 +36,14 @@ export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<Rec
 /** @param noteRateLimit is told what answers say about the service's limit, as soon as they have come */
 export const createExchange =
   (
-    { origin, dispatcher, userAgent, attemptTimeoutMs = 6_000, maxBodyBytes = 5 * 1024 * 1024 }: ExchangeOptions,
+    {
+      origin,
+      dispatcher,
+      userAgent,
+      attemptTimeoutMs = 6_000,
+      maxBodyBytes = 5 * 1024 * 1024,
+      maxListItems = 10_000,
+    }: ExchangeOptions,
     noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
   ): Exchange =>
   async (request, signal) => {
@@ -62,7 +71,7 @@ export const createExchange =
         noteRateLimit(authorization, rateLimit);
       }
       if (status <= 299) {
-        const body = readSuccess(answer, call.expect);
+        const body = readSuccess(answer, call.expect, maxListItems);
         return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
       }
       throw errorFromResponse(

@@ -175,6 +175,8 @@ export const GUARDS: readonly Guard[] = [
     'if (false) {',
     'error-model',
   ),
+  guard('length of upstream lists', 'upstream/body.ts', 'body.length > maxListItems', 'false', 'error-model'),
+  guard('days far off', 'graphql/fill-gaps.ts', 'Math.abs(time - today) <= MAX_DISTANCE_MS', 'true', 'stats'),
   guard('bytes that are no UTF-8', 'upstream/body.ts', 'if (!isUtf8(body)) {', 'if (false) {', 'error-model'),
   guard('records with a field data', 'upstream/body.ts', " && !Object.hasOwn(body, '_organizationId')", '', 'contract'),
   guard(
