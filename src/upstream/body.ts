@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../is-record.ts';
+import { holdsLargeObject } from './large-objects.ts';
 import type { Answer, BodyPlan, Headers } from './receive.ts';
 
 /** A body that breaks the contract: its message is for the log. */
@@ -60,6 +61,9 @@ function readJson({ status, headers, body, isTooLong }: Answer): unknown {
   }
   if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
+  }
+  if (holdsLargeObject(body)) {
+    throw new BodyError('an object has too many members');
   }
   try {
     return JSON.parse(body.toString('utf8'));

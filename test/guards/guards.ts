@@ -194,6 +194,8 @@ export const GUARDS: readonly Guard[] = [
     'exact-numbers',
   ),
   guard('__proto__ in JSON', 'graphql/scalars.ts', "if (key === '__proto__') {", 'if (false) {', 'subscribers'),
+  guard('size of JSON', 'graphql/scalars.ts', 'if (count + more > MAX_JSON_NODES) {', 'if (false) {', 'json-values'),
+  guard('members of one object', 'upstream/body.ts', 'if (holdsLargeObject(body)) {', 'if (false) {', 'json-values'),
   guard('depth of JSON', 'graphql/scalars.ts', 'if (depth >= MAX_JSON_DEPTH) {', 'if (false) {', 'subscribers'),
   // The front door
   guard('size of the request', 'plugins/read-text.ts', 'if (Number(length) > maxBytes) {', 'if (false) {', 'hostile'),

@@ -1,0 +1,105 @@
+import { GraphQLScalarType } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSchema } from '../src/graphql/schema.ts';
+import { holdsLargeObject } from '../src/upstream/large-objects.ts';
+import { startGateway, type TestGateway } from './support/gateway.ts';
+import { workflow } from './support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let data = '';
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(() => ({
+    body: JSON.stringify({ data: workflow() }).replace('"tags"', () => `"data":${data},"tags"`),
+  }));
+  gateway = await startGateway({ upstream: upstream.url });
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+const READ = '{ workflow(idOrIdentifier: "w1") { name data } }';
+
+const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
+const items = (count: number, item = '1') => `[${Array(count).fill(item).join(',')}]`;
+
+describe('a JSON value of the service', () => {
+  it('may have 100,000 members and items at all levels together', async () => {
+    for (const value of [
+      members(100_000),
+      `{"a":${items(99_999)}}`,
+      `{"a":${items(33_333, '{"a":1,"b":2}')}}`.replace('{"a":1,"b":2},', ''),
+    ]) {
+      data = value;
+      expect((await gateway.send(READ)).body.data).toEqual({ workflow: { name: 'Workflow', data: JSON.parse(value) } });
+    }
+  });
+
+  it('with more breaks its field only', async () => {
+    for (const value of [`{"a":${items(100_000)}}`, `{"a":${items(40_000, '{"a":1,"b":2}')}}`]) {
+      data = value;
+      const { body, codes } = await gateway.send(READ);
+      expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', data: null } }, ['UPSTREAM_BAD_RESPONSE']]);
+    }
+  });
+
+  it('of one large object is refused with its whole body, before it is parsed', async () => {
+    data = members(380_000);
+    const { body, codes } = await gateway.send(READ);
+    expect([body.data, codes]).toEqual([{ workflow: null }, ['UPSTREAM_BAD_RESPONSE']]);
+  });
+});
+
+it('a JSON value of a client has the same limit', async () => {
+  const { status, codes, body } = await gateway.send(
+    'mutation ($data: JSONObject) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }',
+    { data: { a: Array(110_000).fill(1) } },
+  );
+  expect([status, codes]).toEqual([400, ['BAD_USER_INPUT']]);
+  expect(body.errors?.[0]?.message).toContain('JSON cannot represent more than 100000 members and items in one value.');
+});
+
+describe('whether an object is large', () => {
+  const of = (json: string) => holdsLargeObject(Buffer.from(json.padEnd(1024 * 1024, ' ')));
+
+  it('is told by its own members, not by those of others, nor by what is in strings', () => {
+    expect(of(members(100_001))).toBe(true);
+    expect(of(members(100_000))).toBe(false);
+    expect(of(`[${items(100_001, '{"a":1}')}]`)).toBe(false);
+    expect(of(`[{"a":1},{"a":[${members(100_001)}]}]`)).toBe(true);
+    expect(of(`{"a":"${':{'.repeat(200_000)}"}`)).toBe(false);
+    expect(of(`{"\\"a\\\\":"${':\\"'.repeat(200_000)}"}`)).toBe(false);
+  });
+
+  it('is told of text that is no JSON too', () => {
+    for (const text of ['}', '"', '\\', '{"', '"\\', ':', '[', '{', ']', '{}}}']) {
+      expect(of(text.repeat(1_000))).toBe(false);
+    }
+  });
+});
+
+it('looking at 5 MB of JSON takes less time than parsing it, whatever it holds', () => {
+  const json = createSchema().getType('JSON');
+  const size = 5 * 1024 * 1024;
+  const fill = (item: string) => items(Math.floor(size / (item.length + 1)), item);
+  for (const text of [fill('1'), fill('{"a":1}'), fill('[]'), fill('"x"'), fill(members(50)), members(380_000)]) {
+    const buffer = Buffer.from(text);
+    let share = Number.POSITIVE_INFINITY; // Garbage collection and a cold start only make it larger, so the smallest counts.
+    for (let run = 0; run < 10 && share >= 1; run += 1) {
+      const startedAt = performance.now();
+      const isLarge = holdsLargeObject(buffer);
+      const scannedAt = performance.now();
+      const value: unknown = JSON.parse(text);
+      const parsedAt = performance.now();
+      if (!isLarge) {
+        expect(() => json instanceof GraphQLScalarType && json.serialize(value)).toThrow('more than 100000');
+      }
+      share = (scannedAt - startedAt + performance.now() - parsedAt) / (parsedAt - scannedAt);
+    }
+    expect(share).toBeLessThan(1);
+  }
+}, 60_000);
