@@ -1,6 +1,6 @@
 import type { GatewayOptions } from './gateway.ts';
-import type { OverloadOptions } from './overload.ts';
-import type { ServerOptions } from './server.ts';
+import type { OverloadOptions } from './http/overload.ts';
+import type { ServerOptions } from './http/server.ts';
 
 interface Range {
   default: number;

@@ -43,7 +43,7 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^sandbox\//, /^sandbox\/|^node:|^openapi-backend$|^yaml$/],
   [
     /^main\.ts$/,
-    /^(banner|command-line|config|gateway|overload|secret-files|server|tuning|version|workers?)\.ts$|^metrics\/|^trusted-documents\/manifest\.ts$|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util)$|^pino(-pretty)?$/,
+    /^(banner|command-line|config|gateway|secret-files|tuning|version|workers?)\.ts$|^http\/(overload|server)\.ts$|^metrics\/|^trusted-documents\/manifest\.ts$|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util)$|^pino(-pretty)?$/,
   ],
   [/^worker\.ts$/, /^node:cluster$|^zod$/],
   [/^workers\.ts$/, /^(pauses|worker)\.ts$|^node:(cluster|timers\/promises)$/],
@@ -52,8 +52,9 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^config\.ts$/, /^zod$|^(access|command-line|config-file|origins|tuning|upstream-url)\.ts$/],
   [/^config-file\.ts$/, /^(access-settings|is-record)\.ts$|^yaml$|^node:path$/],
   [/^access(-settings)?\.ts$/, /^origins\.ts$|^audiences\/(audience-options|scopes)\.ts$|^zod$/],
-  [/^(command-line|overload)\.ts$/, /^node:(util|perf_hooks|v8)$/],
-  [/^server\.ts$/, /^node:/],
+  [/^command-line\.ts$/, /^node:util$/],
+  [/^http\/overload\.ts$/, /^node:(perf_hooks|v8)$/],
+  [/^http\/server\.ts$/, /^node:/],
   [/^metrics\//, /^metrics\/|^prom-client$|^node:perf_hooks$/],
   [
     /^gateway\.ts$/,

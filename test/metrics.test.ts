@@ -6,10 +6,10 @@ import { pino } from 'pino';
 import { register } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../src/gateway.ts';
+import { type ServerOptions, startServer } from '../src/http/server.ts';
 import { toText } from '../src/metrics/figures.ts';
 import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts';
 import { processFigures } from '../src/metrics/process-metrics.ts';
-import { type ServerOptions, startServer } from '../src/server.ts';
 import { sendOperation, startNotigraph } from './support/process.ts';
 import { type Script, startScriptedUpstream } from './support/scripted-upstream.ts';
 

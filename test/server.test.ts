@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Agent, request as sendRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createOverloadMonitor } from '../src/overload.ts';
-import { type ServerOptions, startServer } from '../src/server.ts';
+import { createOverloadMonitor } from '../src/http/overload.ts';
+import { type ServerOptions, startServer } from '../src/http/server.ts';
 
 /** A server whose requests end when the test says so. */
 async function startHeldServer(options: Partial<ServerOptions> = {}) {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { startServer } from '../src/server.ts';
+import { startServer } from '../src/http/server.ts';
 import { sendOperation, startNotigraph } from './support/process.ts';
 import { feed, group } from './support/records.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';

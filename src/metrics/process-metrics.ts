@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { ServerLoad } from '../server.ts';
+import type { ServerLoad } from '../http/server.ts';
 import { counter, gauge, type MetricFigures } from './figures.ts';
 
 /** What `process` says of itself. */

@@ -231,9 +231,9 @@ export const GUARDS: readonly Guard[] = [
     'origin != null',
     'cors-audiences',
   ),
-  guard('requests at a time', 'server.ts', 'isFull(running, maxRunning)', 'false', 'server'),
-  guard('requests on their way', 'server.ts', '.filter(({ req }) => req.complete)', '', 'server'),
-  guard('clients that do not read', 'server.ts', 'server.setTimeout(stallTimeoutMs);', '', 'server'),
+  guard('requests at a time', 'http/server.ts', 'isFull(running, maxRunning)', 'false', 'server'),
+  guard('requests on their way', 'http/server.ts', '.filter(({ req }) => req.complete)', '', 'server'),
+  guard('clients that do not read', 'http/server.ts', 'server.setTimeout(stallTimeoutMs);', '', 'server'),
   guard(
     'hosts that are none',
     'prepared/host.ts',
@@ -257,8 +257,8 @@ export const GUARDS: readonly Guard[] = [
     'if (true) {',
     'rate-limit-http',
   ),
-  guard('refusal while stopping', 'server.ts', "isDraining ? 'stopping' : whyBusy());", 'whyBusy());', 'server'),
-  guard('slow clients', 'server.ts', 'requestTimeout: requestTimeoutMs,', 'requestTimeout: 0,', 'server'),
+  guard('refusal while stopping', 'http/server.ts', "isDraining ? 'stopping' : whyBusy());", 'whyBusy());', 'server'),
+  guard('slow clients', 'http/server.ts', 'requestTimeout: requestTimeoutMs,', 'requestTimeout: 0,', 'server'),
   guard(
     'keys in the log',
     'plugins/access-log.ts',

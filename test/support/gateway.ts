@@ -1,8 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
+import { startServer } from '../../src/http/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { startServer } from '../../src/server.ts';
 import { createContractCheck } from './contract.ts';
 import { type Exchange, startRecorder } from './recorder.ts';
 
