@@ -8,6 +8,7 @@ import pretty from 'pino-pretty';
 import { banner } from './banner.ts';
 import { HELP } from './command-line.ts';
 import { type Config, ConfigError, type Environment, loadConfig } from './config.ts';
+import { maxClientFiles } from './http/open-files.ts';
 import { createOverloadMonitor } from './http/overload.ts';
 import { ListenError, startServer } from './http/server.ts';
 import { toText } from './metrics/figures.ts';
@@ -129,6 +130,7 @@ async function serve(
   using overload = createOverloadMonitor(tuning.overload);
   await using server = await startServer({
     ...tuning.server,
+    maxConnections: Math.min(config.tuning.maxConnections, maxClientFiles()),
     host,
     port,
     listener: gateway.listener,

@@ -52,6 +52,10 @@ export const TUNING = {
   maxHeapPercent: range(85, 10, 100),
   clientHeadersTimeoutMs: range(10_000, 100, 600_000),
   clientRequestTimeoutMs: range(30_000, 100, 600_000),
+  clientStallTimeoutMs: range(30_000, 300, 600_000),
+  clientMinBytesPerSecond: range(100, 0, 1_000_000),
+  maxConnections: range(10_000, 10, 1_000_000),
+  maxBufferedBytes: range(64 * 1024 * 1024, 1024 * 1024, 64 * 1024 * 1024 * 1024),
   lameDuckMs: range(500, 0, 60_000),
   drainTimeoutMs: range(20_000, 0, 600_000),
 } as const satisfies Record<string, Range>;
@@ -119,7 +123,11 @@ export function applyTuning(tuning: Tuning): {
       maxRunning: tuning.maxRunning,
       headersTimeoutMs: tuning.clientHeadersTimeoutMs,
       requestTimeoutMs: tuning.clientRequestTimeoutMs,
-      stallTimeoutMs: Math.max(30_000, 2 * operationTimeoutMs), // While an operation runs, its connection stands still.
+      stallTimeoutMs: tuning.clientStallTimeoutMs,
+      minBytesPerSecond: tuning.clientMinBytesPerSecond,
+      maxConnections: tuning.maxConnections,
+      maxBufferedBytes: tuning.maxBufferedBytes,
+      maxBodyBytes,
       lameDuckMs: tuning.lameDuckMs,
       drainTimeoutMs: tuning.drainTimeoutMs,
     },

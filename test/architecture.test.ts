@@ -38,12 +38,16 @@ function resolve(from: string, target: string): string {
     : target;
 }
 
+/** Files of `http/` that are the server in front of the gateway. */
+const SERVER =
+  'connections?|drain|duplicate-headers|exchanges|expectation|health|listen|load-shedding|refuse|server|victims';
+
 /** Which values each part may import, after the table in ARCHITECTURE.md; the first pattern that fits a file decides. */
 const RULES: [part: RegExp, may: RegExp][] = [
   [/^sandbox\//, /^sandbox\/|^node:|^openapi-backend$|^yaml$/],
   [
     /^main\.ts$/,
-    /^(banner|command-line|config|gateway|secret-files|tuning|version|workers?)\.ts$|^http\/(overload|server)\.ts$|^metrics\/|^trusted-documents\/manifest\.ts$|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util)$|^pino(-pretty)?$/,
+    /^(banner|command-line|config|gateway|secret-files|tuning|version|workers?)\.ts$|^http\/(open-files|overload|server)\.ts$|^metrics\/|^trusted-documents\/manifest\.ts$|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util)$|^pino(-pretty)?$/,
   ],
   [/^worker\.ts$/, /^node:cluster$|^zod$/],
   [/^workers\.ts$/, /^(pauses|worker)\.ts$|^node:(cluster|timers\/promises)$/],
@@ -54,7 +58,8 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^access(-settings)?\.ts$/, /^origins\.ts$|^audiences\/(audience-options|scopes)\.ts$|^zod$/],
   [/^command-line\.ts$/, /^node:util$/],
   [/^http\/overload\.ts$/, /^node:(perf_hooks|v8)$/],
-  [/^http\/server\.ts$/, /^node:/],
+  [/^http\/open-files\.ts$/, /^node:fs$/],
+  [new RegExp(`^http/(${SERVER})\\.ts$`), new RegExp(`^http/(${SERVER})\\.ts$|^node:(http|timers/promises)$`)],
   [/^metrics\//, /^metrics\/|^prom-client$|^node:perf_hooks$/],
   [
     /^gateway\.ts$/,

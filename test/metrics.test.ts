@@ -259,10 +259,9 @@ describe('the figures', () => {
     const shed = async () => figuresOf(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {
       const lines = (name: string, values: object) =>
-        Object.entries({ stopping: 0, running: 0, 'event loop': 0, heap: 0, ...values }).map(([why, value]) => [
-          `${name}{reason="${why}"}`,
-          value,
-        ]);
+        Object.entries({ stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0, ...values }).map(
+          ([why, value]) => [`${name}{reason="${why}"}`, value],
+        );
       return Object.fromEntries([
         ...lines('notigraph_shedding', shedding),
         ...lines('notigraph_shed_requests_total', counts),
@@ -296,8 +295,11 @@ describe('the figures', () => {
     idle.upstream.watch(() => ({ circuit: 'open', waiting: 4 }));
     const load = (running: number) => ({
       running,
+      connections: 2 * running,
+      bufferedBytes: 1_000,
       shedding: 'heap' as const,
-      shed: { stopping: 0, running: 0, 'event loop': 0, heap: running },
+      shed: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: running },
+      closed: { 'too slow': 1, limit: 0, 'buffered bytes': 0 },
     });
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
     const processes = [
@@ -312,12 +314,19 @@ describe('the figures', () => {
       notigraph_upstream_calls_waiting: 7,
       notigraph_circuit_breaker_state: 2,
       notigraph_requests_running: 12,
+      notigraph_connections: 24,
+      notigraph_buffered_bytes: 2_000,
+      'notigraph_closed_connections_total{reason="too slow"}': 2,
+      'notigraph_closed_connections_total{reason="limit"}': 0,
+      'notigraph_closed_connections_total{reason="buffered bytes"}': 0,
       'notigraph_shedding{reason="stopping"}': 0,
       'notigraph_shedding{reason="running"}': 0,
+      'notigraph_shedding{reason="buffered bytes"}': 0,
       'notigraph_shedding{reason="event loop"}': 0,
       'notigraph_shedding{reason="heap"}': 2,
       'notigraph_shed_requests_total{reason="stopping"}': 0,
       'notigraph_shed_requests_total{reason="running"}': 0,
+      'notigraph_shed_requests_total{reason="buffered bytes"}': 0,
       'notigraph_shed_requests_total{reason="event loop"}': 0,
       'notigraph_shed_requests_total{reason="heap"}': 12,
       'nodejs_version_info{version="v24"}': 1,
@@ -337,7 +346,7 @@ describe('the labels', () => {
     method: /^(GET|POST|PUT|PATCH|DELETE)$/,
     route: /^\/v1\/[a-zA-Z/{}-]+$/,
     result: /^([245]xx|[A-Z_]+)$/,
-    reason: /^(stopping|running|event loop|heap)$/,
+    reason: /^(stopping|running|buffered bytes|event loop|heap|too slow|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
     version: /^v\d+\.\d+\.\d+$/,
   };
@@ -466,7 +475,7 @@ describe('the path /metrics', () => {
       metrics: () => Promise.reject(new Error('hunter2')),
     });
     const failed = await fetch(`${server.url}/metrics`);
-    expect([failed.status, await failed.text()]).toEqual([500, 'The metrics cannot be had.\n']);
+    expect([failed.status, await failed.text()]).toEqual([500, 'The metrics are unavailable.\n']);
     for (const path of ['/metrics/', '/x/metrics', '/graphql?x=/metrics']) {
       expect(await (await fetch(server.url + path)).text()).toBe('the gateway');
     }

@@ -3,37 +3,9 @@ import { Agent, request as sendRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createOverloadMonitor } from '../src/http/overload.ts';
-import { type ServerOptions, startServer } from '../src/http/server.ts';
-
-/** A server whose requests end when the test says so. */
-async function startHeldServer(options: Partial<ServerOptions> = {}) {
-  const held: (() => void)[] = [];
-  const arrived: (() => void)[] = [];
-  const server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
-    listener: (_, response) => {
-      held.push(() => response.end('done'));
-      arrived.shift()?.();
-    },
-    ...options,
-  });
-  const release = () => {
-    for (const end of held.splice(0)) {
-      end();
-    }
-  };
-  return {
-    url: server.url,
-    server,
-    arrival: () => new Promise<void>((resolve) => arrived.push(resolve)),
-    release,
-    [Symbol.asyncDispose]: () => {
-      release();
-      return server.close();
-    },
-  };
-}
+import { startServer } from '../src/http/server.ts';
+import { startHeldServer } from './support/held-server.ts';
+import { connectRaw } from './support/raw-client.ts';
 
 const statusOf = async (url: string) => (await fetch(url)).status;
 
@@ -55,53 +27,25 @@ async function readAll(socket: Socket): Promise<string> {
   return answer;
 }
 
-describe('a slow client', () => {
-  it('that does not read its answer is cut off', async () => {
-    const closed = Promise.withResolvers<void>();
-    await using server = await startServer({
-      host: '127.0.0.1',
-      port: 0,
-      stallTimeoutMs: 200,
-      listener: (_, response) => {
-        response.once('close', () => closed.resolve());
-        response.end(Buffer.alloc(64 * 1024 * 1024));
-      },
-    });
-    const { hostname, port } = new URL(server.url);
-    const socket = connect(Number(port), hostname).pause();
-    socket.on('error', () => {});
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await closed.promise;
-    expect(server.load().running).toBe(0);
-    socket.destroy();
-  });
-
-  it('that has not sent its whole request takes nobody’s place, and many of them only their own', async () => {
-    await using held = await startHeldServer({ maxRunning: 1 });
-    const { hostname, port } = new URL(held.url);
-    const slow = Array.from({ length: 4 }, () => connect(Number(port), hostname));
-    const [first, ...others] = slow;
-    const begin = async (socket: Socket | undefined) => {
-      const arrival = held.arrival();
-      socket?.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
-      await arrival;
-    };
-    await begin(first);
+it('a client that has not sent its whole request takes nobody’s place', async () => {
+  await using held = await startHeldServer({ maxRunning: 1 });
+  const { hostname, port } = new URL(held.url);
+  const slow = Array.from({ length: 10 }, () => connect(Number(port), hostname));
+  for (const socket of slow) {
     const arrival = held.arrival();
-    const answer = statusOf(held.url);
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
     await arrival;
-    expect(await statusOf(held.url)).toBe(503); // One that is whole runs.
-    held.release();
-    expect(await answer).toBe(200);
-    for (const socket of others) {
-      await begin(socket);
-    }
-    await begin(connect(Number(port), hostname).on('error', () => {}));
-    expect(held.server.load().shedding).toBe('running');
-    for (const socket of slow) {
-      socket.destroy();
-    }
-  });
+  }
+  expect(held.server.load()).toMatchObject({ running: 0, shedding: undefined });
+  const arrival = held.arrival();
+  const answer = statusOf(held.url);
+  await arrival;
+  expect(await statusOf(held.url)).toBe(503); // One that is whole runs.
+  held.release();
+  expect(await answer).toBe(200);
+  for (const socket of slow) {
+    socket.destroy();
+  }
 });
 
 describe('health', () => {
@@ -209,6 +153,19 @@ describe('a hostile connection', () => {
       expect(answer === '' || answer.startsWith('HTTP/1.1 408 ')).toBe(true);
     }
   });
+});
+
+it('closing answers every request that a client has sent at a time on one connection', async () => {
+  await using held = await startHeldServer();
+  const client = await connectRaw(held.url);
+  const arrivals = [held.arrival(), held.arrival(), held.arrival()];
+  await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3));
+  await Promise.all(arrivals);
+  const closing = held.server.close();
+  held.release();
+  await Promise.all([closing, client.closed]);
+  expect(client.received().match(/done/g)).toHaveLength(3);
+  expect(client.received().match(/^Connection: close/gm)).toHaveLength(1);
 });
 
 it('closing under load answers every request that was accepted', async () => {

@@ -9,11 +9,19 @@ export type ProcessUsage = Pick<NodeJS.Process, 'cpuUsage' | 'memoryUsage' | 've
  * The figures of a process that serves: its server's, and the process's own under their usual names. prom-client's `collectDefaultMetrics`
  * has more, but keeps a timer and an observer of garbage collections for good.
  */
-export function processFigures({ running, shedding, shed }: ServerLoad, usage: ProcessUsage): MetricFigures[] {
+export function processFigures(load: ServerLoad, usage: ProcessUsage): MetricFigures[] {
+  const { running, connections, bufferedBytes, shedding, shed, closed } = load;
   const cpu = usage.cpuUsage();
   const memory = usage.memoryUsage();
   return [
     gauge('notigraph_requests_running', 'Requests that run.', running),
+    gauge('notigraph_connections', 'Open connections of clients.', connections),
+    gauge('notigraph_buffered_bytes', 'Bytes of requests and responses in memory.', bufferedBytes),
+    counter(
+      'notigraph_closed_connections_total',
+      'Connections that were closed because of their clients.',
+      Object.entries(closed).map(([reason, count]) => [{ reason }, count]),
+    ),
     gauge(
       'notigraph_shedding',
       'Whether requests are shed, and why; of several processes, how many of them shed.',

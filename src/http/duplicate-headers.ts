@@ -1,0 +1,33 @@
+/** Codes of the first letters, in lower case. */
+const [A, C, H] = [0x61, 0x63, 0x68];
+
+/** Bit that turns the code of a letter into that of its lower case. */
+const LOWER_CASE = 0x20;
+
+/**
+ * Returns the name of a header that occurs more than once although it must not: `Authorization`, `Content-Type` or `Host`.
+ *
+ * Node.js keeps only the first of them, but a proxy in front may have acted on the last (RFC 9110, 5.3). Runs for every request: length and
+ * first letter dismiss almost every header before its case is folded.
+ */
+export function findDuplicateHeader(rawHeaders: readonly string[]): string | undefined {
+  let [hosts, contentTypes, authorizations] = [0, 0, 0];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    const first = name.charCodeAt(0) | LOWER_CASE;
+    if (name.length === 4 && first === H) {
+      hosts += Number(name.toLowerCase() === 'host');
+    } else if (name.length === 12 && first === C) {
+      contentTypes += Number(name.toLowerCase() === 'content-type');
+    } else if (name.length === 13 && first === A) {
+      authorizations += Number(name.toLowerCase() === 'authorization');
+    }
+  }
+  if (hosts > 1) {
+    return 'Host';
+  }
+  if (contentTypes > 1) {
+    return 'Content-Type';
+  }
+  return authorizations > 1 ? 'Authorization' : undefined;
+}
