@@ -11,6 +11,8 @@ const PROBE = new URL('probe.ts', import.meta.url).href;
 export interface Vitals {
   rssMb: number;
   heapMb: number;
+  /** Memory outside of the heap that objects in it hold, such as buffers. */
+  externalMb: number;
   /** The longest time that the event loop was kept busy at a stretch since it was asked last. */
   longestBlockMs: number;
   /** Sockets, timers and the like that keep it alive, by kind. */

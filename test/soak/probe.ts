@@ -29,10 +29,11 @@ process.on('message', (request) => {
   if (request === 'collect garbage') {
     globalThis.gc?.();
   }
-  const { rss, heapUsed } = process.memoryUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
   const vitals: Vitals = {
     rssMb: rss / 2 ** 20,
     heapMb: heapUsed / 2 ** 20,
+    externalMb: external / 2 ** 20,
     longestBlockMs,
     resources: process.getActiveResourcesInfo().toSorted(),
   };

@@ -1,0 +1,150 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { startServer } from '../../src/http/server.ts';
+import { startProbedGateway } from '../soak/gateway.ts';
+import { startHeldServer } from '../support/held-server.ts';
+import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const MIB = 1024 * 1024;
+const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+const hangUp = (clients: readonly RawClient[]) => {
+  for (const { socket } of clients) {
+    socket.destroy();
+  }
+};
+
+it('a hundred rejected requests whose responses nobody reads take no more than 64 MB', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using gateway = await startProbedGateway(upstream.url, { NOTIGRAPH_METRICS: 'on' });
+  const query = 'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }';
+  const body = JSON.stringify({
+    query,
+    variables: { ids: Array.from({ length: 200 }, () => ({ a: 'x'.repeat(1_000) })) },
+  });
+  const request = `${postHead('/graphql', 'Authorization: ApiKey one', `Content-Length: ${body.length}`)}${body}`;
+  const answer = await connectRaw(gateway.url);
+  await answer.send(request);
+  expect(await answer.receives(/^HTTP\/1.1 (\d+)/)).toContain('400');
+  const before = await gateway.vitals('collect garbage');
+  const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gateway.url, { reads: false })));
+  for (const client of clients) {
+    await client.send(request);
+  }
+  const rejected = async () => {
+    const text = await (await fetch(new URL('/metrics', gateway.url))).text();
+    return Number(/^notigraph_operations_total\{type="\w+",code="BAD_USER_INPUT"\} (\d+)$/m.exec(text)?.[1]);
+  };
+  await expect.poll(rejected, { timeout: 20_000 }).toBe(101);
+  const after = await gateway.vitals('collect garbage');
+  expect(after.heapMb + after.externalMb - before.heapMb - before.externalMb).toBeLessThan(64);
+  hangUp([answer, ...clients]);
+});
+
+describe('bytes that clients have not read', () => {
+  /** Starts a server whose responses are larger than what the system takes of them. */
+  const start = (maxBufferedBytes: number, stallTimeoutMs: number) =>
+    startServer({
+      host: '127.0.0.1',
+      port: 0,
+      maxBufferedBytes,
+      stallTimeoutMs,
+      listener: (_: unknown, response: ServerResponse) => void response.end(Buffer.alloc(16 * MIB)),
+    });
+
+  it('are limited: above the limit requests are shed, and the slowest readers are closed', async () => {
+    await using server = await start(40 * MIB, 9_000);
+    const clients: RawClient[] = [];
+    while (server.load().shedding === undefined) {
+      const client = await connectRaw(server.url, { reads: false });
+      clients.push(client);
+      const before = server.load().bufferedBytes;
+      await client.send(GET);
+      await expect.poll(() => server.load().bufferedBytes).toBeGreaterThan(before);
+    }
+    expect(server.load()).toMatchObject({ shedding: 'buffered bytes', running: 0 });
+    const shed = await fetch(server.url);
+    expect(shed.status).toBe(503);
+    expect(await shed.json()).toMatchObject({ errors: [{ extensions: { code: 'OVERLOADED', retryable: true } }] });
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+    await expect.poll(() => server.load().shedding, { timeout: 5_000 }).toBeUndefined();
+    const { closed, bufferedBytes } = server.load();
+    expect(closed).toMatchObject({ 'buffered bytes': expect.toSatisfy((count) => count > 0), 'too slow': 0 });
+    expect(bufferedBytes).toBeLessThan(40 * MIB);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    hangUp(clients);
+  });
+
+  it('of a client that reads fast enough cost nobody their connection', async () => {
+    await using server = await start(MIB, 9_000);
+    const response = await fetch(server.url);
+    expect((await response.arrayBuffer()).byteLength).toBe(16 * MIB);
+    expect(server.load().closed).toEqual({ 'too slow': 0, limit: 0, 'buffered bytes': 0 });
+  });
+
+  it('count when they are queued behind another response', async () => {
+    let first: ServerResponse | undefined;
+    await using server = await startServer({
+      host: '127.0.0.1',
+      port: 0,
+      listener: (_, response) => {
+        if (first === undefined) {
+          first = response;
+        } else {
+          response.end(Buffer.alloc(MIB));
+        }
+      },
+    });
+    const client = await connectRaw(server.url);
+    await client.send(GET.repeat(3));
+    await expect.poll(() => server.load().bufferedBytes).toBeGreaterThan(2 * MIB);
+    first?.end();
+    await expect.poll(() => server.load().bufferedBytes).toBe(0);
+    client.socket.destroy();
+  });
+});
+
+describe('bytes of request bodies', () => {
+  it('count until the request is answered', async () => {
+    await using held = await startHeldServer();
+    const client = await connectRaw(held.url);
+    await client.send(`${postHead('/', 'Content-Length: 60000')}${'x'.repeat(50_000)}`);
+    await expect.poll(() => held.server.load().bufferedBytes).toBe(50_000);
+    await client.send('x'.repeat(10_000));
+    await expect.poll(() => held.server.load()).toMatchObject({ bufferedBytes: 60_000, running: 1 });
+    held.release();
+    await client.receives(/done/);
+    await expect.poll(() => held.server.load()).toMatchObject({ bufferedBytes: 0, running: 0 });
+    client.socket.destroy();
+  });
+
+  it('above the limit cost the slowest senders their connections, and nobody else anything', async () => {
+    await using held = await startHeldServer({ maxBufferedBytes: MIB });
+    const clients: RawClient[] = [];
+    for (let i = 0; i < 30; i += 1) {
+      const client = await connectRaw(held.url);
+      clients.push(client);
+      const arrival = held.arrival();
+      await client.send(`${postHead('/', 'Content-Length: 200000')}${'x'.repeat(100_000)}`);
+      await arrival; // None is shed.
+      expect(held.server.load().bufferedBytes).toBeLessThan(1.2 * MIB);
+    }
+    expect(clients[0]?.isClosed()).toBe(true);
+    expect(clients.at(-1)?.isClosed()).toBe(false);
+    expect(held.server.load().shed).toMatchObject({ 'buffered bytes': 0 });
+    hangUp(clients);
+  });
+});
+
+it('bytes that others buffer count too', async () => {
+  let bytes = 0;
+  await using held = await startHeldServer({ maxBufferedBytes: MIB, bufferedBytes: () => bytes });
+  expect((await fetch(`${held.url}/readyz`)).status).toBe(200);
+  bytes = MIB + 1;
+  expect((await fetch(`${held.url}/graphql`)).status).toBe(503);
+  expect(held.server.load()).toMatchObject({ shedding: 'buffered bytes', shed: { 'buffered bytes': 1 } });
+  bytes = 0;
+  expect((await fetch(`${held.url}/readyz`)).status).toBe(200);
+});

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { maxClientFiles } from '../../src/http/open-files.ts';
+import { type HeldServer, startHeldServer } from '../support/held-server.ts';
+import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** Opens a connection whose request is being answered. */
+async function connectRunning(held: HeldServer): Promise<RawClient> {
+  const client = await connectRaw(held.url);
+  const arrival = held.arrival();
+  await client.send(GET);
+  await arrival;
+  return client;
+}
+
+/** Opens a connection that has been answered and is idle. */
+async function connectIdle(held: HeldServer): Promise<RawClient> {
+  const client = await connectRunning(held);
+  held.release();
+  await client.receives(/done/);
+  return client;
+}
+
+/** Opens a connection that stalls in its body. */
+async function connectStalled(held: HeldServer): Promise<RawClient> {
+  const client = await connectRaw(held.url);
+  const arrival = held.arrival();
+  await client.send(postHead('/', 'Content-Length: 100000'));
+  await arrival;
+  return client;
+}
+
+it('at the limit the slowest connection is closed first, then idle ones, and none that is being answered', async () => {
+  await using held = await startHeldServer({ maxConnections: 6, stallTimeoutMs: 6_000 });
+  const idle = await connectIdle(held);
+  const running = await connectRunning(held);
+  const silent = await connectRaw(held.url);
+  const [stopped, slow, fast] = [await connectStalled(held), await connectStalled(held), await connectStalled(held)];
+  const timers = [
+    setInterval(() => slow.socket.write('x'), 50), // 20 B/s
+    setInterval(() => fast.socket.write('x'.repeat(1_000)), 50),
+  ];
+  await sleep(1_000); // Speeds are measured every 200 ms, over 600 ms.
+  const order: string[] = [];
+  for (const [name, client] of Object.entries({ idle, running, silent, stopped, slow, fast })) {
+    void client.closed.then(() => order.push(name));
+  }
+  const newcomers: RawClient[] = [];
+  for (let count = 1; count <= 5; count += 1) {
+    newcomers.push(await connectRunning(held));
+    await expect.poll(() => order.length).toBe(count);
+  }
+  expect(order).toEqual(['silent', 'stopped', 'slow', 'idle', 'fast']);
+
+  const refused = await connectRaw(held.url); // All others are being answered.
+  await refused.closed;
+  expect(running.isClosed()).toBe(false);
+  expect(held.server.load()).toMatchObject({ connections: 6, closed: { limit: 6, 'too slow': 0 } });
+  held.release();
+  await Promise.all([running, ...newcomers].map((client) => client.receives(/done/)));
+  for (const timer of timers) {
+    clearInterval(timer);
+  }
+});
+
+it('at the limit a client that does not read is closed although it is being answered', async () => {
+  await using held = await startHeldServer({
+    maxConnections: 1,
+    stallTimeoutMs: 6_000,
+    listener: (_, response) => void response.end(Buffer.alloc(64 * 1024 * 1024)),
+    maxBufferedBytes: 1024 * 1024 * 1024,
+  });
+  const deaf = await connectRaw(held.url, { reads: false });
+  await deaf.send(GET);
+  await expect.poll(() => held.server.load().bufferedBytes).toBeGreaterThan(0);
+  await sleep(500); // It is given one measurement, so that a response that has just been sent can be read.
+  const next = await connectRaw(held.url, { reads: false });
+  await expect.poll(() => held.server.load().bufferedBytes).toBe(0);
+  expect(next.isClosed()).toBe(false);
+  deaf.socket.destroy();
+});
+
+it('connections stay below the number of files that the process may open', () => {
+  const limits = (files: number | string) =>
+    `Max processes 5 5 processes\nMax open files            ${files}     20000   files\n`;
+  expect(maxClientFiles(limits(20_000))).toBe(19_744);
+  expect(maxClientFiles(limits(1_024))).toBe(768);
+  expect(maxClientFiles(limits(256))).toBe(128);
+  expect(maxClientFiles(limits('unlimited'))).toBe(Number.POSITIVE_INFINITY);
+  expect(maxClientFiles('')).toBe(Number.POSITIVE_INFINITY);
+});

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { findDuplicateHeader } from '../../src/http/duplicate-headers.ts';
+import { startHeldServer } from '../support/held-server.ts';
+import { connectRaw } from '../support/raw-client.ts';
+
+const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
+
+it.each(['Host', 'Content-Type', 'Authorization'])('two headers %s are 400, whatever their case', async (name) => {
+  await using held = await startHeldServer();
+  for (const second of [name, name.toLowerCase(), name.toUpperCase()]) {
+    for (const path of ['/graphql', '/readyz']) {
+      const client = await connectRaw(held.url);
+      const lines = Object.entries(HEADERS).map(([header, value]) => `${header}: ${value}\r\n`);
+      await client.send(`POST ${path} HTTP/1.1\r\n${lines.join('')}${second}: other\r\nContent-Length: 2\r\n\r\n{}`);
+      await client.closed;
+      const [head, body = ''] = client.received().split('\r\n\r\n');
+      expect(head).toMatch(/^HTTP\/1\.1 400 /);
+      expect(JSON.parse(body)).toEqual({
+        errors: [{ message: expect.stringContaining(name), extensions: { code: 'BAD_REQUEST', retryable: false } }],
+      });
+    }
+  }
+});
+
+it('other headers may repeat, and those three may occur once each', () => {
+  const once = Object.entries(HEADERS).flat();
+  expect(findDuplicateHeader([])).toBeUndefined();
+  expect(findDuplicateHeader(once)).toBeUndefined();
+  // Of the same lengths and first letters.
+  const others = [
+    'Hast',
+    'a',
+    'hast',
+    'b',
+    'Content-Tape',
+    'a',
+    'content-tape',
+    'b',
+    'Authorisation',
+    'a',
+    'authorisation',
+    'b',
+  ];
+  expect(findDuplicateHeader([...once, ...others, 'Accept', '*/*', 'Accept', '*/*', '', '', '', ''])).toBeUndefined();
+  expect(findDuplicateHeader([...others, ...once, ...others, 'hOST', 'x'])).toBe('Host');
+});

@@ -1,0 +1,128 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { startServer } from '../../src/http/server.ts';
+import { startHeldServer } from '../support/held-server.ts';
+import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
+
+/** 30 s and 100 B/s in short: 600 bytes in 600 ms. */
+const WINDOW_MS = 600;
+const PACE = { stallTimeoutMs: WINDOW_MS, minBytesPerSecond: 1_000 };
+
+/** Sends a byte at a time until the server closes the connection. Returns how long that took. */
+async function drip(client: RawClient, everyMs: number, bytes: string): Promise<number> {
+  const startedAt = performance.now();
+  while (!client.isClosed()) {
+    client.socket.write(bytes);
+    await Promise.race([sleep(everyMs), client.closed]);
+  }
+  return performance.now() - startedAt;
+}
+
+const STALLS = {
+  'in its headers': 'POST / HTTP/1.1\r\nHost: localhost\r\nX-Stall: ',
+  'in its body': postHead('/', 'Content-Length: 100000'),
+  'in its chunked body': `${postHead('/', 'Transfer-Encoding: chunked')}5\r\n12345\r\n10000\r\n`,
+};
+
+describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
+  it('is disconnected when it has sent nothing for the time', async () => {
+    await using held = await startHeldServer(PACE);
+    const client = await connectRaw(held.url);
+    const startedAt = performance.now();
+    await client.send(head);
+    await client.closed;
+    const ms = performance.now() - startedAt;
+    expect(ms).toBeGreaterThan(WINDOW_MS * 0.9);
+    expect(ms).toBeLessThan(WINDOW_MS * 4);
+    expect(held.server.load().closed).toEqual({ 'too slow': 1, limit: 0, 'buffered bytes': 0 });
+  });
+
+  it('is disconnected when it sends too little in the time, and stays connected when it sends enough', async () => {
+    await using held = await startHeldServer(PACE);
+    const [slow, fast] = await Promise.all([connectRaw(held.url), connectRaw(held.url)]);
+    await Promise.all([slow.send(head), fast.send(head)]);
+    const dripping = drip(fast, 20, 'x'.repeat(60));
+    const ms = await drip(slow, 50, 'x');
+    expect(ms).toBeGreaterThan(WINDOW_MS * 0.9);
+    expect(ms).toBeLessThan(WINDOW_MS * 4);
+    await sleep(WINDOW_MS);
+    expect(fast.isClosed()).toBe(false);
+    fast.socket.destroy();
+    await dripping;
+  });
+});
+
+it('a connection on which nothing is asked stays open between two requests', async () => {
+  await using held = await startHeldServer(PACE);
+  const client = await connectRaw(held.url);
+  for (let round = 0; round < 2; round += 1) {
+    const arrival = held.arrival();
+    await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await arrival;
+    held.release();
+    await client.receives(new RegExp(`(?:done.*){${round + 1}}`, 's'));
+    await sleep(WINDOW_MS * 2);
+    expect(client.isClosed()).toBe(false);
+  }
+  await client.send('POST / HTTP/1.1\r\nHost: local'); // From here on it is the client's turn again.
+  await client.closed;
+  client.socket.destroy();
+});
+
+it('the time in which the gateway works or does not read is not counted', async () => {
+  let read = () => {};
+  await using server = await startServer({
+    ...PACE,
+    host: '127.0.0.1',
+    port: 0,
+    listener: (request, response) => {
+      read = () => void request.resume().once('end', () => setTimeout(() => response.end('done'), WINDOW_MS * 2));
+    },
+  });
+  const client = await connectRaw(server.url);
+  await client.send(`${postHead('/', 'Content-Length: 300000')}${'x'.repeat(300_000)}`); // More than Node.js reads ahead.
+  await sleep(WINDOW_MS * 2);
+  expect(client.isClosed()).toBe(false);
+  read();
+  await client.receives(/done/);
+  client.socket.destroy();
+});
+
+describe('a client that reads', () => {
+  const RESPONSE = Buffer.alloc(64 * 1024 * 1024, 'x');
+  const large = { ...PACE, maxBufferedBytes: 1024 * 1024 * 1024, host: '127.0.0.1', port: 0 };
+
+  it('nothing of its response is disconnected', async () => {
+    const closed = Promise.withResolvers<void>();
+    const listener = (_: unknown, response: ServerResponse) => {
+      response.once('close', () => closed.resolve());
+      response.end(RESPONSE);
+    };
+    await using server = await startServer({ ...large, listener });
+    const client = await connectRaw(server.url, { reads: false });
+    await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await expect.poll(() => server.load().bufferedBytes).toBeGreaterThan(32 * 1024 * 1024);
+    expect(server.load().running).toBe(0); // It takes nobody's place.
+    await closed.promise;
+    expect(server.load()).toMatchObject({ bufferedBytes: 0, closed: { 'too slow': 1 } });
+    client.socket.destroy();
+  });
+
+  it('on and on gets its whole response, in however many windows', async () => {
+    await using server = await startServer({ ...large, listener: (_, response) => void response.end(RESPONSE) });
+    const client = await connectRaw(server.url, { reads: false });
+    await client.send('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    const startedAt = performance.now();
+    let received = 0;
+    client.socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      client.socket.pause();
+      setTimeout(() => client.socket.resume(), 1);
+    });
+    client.socket.resume();
+    await client.closed;
+    expect(received).toBeGreaterThan(RESPONSE.length);
+    expect(performance.now() - startedAt).toBeGreaterThan(WINDOW_MS);
+  });
+});
