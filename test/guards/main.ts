@@ -2,7 +2,7 @@
  * Takes out one guard of the code at a time, in a copy of the project, and expects the test that is named with it to fail;
  * as it is, every one of them passes.
  *
- * npm run guards [-- part of a name]
+ * npm run guards [-- part of a name, file or test]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -88,7 +88,7 @@ async function findBrokenTests(guards: readonly Guard[]): Promise<string[]> {
   return broken;
 }
 
-const wanted = GUARDS.filter(({ name }) => name.includes(process.argv[2] ?? ''));
+const wanted = GUARDS.filter(({ name, file, test }) => `${name} ${file} ${test}`.includes(process.argv[2] ?? ''));
 const queue = [...wanted];
 const verdicts = new Map<Guard, Verdict>();
 
