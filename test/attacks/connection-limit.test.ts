@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { maxClientFiles } from '../../src/http/open-files.ts';
 import { type HeldServer, startHeldServer } from '../support/held-server.ts';
-import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
+import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw-client.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
@@ -50,7 +50,7 @@ it('at the limit the slowest connection is closed first, then idle ones, and non
   const newcomers: RawClient[] = [];
   for (let count = 1; count <= 5; count += 1) {
     newcomers.push(await connectRunning(held));
-    await expect.poll(() => order.length).toBe(count);
+    await expect.poll(() => order.length, EVENTUALLY).toBe(count);
   }
   expect(order).toEqual(['silent', 'stopped', 'slow', 'idle', 'fast']);
 
@@ -74,10 +74,10 @@ it('at the limit a client that does not read is closed although it is being answ
   });
   const deaf = await connectRaw(held.url, { reads: false });
   await deaf.send(GET);
-  await expect.poll(() => held.server.load().bufferedBytes).toBeGreaterThan(0);
+  await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(0);
   await sleep(500); // It is given one measurement, so that a response that has just been sent can be read.
   const next = await connectRaw(held.url, { reads: false });
-  await expect.poll(() => held.server.load().bufferedBytes).toBe(0);
+  await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(0);
   expect(next.isClosed()).toBe(false);
   deaf.socket.destroy();
 });

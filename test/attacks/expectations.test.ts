@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startHeldServer } from '../support/held-server.ts';
-import { connectRaw, postHead } from '../support/raw-client.ts';
+import { connectRaw, EVENTUALLY, postHead } from '../support/raw-client.ts';
 
 const CONTINUE = 'Expect: 100-continue';
 
@@ -25,7 +25,7 @@ it('a body of an acceptable length is asked for and served', async () => {
     await client.receives(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     await arrival;
     await client.send(length.startsWith('Content') ? 'x'.repeat(1_000) : '1\r\nx\r\n0\r\n\r\n');
-    await expect.poll(() => held.server.load().running).toBe(1);
+    await expect.poll(() => held.server.load().running, EVENTUALLY).toBe(1);
     held.release();
     await client.closed;
     expect(client.received()).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n.*done/s);

@@ -61,3 +61,19 @@ export async function connectRaw(url: string, { reads = true }: RawClientOptions
 /** Returns the head of a POST to a path. */
 export const postHead = (path: string, ...headers: readonly string[]): string =>
   [`POST ${path} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json', ...headers, '', ''].join('\r\n');
+
+/** Reads what the server sends with a pause after each part, until the server closes the connection. Returns how many bytes came. */
+export async function readSlowly({ socket, closed }: RawClient, pauseMs: number): Promise<number> {
+  let received = 0;
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    socket.pause();
+    setTimeout(() => socket.resume(), pauseMs);
+  });
+  socket.resume();
+  await closed;
+  return received;
+}
+
+/** Options of `expect.poll` for what takes as long as the machine is busy. */
+export const EVENTUALLY = { timeout: 10_000 };
