@@ -76,9 +76,11 @@ it('at the limit a client that does not read is closed although it is being answ
   await deaf.send(GET);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(0);
   await sleep(500); // It is given one measurement, so that a response that has just been sent can be read.
-  const next = await connectRaw(held.url, { reads: false });
+  const next = await connectRaw(held.url);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(0);
+  expect(held.server.load().closed).toMatchObject({ limit: 1, 'too slow': 0 });
   expect(next.isClosed()).toBe(false);
+  next.socket.destroy();
   deaf.socket.destroy();
 });
 
