@@ -30,7 +30,6 @@ const VARIANTS: readonly Subject[] = [
   await askedByBrowsers('limited-browser', 'the same with a rate limit', {
     rateLimit: { calls: 1_000_000, perSeconds: 1 },
   }),
-  without('not-compiled', 'nothing compiled: the whole way', { NOTIGRAPH_COMPILE_AFTER: '1000000' }),
 ];
 
 const { values } = parseArgs({

@@ -1,8 +1,11 @@
 import type { RequestListener } from 'node:http';
+import type { Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { AudiencesOptions } from './audiences/audience-options.ts';
+import type { GatewayContext } from './graphql/context.ts';
+import type { DocumentLimits } from './graphql/documents/document-limits.ts';
+import type { ExecutionLimits } from './graphql/executor/limits.ts';
 import type { MetricFigures } from './metrics/figures.ts';
-import type { DocumentLimits } from './plugins/document-limits.ts';
 import type { Manifest } from './trusted-documents/manifest.ts';
 import type { UpstreamOptions } from './upstream/client.ts';
 import type { DispatcherOptions } from './upstream/dispatcher.ts';
@@ -33,8 +36,13 @@ export interface GatewayOptions {
   maxBodyBytes?: number;
   /** For one operation with all its upstream calls, in milliseconds. @default 15000 */
   operationTimeoutMs?: number;
-  /** How often an operation is asked for before it is compiled; 0: it is compiled at once. @default 3 */
-  compileAfter?: number;
+  /** How much an execution may produce. */
+  results?: ExecutionLimits;
+  /**
+   * Plugins for Yoga's engine, after the gateway's own. Hooks of parsing, validation, context building and execution run, with their
+   * `instrumentation`; hooks of HTTP requests never run, and `createGateway` refuses plugins that have one. @default none
+   */
+  plugins?: readonly Plugin<GatewayContext>[];
   /** How the upstream is called: times, retries, breaker, concurrency, limits. */
   policies?: Omit<UpstreamOptions, 'baseUrl' | 'dispatcher' | 'userAgent' | 'observer'>;
   /** The connections to the upstream. */
@@ -67,6 +75,8 @@ export interface Gateway extends AsyncDisposable {
   metrics(): Promise<string>;
   /** The same as plain data: to be sent to another process, or printed together with other figures. */
   figures(): MetricFigures[];
+  /** Returns the bytes of upstream responses that are being received, for the load shedding of a server. */
+  bufferedBytes(): number;
   /** Closes the connections to the upstream service, when the calls that run have ended. */
   dispose(): Promise<void>;
 }

@@ -3,35 +3,34 @@ import { pino } from 'pino';
 import { createAuthenticator } from './audiences/authenticator.ts';
 import { createBrowserAccess } from './audiences/browser-access.ts';
 import { createPolicies } from './audiences/policies.ts';
-import { contextOfRequest, createContextFactory, type GatewayContext, type ServerContext } from './context.ts';
 import type { Gateway, GatewayDeps, GatewayOptions } from './gateway-options.ts';
+import { checkPlugin } from './graphql/check-plugin.ts';
+import { createClientErrors } from './graphql/client-errors.ts';
+import { createContextFactory, type GatewayContext } from './graphql/context.ts';
+import { createDocumentCaches } from './graphql/documents/document-cache.ts';
+import { useDocumentLimits } from './graphql/documents/use-document-limits.ts';
+import { useExecutor } from './graphql/executor/use-executor.ts';
 import { createReadRequiredScopes } from './graphql/required-scopes.ts';
 import { createSchema } from './graphql/schema.ts';
+import { createAuthenticate } from './http/authenticate.ts';
+import { createClientTokenRoute } from './http/client-tokens.ts';
+import { createCorsHeaders } from './http/cors.ts';
+import { createFetchHandler } from './http/fetch-adapter.ts';
+import { createGraphiQL } from './http/graphiql.ts';
+import { createChooseMediaType } from './http/media-type.ts';
+import { createListener } from './http/node-adapter.ts';
+import { createPipeline } from './http/pipeline.ts';
+import { createPrepare, useOperationRules } from './http/prepare.ts';
+import { createRespond } from './http/respond.ts';
+import { createRouter } from './http/router.ts';
 import { toText } from './metrics/figures.ts';
 import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { loadOperations } from './operations.ts';
-import { type AccessLog, createAccessLog } from './plugins/access-log.ts';
-import { createCheckDocument } from './plugins/check-document.ts';
-import { createClientErrors } from './plugins/client-errors.ts';
-import { useAccessLog } from './plugins/use-access-log.ts';
-import { useAuthentication } from './plugins/use-authentication.ts';
-import { useClientTokens } from './plugins/use-client-tokens.ts';
-import { createCorsHeaders, useCors } from './plugins/use-cors.ts';
-import { useDocumentLimits } from './plugins/use-document-limits.ts';
-import { useErrorModel } from './plugins/use-error-model.ts';
-import { useGraphiQL } from './plugins/use-graphiql.ts';
-import { useRateLimit } from './plugins/use-rate-limit.ts';
-import { useRequestBody } from './plugins/use-request-body.ts';
-import { useRequestGate } from './plugins/use-request-gate.ts';
-import { useRequestId } from './plugins/use-request-id.ts';
-import { useScopes } from './plugins/use-scopes.ts';
-import { useTrustedDocuments } from './plugins/use-trusted-documents.ts';
-import { createPreparedOperations } from './prepared/prepared-operations.ts';
-import { servePrepared } from './prepared/serve-prepared.ts';
 import { createAdmission } from './rate-limits/admission.ts';
 import { createMemoryRateLimiter } from './rate-limits/memory-rate-limiter.ts';
 import { createRedisRateLimiter } from './rate-limits/redis-rate-limiter.ts';
 import { keepReloading } from './reloading.ts';
+import { type AccessLog, createAccessLog } from './telemetry/access-log.ts';
 import { createManifestFiles } from './trusted-documents/manifest-files.ts';
 import { createTrustedDocuments } from './trusted-documents/trusted-documents.ts';
 import { createUpstreamClient } from './upstream/client.ts';
@@ -63,7 +62,8 @@ export function createGateway(
     documents = {},
     maxBodyBytes = 256 * 1024,
     operationTimeoutMs = 15_000,
-    compileAfter = 3,
+    results = {},
+    plugins = [],
     policies = {},
     connections = {},
     logSecret,
@@ -85,7 +85,7 @@ export function createGateway(
   const clientErrors = createClientErrors(logger);
   const accessLog = createAccessLog({ logger, secret: logSecret });
   const log: AccessLog = (entry) => {
-    metrics?.operation(entry); // First: the time of writing the line is not the operation's.
+    metrics?.operation(entry); // First, so that logging doesn't count toward the operation's duration.
     accessLog(entry);
   };
   const served = createPolicies(audiences, corsOrigins);
@@ -107,69 +107,62 @@ export function createGateway(
     ...(browser === undefined ? [] : (['Bearer'] as const)),
   ];
   const schema = createSchema();
-  const check = createCheckDocument({ ...documents, introspection });
-  const readRequiredScopes = createReadRequiredScopes(schema);
 
-  const yoga = createYoga<ServerContext, GatewayContext>({
+  const yoga = createYoga<object, GatewayContext>({
     schema,
-    context: contextOfRequest(createContext),
-    graphqlEndpoint: endpoint,
     plugins: [
-      useRequestId(), // First: every other plugin may name the request.
-      useCors({ policies: served, corsHeaders }), // Before the gate: a preflight is no GraphQL request.
-      graphiql !== false && useGraphiQL({ endpoint, tabs: loadOperations(), headers: graphiqlHeaders(graphiql) }),
-      browser?.clientTokens !== undefined &&
-        useClientTokens({ ...browser.clientTokens, path: CLIENT_TOKENS_PATH, limiter, logger }),
-      useRequestGate({ endpoint }), // After the page, which browsers get at the same path.
-      useAuthentication({ authenticator, schemes }), // Who may not be served is refused before anything of the body is read.
-      useRateLimit({ admission }),
-      useRequestBody({ maxBytes: maxBodyBytes }),
-      useTrustedDocuments({ documents: trusted, policies: served }),
-      useDocumentLimits({ check }),
-      useErrorModel({ clientErrors }), // Sees every result, of refused requests too.
-      useAccessLog({ log }), // After the error model: it notes the code that the client sees.
-      useScopes({ readRequiredScopes }), // Last: what comes after it does not learn of an operation that it stops.
+      useExecutor({ ...results, hideSuggestions: !introspection }),
+      useDocumentLimits({ ...documents, introspection }),
+      useOperationRules(), // After the limits: they tell more about a document that breaks both.
+      ...plugins.map(checkPlugin),
     ],
-    maskedErrors: false, // useErrorModel masks.
-    graphiql: false, // useGraphiQL serves it, without a CDN.
-    landingPage: false,
-    healthCheckEndpoint: ' ', // No URL ends so: Yoga's would answer every one that ends in /health.
-    maxRequestBodySize: false, // useRequestBody limits it.
-    cors: false,
-    multipart: false,
-    batching: false,
+    parserAndValidationCache: createDocumentCaches(),
+    maskedErrors: false, // createClientErrors masks.
     logging: false,
   });
 
-  const operations = createPreparedOperations({ schema, compileAfter, check, readRequiredScopes });
-  const listener = servePrepared({
+  const pipeline = createPipeline({
     endpoint,
     maxBodyBytes,
-    authenticator,
-    operations,
-    documents: trusted,
-    policies: served,
+    chooseMediaType: createChooseMediaType(),
+    authenticate: createAuthenticate({ authenticator, schemes }),
     admission,
+    trustedDocuments: trusted,
+    policies: served,
     createContext,
-    clientErrors,
-    log,
+    prepare: createPrepare(yoga, plugins.length > 0),
+    readRequiredScopes: createReadRequiredScopes(schema),
+    respond: createRespond({ clientErrors, admission, corsHeaders, log, maxResponseBytes: results.maxResponseBytes }),
+  });
+  const handle = createRouter({
+    endpoint,
+    policies: served,
     corsHeaders,
-    otherwise: (request, response, context) => void yoga(request, response, context),
+    graphiql:
+      graphiql === false
+        ? undefined
+        : createGraphiQL({ endpoint, tabs: loadOperations(), headers: graphiqlHeaders(graphiql) }),
+    clientTokens: browser?.clientTokens && {
+      path: CLIENT_TOKENS_PATH,
+      route: createClientTokenRoute({ ...browser.clientTokens, limiter, logger }),
+    },
+    pipeline,
   });
 
   const figures = () => metrics?.figures() ?? [];
   const reloading = keepReloading([manifests, ...(browser?.files ?? [])], reloadSeconds, logger);
   async function dispose(): Promise<void> {
     reloading[Symbol.dispose]();
-    await Promise.all([dispatcher.close(), limiter.dispose()]);
+    await Promise.all([dispatcher.close(), limiter.dispose(), yoga.dispose()]);
   }
   return {
-    fetch: async (request) => yoga.fetch(request, {}),
-    listener,
+    fetch: createFetchHandler(handle),
+    listener: createListener(handle),
     endpoint,
     checkUpstream: () => probeUpstream(baseUrl, dispatcher),
     metrics: async () => (isCounting ? toText([figures()]) : ''),
     figures,
+    bufferedBytes: () => dispatcher.bufferedBytes,
     dispose,
     [Symbol.asyncDispose]: dispose,
   };

@@ -134,6 +134,7 @@ async function serve(
     host,
     port,
     listener: gateway.listener,
+    bufferedBytes: gateway.bufferedBytes,
     overload,
     metrics: metrics ? (load) => toText([[...gateway.figures(), ...processFigures(load, process)]]) : undefined,
   });

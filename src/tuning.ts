@@ -46,7 +46,10 @@ export const TUNING = {
   maxRootFields: range(20, 1, 10_000),
   maxFields: range(500, 1, 1_000_000),
   maxDirectives: range(10, 0, 10_000),
-  compileAfter: range(3, 0, 1_000_000),
+  maxInputListItems: range(1_000, 1, 1_000_000),
+  maxErrors: range(100, 1, 10_000),
+  maxResultValues: range(250_000, 1_000, 100_000_000),
+  maxResponseBytes: range(4 * 1024 * 1024, 1_024, 1024 * 1024 * 1024),
   maxRunning: range(512, 1, 100_000),
   maxEventLoopDelayMs: range(200, 10, 60_000),
   maxHeapPercent: range(85, 10, 100),
@@ -72,10 +75,7 @@ export const variableOf = (name: string): string =>
 /** The numbers in the places where gateway, server and overload monitor take them. */
 export function applyTuning(tuning: Tuning): {
   gateway: Required<
-    Pick<
-      GatewayOptions,
-      'operationTimeoutMs' | 'maxBodyBytes' | 'compileAfter' | 'documents' | 'connections' | 'policies'
-    >
+    Pick<GatewayOptions, 'operationTimeoutMs' | 'maxBodyBytes' | 'documents' | 'results' | 'connections' | 'policies'>
   >;
   server: Partial<ServerOptions>;
   overload: OverloadOptions;
@@ -87,13 +87,20 @@ export function applyTuning(tuning: Tuning): {
     gateway: {
       operationTimeoutMs,
       maxBodyBytes,
-      compileAfter: tuning.compileAfter,
       documents: { maxCharacters, maxTokens, maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives },
+      results: {
+        maxErrors: tuning.maxErrors,
+        maxValues: tuning.maxResultValues,
+        maxResponseBytes: tuning.maxResponseBytes,
+        maxListItems: tuning.maxUpstreamListItems,
+        maxInputListItems: tuning.maxInputListItems,
+      },
       connections: {
         connections: tuning.sockets,
         connectTimeoutMs,
         headersTimeoutMs,
         keepAliveTimeoutMs: tuning.socketIdleMs,
+        maxBufferedBytes: tuning.maxBufferedBytes,
       },
       policies: {
         attemptTimeoutMs,

@@ -60,21 +60,27 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^http\/overload\.ts$/, /^node:(perf_hooks|v8)$/],
   [/^http\/open-files\.ts$/, /^node:fs$/],
   [new RegExp(`^http/(${SERVER})\\.ts$`), new RegExp(`^http/(${SERVER})\\.ts$|^node:(http|timers/promises)$`)],
-  [/^metrics\//, /^metrics\/|^prom-client$|^node:perf_hooks$/],
+  [/^metrics\//, /^metrics\/|^settings\/|^prom-client$|^node:perf_hooks$/],
   [
     /^gateway\.ts$/,
-    /^(context|operations|reloading|upstream-url|version)\.ts$|^graphql\/(schema|required-scopes)\.ts$|^(audiences|metrics|plugins|prepared|rate-limits|trusted-documents|upstream)\/|^graphql-yoga$|^pino$/,
+    /^(operations|reloading|upstream-url|version)\.ts$|^graphql\/[\w-]+\.ts$|^graphql\/(documents|executor)\/|^(audiences|http|metrics|rate-limits|telemetry|trusted-documents|upstream)\/|^graphql-yoga$|^pino$/,
   ],
   [/^gateway-options\.ts$|^reloading\.ts$/, /^$/],
   [/^audiences\/(audience-options|authentication-error|identity|policies|scopes)\.ts$/, /^$/],
   [/^audiences\//, /^audiences\/|^(credentials|derive|origins|secret-files)\.ts$|^jose$|^zod$|^node:crypto$/],
   [
     /^trusted-documents\//,
-    /^trusted-documents\/|^(derive|file-signature|is-record)\.ts$|^graphql$|^zod$|^node:(crypto|fs|path)$/,
+    /^trusted-documents\/|^(derive|file-signature|is-record)\.ts$|^settings\/|^zod$|^node:(crypto|fs|path)$/,
   ],
   [/^rate-limits\//, /^rate-limits\/|^@redis\/client$|^node:crypto$/],
   [/^client\//, /^client\//],
-  [/^context\.ts$/, /^audiences\/identity\.ts$|^loaders\/|^upstream\/upstream\.ts$/],
+  [/^settings\//, /^settings\/|^lib\//],
+  [/^lib\//, /^lib\//],
+  [/^telemetry\//, /^telemetry\/|^remember\.ts$|^node:crypto$/],
+  [/^graphql\/executor\//, /^graphql\/executor\/|^graphql(\/jsutils\/inspect\.js)?$/],
+  [/^graphql\/documents\//, /^graphql\/documents\/|^graphql$|^lru-cache$/],
+  [/^graphql\/context\.ts$/, /^audiences\/identity\.ts$|^loaders\/|^upstream\/upstream\.ts$/],
+  [/^graphql\/client-errors\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
   [/^graphql\/executor\//, /^graphql\/executor\/|^graphql$|^graphql\/jsutils\/inspect\.js$/],
   [/^graphql\/types\//, /^graphql\//],
   [/^graphql\/schema\.ts$/, /^graphql\//],
@@ -83,14 +89,9 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^loaders\//, /^loaders\/|^upstream\/(resources\/|path\.ts$)|^dataloader$|^limit\.ts$/],
   [/^upstream\/resources\//, /^upstream\/client\.ts$/],
   [/^upstream\//, /^upstream\/|^(is-record|join-bytes)\.ts$|^undici$|^node:buffer$/],
-  [/^plugins\/client-errors\.ts$/, /^upstream\/errors\.ts$|^graphql$|^node:crypto$/],
   [
-    /^prepared\//,
-    /^prepared\/|^(is-record|join-bytes|remember)\.ts$|^plugins\/(access-log|use-request-gate|use-request-id)\.ts$|^rate-limits\/headers\.ts$|^upstream\/signal\.ts$|^graphql$|^graphql-jit$/,
-  ],
-  [
-    /^plugins\//,
-    /^(credentials|is-record|remember|plugins\/(access-log|check-document|document-limits|read-text|use-request-gate)|audiences\/(authentication-error|client-tokens)|rate-limits\/headers)\.ts$|^graphql$|^graphql-yoga$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
+    /^http\//,
+    /^http\/|^(lib|settings|telemetry)\/|^rate-limits\/headers\.ts$|^audiences\/(authentication-error|client-tokens)\.ts$|^(credentials|is-record|join-bytes|remember)\.ts$|^upstream\/signal\.ts$|^graphql$|^@graphql-yoga\/|^node:(crypto|util|zlib)$/,
   ],
   [/^operations\.ts$/, /^node:fs$/],
   [/^secret-files\.ts$/, /^file-signature\.ts$|^node:(fs|path)$/],
@@ -115,10 +116,12 @@ it('types do not cross the borders that matter either', () => {
   const crossing = imports
     .filter(
       ({ from, to }) =>
-        (from.startsWith('upstream/') && /^graphql|^loaders\/|^metrics\/|^plugins\/|^context/.test(to)) ||
+        (from.startsWith('upstream/') && /^graphql|^http\/|^loaders\/|^metrics\//.test(to)) ||
         (from.startsWith('sandbox/') && !/^sandbox\/|^node:|^openapi-backend$|^yaml$/.test(to)) ||
         (from.startsWith('loaders/') && /^graphql/.test(to)) ||
-        (from.startsWith('graphql/types/') && /^undici|^plugins\/|^loaders\//.test(to)) ||
+        (from.startsWith('graphql/types/') && /^undici|^http\/|^loaders\//.test(to)) ||
+        (/^(?:graphql|loaders)\//.test(from) && to.startsWith('http/')) ||
+        (/^(?:lib|settings)\//.test(from) && !/^(?:lib|settings)\//.test(to)) ||
         (!from.startsWith('sandbox/') && to.startsWith('sandbox/') && from !== 'main.ts') ||
         to === 'main.ts',
     )

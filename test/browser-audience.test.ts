@@ -69,9 +69,9 @@ afterAll(async () => {
 
 /** Both ways, which must answer the same. */
 async function ask(authorization: string, body: object = GROUPS): Promise<WireAnswer> {
-  const { compiled, reference } = await ways.ask({ headers: { authorization }, body });
-  expect(compiled).toEqual(reference);
-  return compiled;
+  const { listener, fetch } = await ways.ask({ headers: { authorization }, body });
+  expect(listener).toEqual(fetch);
+  return listener;
 }
 
 /** The names of the keys that the service was called with. */
@@ -79,7 +79,7 @@ const keysOf = ({ upstream }: WireAnswer) => upstream.map(({ headers }) => heade
 
 /** Expects the token to be refused before any call, and nothing of it to be told. */
 async function expectRefusal(token: string, reason: string, given = token): Promise<void> {
-  const from = ways.compiled.log.length;
+  const from = ways.listener.log.length;
   const answer = await ask(`Bearer ${given}`);
   expect(answer.upstream).toEqual([]);
   expect(answer.status).toBe(401);
@@ -94,7 +94,7 @@ async function expectRefusal(token: string, reason: string, given = token): Prom
   expect(answer.headers['www-authenticate']).toMatch(
     /^ApiKey realm="notigraph", Bearer realm="notigraph", error="invalid_token", error_description="The token [^"]+\."$/,
   );
-  const told = JSON.stringify([answer, ways.compiled.log.slice(from)]);
+  const told = JSON.stringify([answer, ways.listener.log.slice(from)]);
   const secrets = [...Object.values(KEYS), SECRET, SUBJECT, ...token.split('.').filter((part) => part.length > 20)];
   expect(secrets.filter((secret) => told.includes(secret))).toEqual([]);
   expect(JSON.stringify(answer.body)).not.toMatch(OF_LIBRARIES);
@@ -460,11 +460,11 @@ describe('a credential that cannot be read', () => {
   it('is never a larger one than headers may be', async () => {
     const token = issuer.sign({ groups: 'x'.repeat(12_000) });
     expect(token.length).toBeGreaterThan(16_000);
-    const { compiled, reference } = await ways.ask({ headers: { authorization: `Bearer ${token}` }, body: GROUPS });
-    expect([compiled.status, reference.status]).toEqual([431, 431]);
+    const { listener, fetch } = await ways.ask({ headers: { authorization: `Bearer ${token}` }, body: GROUPS });
+    expect([listener.status, fetch.status]).toEqual([431, 431]);
   });
 
-  it('is the first of two, the same both ways, and never the second', async () => {
+  it('is refused when it comes twice: a proxy in front may have acted on either', async () => {
     const [token, other] = [issuer.sign({ tenant: 'acme' }), issuer.sign({ tenant: 'globex' })];
     for (const values of [
       [`Bearer ${token}`, `Bearer ${other}`],
@@ -473,15 +473,8 @@ describe('a credential that cannot be read', () => {
       ['', `Bearer ${token}`],
       ['Bearer nonsense', `Bearer ${token}`],
     ]) {
-      const answers = [];
-      for (const { url } of [ways.compiled, ways.reference]) {
-        answers.push(await sendRaw(url, values));
-      }
-      expect(answers[0]).toEqual(answers[1]);
-      const isFirst = values[0] === `Bearer ${token}`;
-      expect(answers[0]).toMatchObject(
-        isFirst ? { status: 200, body: expect.stringContaining(KEYS.acme) } : { status: 401 },
-      );
+      const { status, body } = await sendRaw(ways.listener.url, values);
+      expect([status, JSON.parse(body)]).toMatchObject([400, { errors: [{ extensions: { code: 'BAD_REQUEST' } }] }]);
     }
   });
 });

@@ -69,7 +69,7 @@ async function ask(origin: string, authorization: string, request: WireRequest =
 describe('a preflight', () => {
   /** As browsers send it: without the credential. */
   async function preflight(origin: string, path = '/graphql') {
-    const answers = [ways.compiled, ways.reference].map(async ({ url }) => {
+    const answers = [ways.listener, ways.fetch].map(async ({ url }) => {
       const { status, headers } = await fetch(new URL(path, url), {
         method: 'OPTIONS',
         headers: {
@@ -80,9 +80,9 @@ describe('a preflight', () => {
       });
       return { status, headers: Object.fromEntries([...headers].filter(([name]) => /^(?:access-|vary$)/.test(name))) };
     });
-    const [compiled, reference] = await Promise.all(answers);
-    expect(compiled).toEqual(reference);
-    return compiled;
+    const [byListener, byFetch] = await Promise.all(answers);
+    expect(byListener).toEqual(byFetch);
+    return byListener;
   }
 
   const GRANTED = {

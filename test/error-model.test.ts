@@ -509,15 +509,12 @@ it('a bug of ours is masked, logged once with its error id, and the process goes
   expect(await gateway.data('{ notificationStats { key } }')).toEqual({ notificationStats: [{ key: '2026-01-01' }] });
 });
 
-describe.each([
-  ['compiled', 0],
-  ['graphql-js', 1_000_000],
-])('a tenant’s key that the service refuses (%s)', (_, compileAfter) => {
+describe('a tenant’s key that the service refuses', () => {
   it('is the operator’s to replace: a browser is not told to sign in again', async () => {
     const signer = createSigner();
     const script = () => ({ status: 401, body: { message: 'API key not found' } });
     await using upstream = await startScriptedUpstream(script);
-    await using gateway = await startGateway({ upstream: upstream.url, compileAfter, audiences: audiencesOf(signer) });
+    await using gateway = await startGateway({ upstream: upstream.url, audiences: audiencesOf(signer) });
     const authorization = await signer.bearer();
     const { status, body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization });
     expect(status).toBe(200);

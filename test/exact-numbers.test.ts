@@ -33,12 +33,12 @@ beforeEach(() => {
 
 /** Both ways, which must answer the same. */
 async function ask(body: string): Promise<WireAnswer> {
-  const { compiled, reference } = await ways.ask({
+  const { listener, fetch } = await ways.ask({
     body,
     headers: { accept: 'application/graphql-response+json', 'content-length': String(Buffer.byteLength(body)) },
   });
-  expect(compiled).toEqual(reference);
-  return compiled;
+  expect(listener).toEqual(fetch);
+  return listener;
 }
 
 const operation = (query: string, variables: string) => `{"query":${JSON.stringify(query)},"variables":${variables}}`;

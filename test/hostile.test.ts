@@ -107,7 +107,9 @@ it('a target that cannot be part of a URL is 400', async () => {
     request.end();
     const [response] = await once(request, 'response');
     expect([path, response.statusCode]).toEqual([path, 400]);
-    expect(await readText(response)).toMatch(/^\{"errors":\[\{"message":"The request has no address/);
+    expect(await readText(response)).toMatch(
+      /^\{"errors":\[\{"message":"The header Host or the request target is not part of a valid URL/,
+    );
   }
 });
 
@@ -116,7 +118,9 @@ it('a document with more than 32,768 characters is 400, however few tokens it ha
     const { status, text } = await query(document);
     expect(status).toBe(400);
     expect(JSON.parse(text)).toMatchObject({
-      errors: [{ message: 'The document has more than 32768 characters.', extensions: { code: 'DOCUMENT_REFUSED' } }],
+      errors: [
+        { message: 'The document has more than 32768 characters.', extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
+      ],
     });
   }
 });
@@ -170,7 +174,7 @@ describe('a document that is too large is 400 before it is validated', () => {
       const { status, text } = await query(document, { accept });
       expect(status).toBe(400);
       expect(JSON.parse(text)).toMatchObject({
-        errors: [{ extensions: { code: 'DOCUMENT_REFUSED', retryable: false } }],
+        errors: [{ extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', retryable: false } }],
       });
       expect(JSON.parse(text)).not.toHaveProperty('data');
     }
@@ -203,7 +207,7 @@ describe('a document that is too large is 400 before it is validated', () => {
     const { getIntrospectionQuery } = await import('graphql');
     for (const { query: document } of loadOperations()) {
       const { body } = await gateway.send(document);
-      expect(JSON.stringify(body)).not.toContain('DOCUMENT_REFUSED');
+      expect(JSON.stringify(body)).not.toContain('DOCUMENT_LIMIT_EXCEEDED');
     }
     const introspection = getIntrospectionQuery({
       inputValueDeprecation: true,

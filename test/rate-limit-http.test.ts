@@ -194,7 +194,7 @@ describe('a limit', () => {
 
   it('asks nobody who shows no credential', async () => {
     await using ways = await startLimited(hourly(1), hourly(1));
-    for (const { url } of [ways.compiled, ways.reference]) {
+    for (const { url } of [ways.listener, ways.fetch]) {
       for (let i = 0; i < 3; i += 1) {
         const response = await fetch(url, {
           method: 'POST',
@@ -208,10 +208,7 @@ describe('a limit', () => {
 });
 
 describe('an operation whose client leaves', () => {
-  it.each([
-    ['compiled', 0],
-    ['graphql-js', 1_000_000],
-  ])('has cost what it has called (%s)', async (_, compileAfter) => {
+  it('has cost what it has called', async () => {
     let held = 0;
     await using upstream = await startScriptedUpstream((request, raw) => {
       if (/\/hang/.test(request.path)) {
@@ -222,7 +219,6 @@ describe('an operation whose client leaves', () => {
     });
     await using gateway = await startGateway({
       upstream: upstream.url,
-      compileAfter,
       policies: { retry: { maxRetries: 0 } },
       audiences: { server: { rateLimit: hourly(10) } },
     });
@@ -340,7 +336,6 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     const audiences = audiencesOf(signer, { rateLimit: hourly(3) });
     await using gateway = await startGateway({
       upstream: upstream.url,
-      compileAfter: 0,
       audiences,
       rateLimits: { redis: { url: between.url } },
     });
@@ -364,15 +359,11 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     expect(await send()).toBe(429);
   });
 
-  it.each([
-    ['compiled', 0],
-    ['graphql-js', 1_000_000],
-  ])('two gateways share one limit (%s)', async (_, compileAfter) => {
+  it('two gateways share one limit', async () => {
     await using redis = await startRedis();
     await using upstream = await startScriptedUpstream(service);
     const options: GatewayOptions = {
       upstream: upstream.url,
-      compileAfter,
       audiences: audiencesOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),
       rateLimits: { redis: { url: redis.url } },
     };

@@ -129,7 +129,7 @@ describe('a trusted document is served', () => {
   it('but not one that is larger than documents may be', async () => {
     const large = `query Large { ${Array.from({ length: 40 }, (_, i) => `a${i}: notificationGroups { name }`).join(' ')} }`;
     await using ways = await start({ browser: 'enforce' }, [manifestOf(large)]);
-    expectRefusal(await ask(ways, { documentId: sha256Of(large) }), [400, 'DOCUMENT_REFUSED']);
+    expectRefusal(await ask(ways, { documentId: sha256Of(large) }), [400, 'DOCUMENT_LIMIT_EXCEEDED']);
   });
 
   it('but not with scopes that the token lacks', async () => {
@@ -169,7 +169,7 @@ describe('an id', () => {
           expectRefusal(answer, NOT_FOUND);
           expect(errorOf(answer)).toEqual({
             message:
-              'No manifest of this gateway lists a document with this id: add the manifest that was built with the app to the gateway.',
+              'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
             extensions: { code: 'PERSISTED_QUERY_NOT_FOUND', retryable: false, requestId: 'r1' },
           });
         }
@@ -282,7 +282,7 @@ describe('a text that is in no manifest', () => {
         expect(outcomeOf(await ask(ways, { query: LISTED }))).toEqual(SERVED);
         expect(outcomeOf(await ask(ways, { documentId: sha256Of(LISTED) }))).toEqual(SERVED);
       }
-      for (const gateway of [ways.compiled, ways.reference]) {
+      for (const gateway of [ways.listener, ways.fetch]) {
         const lines = noted(gateway).filter(({ operation }) => operation === 'Secret');
         const expected = { audience: 'browser', document: sha256Of(UNLISTED), level: 40 };
         expect(lines).toMatchObject(browser === 'log' ? [expected] : []);
@@ -313,62 +313,59 @@ describe('who leaves the token out', () => {
       calls += 1;
       return service(request, raw);
     });
-    for (const compileAfter of [0, 1_000_000]) {
-      for (const modes of [{ browser: 'enforce' }, { server: 'enforce', browser: 'log' }] as const) {
-        await using gateway = await startGateway({
-          upstream: upstream.url,
-          compileAfter,
-          audiences: audiencesOf(
-            signer,
-            { trustedDocuments: modes.browser },
-            'server' in modes ? { server: { trustedDocuments: modes.server } } : {},
-          ),
-          trustedDocuments: { manifests: [MANIFEST] },
+    for (const modes of [{ browser: 'enforce' }, { server: 'enforce', browser: 'log' }] as const) {
+      await using gateway = await startGateway({
+        upstream: upstream.url,
+        audiences: audiencesOf(
+          signer,
+          { trustedDocuments: modes.browser },
+          'server' in modes ? { server: { trustedDocuments: modes.server } } : {},
+        ),
+        trustedDocuments: { manifests: [MANIFEST] },
+      });
+      const send = async (init: RequestInit, search = '') => {
+        const response = await fetch(gateway.url + search, init);
+        const text = await response.text();
+        return { status: response.status, text };
+      };
+      const post = (body: unknown, headers: Record<string, string> = {}) =>
+        send({
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(body),
         });
-        const send = async (init: RequestInit, search = '') => {
-          const response = await fetch(gateway.url + search, init);
-          const text = await response.text();
-          return { status: response.status, text };
-        };
-        const post = (body: unknown, headers: Record<string, string> = {}) =>
-          send({
-            method: 'POST',
-            headers: { 'content-type': 'application/json', ...headers },
-            body: JSON.stringify(body),
-          });
-        const proof = { 'graphql-require-preflight': 'true' };
-        const schema = '{ __schema { queryType { name } } }';
-        for (const answer of [
-          await post({ query: schema }),
-          await post({ query: UNLISTED }),
-          await post([{ query: schema }]),
-          await post({ query: schema }, { 'content-type': 'application/graphql+json' }),
-          await post({ query: schema }, { 'content-type': 'application/graphql' }),
-          await post({ query: schema }, { authorization: 'Bearer x' }),
-          await post({ query: schema }, { authorization: 'Bearer a.b.c' }),
-          await post({ query: schema }, { authorization: 'bearer a.b.c' }),
-          await post({ query: schema }, { authorization: 'Basic YTpi' }),
-          await post({ query: schema }, { authorization: '' }),
-          await post({ query: schema, documentId: sha256Of(LISTED) }),
-          await post({ query: schema }, { 'x-http-method-override': 'GET' }),
-          await send({ headers: proof }, `?${new URLSearchParams({ query: schema })}`),
-          await send(
-            { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' },
-            `?${new URLSearchParams({ query: schema })}`,
-          ),
-          await send({
-            method: 'POST',
-            headers: { 'content-type': 'application/x-www-form-urlencoded', ...proof },
-            body: new URLSearchParams({ query: schema }).toString(),
-          }),
-        ]) {
-          expect(answer.status).toBeGreaterThanOrEqual(400);
-          expect(answer.text).not.toContain('"data"');
-        }
-        // A document that is listed runs; nobody is asked for its data.
-        const listed = await post({ documentId: sha256Of(LISTED) });
-        expect(listed.text).toContain('UNAUTHENTICATED');
+      const proof = { 'graphql-require-preflight': 'true' };
+      const schema = '{ __schema { queryType { name } } }';
+      for (const answer of [
+        await post({ query: schema }),
+        await post({ query: UNLISTED }),
+        await post([{ query: schema }]),
+        await post({ query: schema }, { 'content-type': 'application/graphql+json' }),
+        await post({ query: schema }, { 'content-type': 'application/graphql' }),
+        await post({ query: schema }, { authorization: 'Bearer x' }),
+        await post({ query: schema }, { authorization: 'Bearer a.b.c' }),
+        await post({ query: schema }, { authorization: 'bearer a.b.c' }),
+        await post({ query: schema }, { authorization: 'Basic YTpi' }),
+        await post({ query: schema }, { authorization: '' }),
+        await post({ query: schema, documentId: sha256Of(LISTED) }),
+        await post({ query: schema }, { 'x-http-method-override': 'GET' }),
+        await send({ headers: proof }, `?${new URLSearchParams({ query: schema })}`),
+        await send(
+          { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' },
+          `?${new URLSearchParams({ query: schema })}`,
+        ),
+        await send({
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded', ...proof },
+          body: new URLSearchParams({ query: schema }).toString(),
+        }),
+      ]) {
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expect(answer.text).not.toContain('"data"');
       }
+      // A document that is listed runs; nobody is asked for its data.
+      const listed = await post({ documentId: sha256Of(LISTED) });
+      expect(listed.text).toContain('UNAUTHENTICATED');
     }
     expect(calls).toBe(0);
   });
@@ -492,9 +489,7 @@ describe('manifests', () => {
 
     await write('app-3.json', '{ broken');
     const problems = () =>
-      [ways.compiled, ways.reference].map(({ log }) =>
-        log.filter(({ level }) => level === 50).map((line) => line.problem),
-      );
+      [ways.listener, ways.fetch].map(({ log }) => log.filter(({ level }) => level === 50).map((line) => line.problem));
     await expect.poll(() => problems().every(({ length }) => length > 0), { timeout: 5_000 }).toBe(true);
     await becomes(OTHER, SERVED);
     await new Promise((resolve) => setTimeout(resolve, 2_500)); // Two more looks at it: there is nothing to wait for.

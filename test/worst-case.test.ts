@@ -110,7 +110,7 @@ it.each(DOCUMENTS)('%s: nobody else waits long', async (_, document) => {
       headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
       body: JSON.stringify({ query: `${document} # ${blocks.length}` }), // Another text each time: documents are cached.
     });
-    expect(await response.text()).not.toContain('DOCUMENT_REFUSED'); // It is within the limits.
+    expect(await response.text()).not.toContain('DOCUMENT_LIMIT_EXCEEDED'); // It is within the limits.
     const { longestBlockMs } = await gateway.vitals();
     blocks.push(longestBlockMs);
   }

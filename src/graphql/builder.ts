@@ -1,5 +1,5 @@
 import SchemaBuilder from '@pothos/core';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from './context.ts';
 import { EXACT_ID } from './exact-id.ts';
 
 /** The schema under construction: context, scalars and defaults. What it contains is in `types/`, one noun a file. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from './context.ts';
 import { badUserInput } from './errors.ts';
 
 /** Describes the input field `idempotencyKey`. */

@@ -69,8 +69,34 @@ function daysIn(year: number, month: number): number {
 
 /** Refuses what would not arrive as it was sent: too deep, too large, `__proto__` (it changes prototypes when copied), no exact number. */
 function checkJson(value: unknown): unknown {
-  countNodes(value, 0, 0);
+  if (typeof value !== 'object' || value === null) {
+    countNodes(value, 0, 0);
+    return value;
+  }
+  const known = verdicts.get(value);
+  if (known instanceof GraphQLError) {
+    throw known;
+  }
+  if (known === undefined) {
+    verdicts.set(value, judge(value));
+    return checkJson(value);
+  }
   return value;
+}
+
+/** What is wrong with values that were looked at; one record is often selected under several names. */
+const verdicts = new WeakMap<object, GraphQLError | 'fine'>();
+
+function judge(value: object): GraphQLError | 'fine' {
+  try {
+    countNodes(value, 0, 0);
+    return 'fine';
+  } catch (error) {
+    if (error instanceof GraphQLError) {
+      return error;
+    }
+    throw error;
+  }
 }
 
 /** @throws {GraphQLError} when there are more than one value may have */
@@ -88,7 +114,10 @@ function addNodes(count: number, more: number): number {
  * @returns with those in it
  */
 function countNodes(value: unknown, depth: number, count: number): number {
-  if (typeof value === 'number' && (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value))) {
+  if (
+    typeof value === 'bigint' ||
+    (typeof value === 'number' && (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)))
+  ) {
     throw new GraphQLError('JSON cannot represent a number that would not arrive as it was sent; send it as a string.');
   }
   if (typeof value !== 'object' || value === null) {

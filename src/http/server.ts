@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { type CloseReason, type ConnectionLimits, createConnections } from './connections.ts';
 import { drain } from './drain.ts';
-import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createExchanges } from './exchanges.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
 import { answerHealth, answerMetrics } from './health.ts';
@@ -104,12 +103,6 @@ export async function startServer({
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
     if (isDraining) {
       response.setHeader('Connection', 'close');
-    }
-    const duplicate = findDuplicateHeader(request.rawHeaders);
-    if (duplicate !== undefined) {
-      const message = `The header ${duplicate} occurs more than once. Send it once.`;
-      refuse(response, { status: 400, code: 'BAD_REQUEST', message, closes: true });
-      return false;
     }
     shedding.relieve();
     switch (request.url?.split('?', 1)[0]) {

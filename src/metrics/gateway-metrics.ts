@@ -1,4 +1,5 @@
-import type { AccessLogEntry } from '../plugins/access-log.ts';
+import { isErrorCode } from '../settings/error-codes.ts';
+import type { AccessLogEntry } from '../telemetry/access-log.ts';
 import type { CircuitState, UpstreamObserver, UpstreamState } from '../upstream/observer.ts';
 import { counter, gauge, histogram, type MetricFigures } from './figures.ts';
 import { countsOf, durationsOf, type Series, seriesOf } from './series.ts';
@@ -11,34 +12,6 @@ export interface GatewayMetrics {
   upstream: UpstreamObserver;
   figures(): MetricFigures[];
 }
-
-/** The codes that clients see; any other one is OTHER. */
-const CODES = new Set([
-  'BAD_REQUEST',
-  'BAD_USER_INPUT',
-  'BUDGET_EXCEEDED',
-  'CLIENT_CLOSED',
-  'CSRF_REFUSED',
-  'DOCUMENT_NOT_TRUSTED',
-  'DOCUMENT_REFUSED',
-  'FORBIDDEN',
-  'GRAPHQL_PARSE_FAILED',
-  'GRAPHQL_VALIDATION_FAILED',
-  'INTERNAL_SERVER_ERROR',
-  'NOT_FOUND',
-  'OPERATION_RESOLUTION_FAILURE',
-  'OVERLOADED',
-  'PAYLOAD_TOO_LARGE',
-  'PERSISTED_QUERY_NOT_FOUND',
-  'RATE_LIMITED',
-  'SIGN_IN_UNAVAILABLE',
-  'UNAUTHENTICATED',
-  'UNSUPPORTED_MEDIA_TYPE',
-  'UPSTREAM_BAD_RESPONSE',
-  'UPSTREAM_ERROR',
-  'UPSTREAM_TIMEOUT',
-  'UPSTREAM_UNAVAILABLE',
-]);
 
 const CIRCUIT: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
 
@@ -109,5 +82,5 @@ function codeOf(code: unknown, status: number): string {
   if (code === undefined) {
     return status < 400 ? 'OK' : 'OTHER';
   }
-  return typeof code === 'string' && CODES.has(code) ? code : 'OTHER';
+  return isErrorCode(code) ? code : 'OTHER';
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { allowanceOf, type Bucket, bucketOf, waitFor } from './bucket.ts';
 import type { Allowance, RateLimit, RateLimiter } from './rate-limiter.ts';
 
@@ -13,6 +14,9 @@ export interface MemoryRateLimiter extends RateLimiter {
   take(key: string, limit: RateLimit, cost: number): Allowance;
   settle(key: string, limit: RateLimit, cost: number): Allowance;
 }
+
+/** API keys of known services are shorter. */
+const MAX_KEY_LENGTH = 128;
 
 interface Entry {
   /** When the bucket is full again. */
@@ -67,7 +71,8 @@ export function createMemoryRateLimiter({
     }
   }
 
-  function entryOf(key: string, { emptyMs }: Bucket, time: number): Entry {
+  function entryOf(identity: string, { emptyMs }: Bucket, time: number): Entry {
+    const key = toKey(identity);
     const known = entries.get(key);
     if (known !== undefined) {
       known.emptyMs = emptyMs;
@@ -107,6 +112,10 @@ export function createMemoryRateLimiter({
     [Symbol.asyncDispose]: dispose,
   };
 }
+
+/** Long identities are kept as their digest: 50,000 API keys of 2 KB would be 100 MB. */
+const toKey = (identity: string): string =>
+  identity.length > MAX_KEY_LENGTH ? createHash('sha256').update(identity).digest('base64url') : identity;
 
 /** Above 1 it is in debt. */
 const missingShare = ({ fullAt, emptyMs }: Entry, time: number): number => (fullAt - time) / emptyMs;

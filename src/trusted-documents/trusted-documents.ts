@@ -1,19 +1,19 @@
-import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
 import type { TrustedDocumentsMode } from '../audiences/audience-options.ts';
 import { derive } from '../derive.ts';
 import { isRecord } from '../is-record.ts';
+import { refuse } from '../settings/refuse.ts';
 import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';
 
 /** What a request says about its document. */
 export interface DocumentRequest {
-  /** The document's text. */
-  query?: unknown;
-  /** The id of a trusted document. */
-  documentId?: unknown;
-  /** May hold Apollo's form of an id: `persistedQuery.sha256Hash`. */
-  extensions?: unknown;
+  /** Text of the document. */
+  query: string | undefined;
+  /** Id of a trusted document. */
+  documentId: string | undefined;
+  /** May contain Apollo's form of an id: `persistedQuery.sha256Hash`. */
+  extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Who asks for it. */
@@ -29,11 +29,11 @@ export interface TrustedDocuments {
   /** The SHA-256 of the document that has this id. */
   hashOf(id: string): string | undefined;
   /**
-   * Finds the text that shall be executed.
+   * Finds the text to execute.
    *
-   * @returns undefined when the request gives neither text nor id; an error for the client when it may not be executed
+   * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND or DOCUMENT_NOT_TRUSTED
    */
-  admit(request: DocumentRequest, asker: DocumentAsker): string | undefined | GraphQLError;
+  find(request: DocumentRequest, asker: DocumentAsker): string;
 }
 
 interface Listed {
@@ -48,38 +48,32 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   const present = derive(() => files.manifests(), index);
   const noted = new Set<string>();
 
-  function find(id: string): Listed {
+  function findById(id: string): Listed {
     const listed = present().byId.get(withoutScheme(id));
     if (listed === undefined) {
-      throw refusal(
+      throw refuse(
         'PERSISTED_QUERY_NOT_FOUND',
-        'No manifest of this gateway lists a document with this id: add the manifest that was built with the app to the gateway.',
+        'No manifest of this gateway contains a document with this id. Add the manifest of the app to the gateway.',
       );
     }
     return listed;
   }
 
-  /** The text with its SHA-256 where a manifest lists it. */
-  function lookUp(query: unknown): { text: string; hash?: string } {
-    const text = String(query);
-    return present().byText.get(text) ?? { text };
-  }
+  /** Returns the text with its SHA-256 if a manifest contains it. */
+  const findByText = (text: string): { text: string; hash?: string } => present().byText.get(text) ?? { text };
 
-  /** By its id; a text beside it must be that document's. */
-  function findNamed(id: unknown, query: unknown): { text: string; hash?: string } {
+  /** Finds a document by its id; a text beside the id must be that document's. */
+  function findNamed(id: unknown, query: string | undefined): { text: string; hash?: string } {
     if (typeof id !== 'string') {
-      throw refusal('BAD_REQUEST', 'The id of a document must be a text.');
+      throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
-    if (query == null) {
-      return find(id);
+    if (query === undefined) {
+      return findById(id);
     }
-    if (typeof query !== 'string' || sha256Of(query) !== withoutScheme(id)) {
-      throw refusal(
-        'BAD_REQUEST',
-        "A request that has both a document and an id must give the document's own SHA-256.",
-      );
+    if (sha256Of(query) !== withoutScheme(id)) {
+      throw refuse('BAD_REQUEST', "A request with both a document and an id must send the document's own SHA-256.");
     }
-    return lookUp(query);
+    return findByText(query);
   }
 
   function note(text: string, audience: string): void {
@@ -91,40 +85,31 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
     }
   }
 
-  function choose({ query, documentId, extensions }: DocumentRequest, asker: DocumentAsker): string | undefined {
-    const { audience, mode, documents } = asker;
-    const id = documentId ?? hashIn(extensions) ?? undefined;
-    const isRestricted = mode !== 'off' || documents !== undefined;
-    if (id === undefined && (!isRestricted || typeof query !== 'string')) {
-      return typeof query === 'string' ? query : undefined;
-    }
-    const { text, hash } = id === undefined ? lookUp(query) : findNamed(id, query);
-    if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
-      throw refusal('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
-    }
-    if (hash === undefined && mode === 'enforce') {
-      throw refusal(
-        'DOCUMENT_NOT_TRUSTED',
-        'This gateway serves trusted documents alone, and no manifest of it lists this one.',
-      );
-    }
-    if (hash === undefined && mode === 'log') {
-      note(text, audience);
-    }
-    return text;
-  }
-
   return {
     hashOf: (id) => present().byId.get(withoutScheme(id))?.hash,
-    admit(request, asker) {
-      try {
-        return choose(request, asker);
-      } catch (error) {
-        if (error instanceof GraphQLError) {
-          return error;
-        }
-        throw error;
+    find({ query, documentId, extensions }, { audience, mode, documents }) {
+      const id = documentId ?? hashIn(extensions) ?? undefined;
+      const isRestricted = mode !== 'off' || documents !== undefined;
+      if (id === undefined && query === undefined) {
+        throw refuse('BAD_REQUEST', 'The request has no "query".');
       }
+      if (id === undefined && query !== undefined && !isRestricted) {
+        return query;
+      }
+      const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findNamed(id, query);
+      if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
+        throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
+      }
+      if (hash === undefined && mode === 'enforce') {
+        throw refuse(
+          'DOCUMENT_NOT_TRUSTED',
+          'This gateway accepts only trusted documents, and this one is in no manifest.',
+        );
+      }
+      if (hash === undefined && mode === 'log') {
+        note(text, audience);
+      }
+      return text;
     },
   };
 }
@@ -144,6 +129,3 @@ function index(manifests: readonly Manifest[]) {
 /** Apollo's form of an id. */
 const hashIn = (extensions: unknown): unknown =>
   isRecord(extensions) && isRecord(extensions.persistedQuery) ? extensions.persistedQuery.sha256Hash : undefined;
-
-const refusal = (code: string, message: string): GraphQLError =>
-  new GraphQLError(message, { extensions: { code, http: { status: 400 } } });

@@ -13,6 +13,8 @@ export interface DispatcherOptions {
   connectTimeoutMs?: number;
   /** From a request sent to its response headers. @default 5000 */
   headersTimeoutMs?: number;
+  /** Maximum bytes of response bodies that are being received, for all sockets together. @default 64 MiB */
+  maxBufferedBytes?: number;
   /** How long an idle socket is kept. Services close theirs after 5 s and more, so ours is shorter. @default 4000 */
   keepAliveTimeoutMs?: number;
 }
@@ -29,6 +31,7 @@ export function createDispatcher(
     isolate = 'none',
     connectTimeoutMs = 2_000,
     headersTimeoutMs = 5_000,
+    maxBufferedBytes = 64 * 1024 * 1024,
     keepAliveTimeoutMs = 4_000,
   }: DispatcherOptions = {},
 ): SocketPool {
@@ -41,6 +44,7 @@ export function createDispatcher(
   return new SocketPool(origin, {
     connections,
     connectTimeoutMs,
+    maxBufferedBytes,
     isIsolated: isolate === 'credential',
     headersTimeout: headersTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,

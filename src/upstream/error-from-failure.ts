@@ -1,12 +1,15 @@
 import { BodyError } from './body.ts';
 import type { Endpoint, UpstreamError } from './errors.ts';
-import { badResponse, brokenConnection, notConnected, timedOut } from './failures.ts';
-import type { Progress } from './receive.ts';
+import { badResponse, brokenConnection, notConnected, timedOut, tooMuchAtOnce } from './failures.ts';
+import { BufferLimitError, type Progress } from './receive.ts';
 
 /** Turns what undici throws into the error of the error model. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
     return badResponse(endpoint, status, failure);
+  }
+  if (failure instanceof BufferLimitError) {
+    return tooMuchAtOnce(endpoint, status);
   }
   const { code, name, message } = describe(failure);
   if (!sent) {

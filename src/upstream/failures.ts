@@ -165,6 +165,18 @@ export const overloaded = (endpoint: Endpoint): UpstreamError =>
     sent: false,
   });
 
+/** The gateway is receiving as much from the service as it has memory for. */
+export const tooMuchAtOnce = (endpoint: Endpoint, status: number | undefined): UpstreamError =>
+  new UpstreamError({
+    code: 'OVERLOADED',
+    message: ofUnknownFate(endpoint, 'The gateway receives too much data from the notification service at once.'),
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET',
+    retryAfterSeconds: 1,
+    outcome: 'UNKNOWN',
+  });
+
 /** The operation has used up the upstream calls that one operation may make. */
 export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamError =>
   new UpstreamError({

@@ -59,11 +59,17 @@ export function receive(
   attempt: Attempt,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(attempt.credential, request, new Receiver(plan, attempt, resolve, reject));
+    dispatcher.dispatch(attempt.credential, request, new Receiver(dispatcher, plan, attempt, resolve, reject));
   });
 }
 
+/** Too much is being received at a time, by all calls together. */
+export class BufferLimitError extends Error {
+  override readonly name = 'BufferLimitError';
+}
+
 class Receiver implements WaitingHandler {
+  readonly #pool: SocketPool;
   readonly #plan: PlanBody;
   readonly #progress: Progress;
   readonly #signal: Signal;
@@ -77,13 +83,16 @@ class Receiver implements WaitingHandler {
   #body: BodyPlan = { keep: false, maxBytes: 0 };
   #chunks: Buffer[] = [];
   #size = 0;
+  #bufferedBytes = 0;
 
   constructor(
+    pool: SocketPool,
     plan: PlanBody,
     { progress, signal, timeoutMs }: Attempt,
     resolve: (answer: Answer) => void,
     reject: (reason: unknown) => void,
   ) {
+    this.#pool = pool;
     this.#plan = plan;
     this.#progress = progress;
     this.#signal = signal;
@@ -119,8 +128,17 @@ class Receiver implements WaitingHandler {
     if (this.#size > this.#body.maxBytes) {
       this.#finish(undefined);
       controller.abort(new Error('the body is too long'));
-    } else if (this.#body.keep) {
-      this.#chunks.push(chunk);
+    } else if (this.#body.keep && this.#ended === undefined) {
+      this.#keep(chunk);
+    }
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bufferedBytes += chunk.byteLength;
+    this.#pool.bufferedBytes += chunk.byteLength;
+    if (this.#pool.bufferedBytes > this.#pool.maxBufferedBytes) {
+      this.#end(new BufferLimitError('too many bytes are being received'));
     }
   }
 
@@ -157,6 +175,8 @@ class Receiver implements WaitingHandler {
   }
 
   #release(): void {
+    this.#pool.bufferedBytes -= this.#bufferedBytes;
+    this.#bufferedBytes = 0;
     clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.#leave);
   }

@@ -12,6 +12,8 @@ export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'con
   /** Maximum number of sockets. */
   connections: number;
   connectTimeoutMs: number;
+  /** Maximum bytes of response bodies that are being received. */
+  maxBufferedBytes: number;
   /** Whether a socket is closed instead of being reused for another credential. */
   isIsolated: boolean;
 }
@@ -49,6 +51,9 @@ const MAX_RESTING = 16;
  * been quiet, a new one, the longest idle one. Of several it takes the most recently used one, to keep few sockets in turn.
  */
 export class SocketPool {
+  /** Bytes of response bodies that are being received. Kept by their receivers. */
+  bufferedBytes = 0;
+  readonly maxBufferedBytes: number;
   readonly #origin: string;
   readonly #limit: number;
   readonly #isIsolated: boolean;
@@ -64,7 +69,11 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(origin: string, { connections, connectTimeoutMs, isIsolated, ...clientOptions }: SocketPoolOptions) {
+  constructor(
+    origin: string,
+    { connections, connectTimeoutMs, maxBufferedBytes, isIsolated, ...clientOptions }: SocketPoolOptions,
+  ) {
+    this.maxBufferedBytes = maxBufferedBytes;
     this.#origin = origin;
     this.#limit = connections;
     this.#isIsolated = isIsolated;

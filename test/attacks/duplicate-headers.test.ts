@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { findDuplicateHeader } from '../../src/http/duplicate-headers.ts';
-import { startHeldServer } from '../support/held-server.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
 
 it.each(['Host', 'Content-Type', 'Authorization'])('two headers %s are 400, whatever their case', async (name) => {
-  await using held = await startHeldServer();
+  await using gateway = await startSandboxedGateway();
   for (const second of [name, name.toLowerCase(), name.toUpperCase()]) {
-    for (const path of ['/graphql', '/readyz']) {
-      const client = await connectRaw(held.url);
+    for (const path of ['/graphql', '/client-tokens']) {
+      const client = await connectRaw(new URL(gateway.url).origin);
       const lines = Object.entries(HEADERS).map(([header, value]) => `${header}: ${value}\r\n`);
       await client.send(`POST ${path} HTTP/1.1\r\n${lines.join('')}${second}: other\r\nContent-Length: 2\r\n\r\n{}`);
       await client.closed;

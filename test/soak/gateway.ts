@@ -15,6 +15,8 @@ export interface Vitals {
   externalMb: number;
   /** The longest time that the event loop was kept busy at a stretch since it was asked last. */
   longestBlockMs: number;
+  /** Time on the processor since the start, of all threads. */
+  cpuMs: number;
   /** Sockets, timers and the like that keep it alive, by kind. */
   resources: string[];
 }

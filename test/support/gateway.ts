@@ -4,6 +4,7 @@ import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { startServer } from '../../src/http/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createContractCheck } from './contract.ts';
+import { fetchListener } from './fetch-listener.ts';
 import { type Exchange, startRecorder } from './recorder.ts';
 
 /** A document of codegen's, or its text. */
@@ -44,17 +45,20 @@ export interface TestGateway extends AsyncDisposable {
   ): Promise<Data>;
 }
 
-/** NOTIGRAPH_TEST_COMPILE_AFTER=0 runs the suite on compiled operations, a large number on graphql-js alone. */
-const { NOTIGRAPH_TEST_COMPILE_AFTER } = process.env;
-const compiling =
-  NOTIGRAPH_TEST_COMPILE_AFTER === undefined ? {} : { compileAfter: Number(NOTIGRAPH_TEST_COMPILE_AFTER) };
+/** The entry of a gateway that its server uses. */
+export type Entry = 'listener' | 'fetch';
 
 /** Starts a gateway in front of any upstream. */
-export async function startGateway(options: GatewayOptions, now?: () => Date): Promise<TestGateway> {
+export async function startGateway(
+  options: GatewayOptions,
+  now?: () => Date,
+  entry: Entry = 'listener',
+): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const gateway = createGateway({ ...compiling, ...options }, { logger, ...(now && { now }) });
-  const server = await startServer({ host: '127.0.0.1', port: 0, listener: gateway.listener });
+  const gateway = createGateway(options, { logger, ...(now && { now }) });
+  const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
+  const server = await startServer({ host: '127.0.0.1', port: 0, listener });
   const url = server.url + gateway.endpoint;
 
   const send: TestGateway['send'] = async (document, variables, request = {}) => {

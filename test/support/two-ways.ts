@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, type TestGateway } from './gateway.ts';
+import { type Entry, startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
 
 /** A request as it goes over the wire. */
@@ -17,31 +17,27 @@ export interface WireRequest {
 export interface WireAnswer {
   status: number;
   headers: Record<string, unknown>;
-  /** Parsed where it is JSON; errors in the order of their paths, for executors may find them in another one. */
+  /** Parsed where it is JSON; errors in the order of their paths. */
   body: unknown;
   upstream: Pick<ScriptedRequest, 'method' | 'path' | 'headers' | 'body'>[];
 }
 
-/** The same gateway twice: everything compiled, and nothing. */
+/** The same gateway twice: entered by `listener` and by `fetch`. */
 export interface TwoWays extends AsyncDisposable {
-  compiled: TestGateway;
-  reference: TestGateway;
+  listener: TestGateway;
+  fetch: TestGateway;
   /** Sends the request to both. */
-  ask(request: WireRequest): Promise<{ compiled: WireAnswer; reference: WireAnswer }>;
+  ask(request: WireRequest): Promise<{ listener: WireAnswer; fetch: WireAnswer }>;
 }
 
 export async function startTwoWays(script: Script, options: Partial<GatewayOptions> = {}): Promise<TwoWays> {
-  const start = async (compileAfter: number) => {
+  const start = async (entry: Entry) => {
     const upstream = await startScriptedUpstream(script);
-    const gateway = await startGateway({
-      policies: { retry: { maxRetries: 0 } },
-      ...options,
-      upstream: upstream.url,
-      compileAfter,
-    });
+    const policies = { retry: { maxRetries: 0 } };
+    const gateway = await startGateway({ policies, ...options, upstream: upstream.url }, undefined, entry);
     return { upstream, gateway };
   };
-  const ways = { compiled: await start(0), reference: await start(1_000_000) };
+  const ways = { listener: await start('listener'), fetch: await start('fetch') };
 
   async function askOne({ upstream, gateway }: Awaited<ReturnType<typeof start>>, request: WireRequest) {
     const before = upstream.requests.length;
@@ -50,11 +46,11 @@ export async function startTwoWays(script: Script, options: Partial<GatewayOptio
   }
 
   return {
-    compiled: ways.compiled.gateway,
-    reference: ways.reference.gateway,
+    listener: ways.listener.gateway,
+    fetch: ways.fetch.gateway,
     ask: async (request) => ({
-      compiled: await askOne(ways.compiled, request),
-      reference: await askOne(ways.reference, request),
+      listener: await askOne(ways.listener, request),
+      fetch: await askOne(ways.fetch, request),
     }),
     async [Symbol.asyncDispose]() {
       for (const { upstream, gateway } of Object.values(ways)) {
@@ -79,8 +75,8 @@ async function send(url: string, { method = 'POST', path = '/graphql', headers =
   request.end(content);
   const [response] = await once(request, 'response');
   const answer = await text(response);
-  const { date: _, ...kept } = response.headers;
-  return { status: response.statusCode, headers: kept, body: sortErrors(answer) };
+  const kept = Object.entries(response.headers).filter(([name]) => name !== 'date');
+  return { status: response.statusCode, headers: Object.fromEntries(kept.toSorted()), body: sortErrors(answer) };
 }
 
 const comparable = ({ method, path, headers: { host: _, ...headers }, body }: ScriptedRequest) => ({

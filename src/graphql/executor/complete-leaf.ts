@@ -1,10 +1,25 @@
-import { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, type GraphQLLeafType, GraphQLString } from 'graphql';
+import {
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLInt,
+  type GraphQLLeafType,
+  GraphQLString,
+  isSpecifiedScalarType,
+} from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import type { Complete } from './complete.ts';
 import type { Execution } from './execution.ts';
+import { excerpt } from './located-error.ts';
 
 /** Deeper than any JSON the scalars accept; a guard against objects that contain themselves. */
 const MAX_DEPTH = 64;
+
+/** JSON that takes as long to look at as an average value takes to complete. */
+const BYTES_PER_VALUE = 50;
+
+/** Values that take as long to complete as a large object takes to quote. */
+const VALUES_PER_QUOTE = 2_000;
 
 /** Creates the completion of scalars and enums of one type, which adds their size to the result's. */
 export const createLeafCompletion =
@@ -13,13 +28,17 @@ export const createLeafCompletion =
     completeLeaf(execution, type, value);
 
 function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
-  const serialized = serialize(type, value);
-  execution.addBytes(sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0));
+  const serialized = serialize(execution, type, value);
+  const bytes = sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0);
+  if (typeof serialized === 'object') {
+    execution.spend(bytes / BYTES_PER_VALUE);
+  }
+  execution.addBytes(bytes);
   return serialized;
 }
 
 /** Skips `serialize` of GraphQL's own scalars for values that it returns unchanged, which are nearly all: saves 30 ns each. */
-function serialize(type: GraphQLLeafType, value: unknown): unknown {
+function serialize(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
   switch (typeof value) {
     case 'string':
       if (type === GraphQLString || type === GraphQLID) {
@@ -38,13 +57,26 @@ function serialize(type: GraphQLLeafType, value: unknown): unknown {
       break;
     default:
   }
-  const serialized = type.serialize(value);
+  const isQuoted = isRefused(type, value);
+  if (isQuoted) {
+    execution.spend(VALUES_PER_QUOTE);
+  }
+  const serialized = type.serialize(isQuoted ? excerpt(value) : value);
   if (serialized == null) {
     throw new Error(
       `Expected \`${inspect(type)}.serialize(${inspect(value)})\` to return non-nullable value, returned: ${inspect(serialized)}`,
     );
   }
   return serialized;
+}
+
+/** Whether a scalar of GraphQL refuses the value with a message that quotes it, which takes long for a large value. */
+function isRefused(type: GraphQLLeafType, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) {
+    return typeof value === 'string' && type === GraphQLBoolean;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return isSpecifiedScalarType(type) && (prototype === Object.prototype || Array.isArray(value));
 }
 
 /** Estimates the size as JSON. Stops once it is above `limit`. Escapes and non-ASCII characters are counted as one byte. */

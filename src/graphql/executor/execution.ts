@@ -131,6 +131,11 @@ export class Execution implements PlanSource {
     return this.#values >= this.#yieldAt;
   }
 
+  /** Counts work that is no value of its own, so that the event loop gets its turn as soon. */
+  spend(values: number): void {
+    this.#yieldAt -= values;
+  }
+
   /** Runs a task in a later turn of the event loop. It must not throw. */
   later(task: () => void): void {
     this.#tasks.push(task);

@@ -1,4 +1,6 @@
 import { type DocumentNode, GraphQLError, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { createFieldCount } from '../documents/document-limits.ts';
 import type { Variables } from './arguments.ts';
 import type { Fragments } from './collect-fields.ts';
 import { conditionsKey, findConditionVariables } from './conditions.ts';
@@ -8,6 +10,15 @@ import { planSelection, type SelectionPlan } from './plan.ts';
 /** Plans of one document: a client chooses the values of the conditions, so they are bounded. */
 const MAX_PLANS = 16;
 
+/** Plans of all documents, in bytes of the heap: with 16 of them, a document takes ten times the heap of its nodes. */
+const MAX_PLAN_BYTES = 8 * 1024 * 1024;
+
+/** Heap of a field's plan with its functions, and its share of the class of results, measured: 600 to 1,400 bytes. */
+const BYTES_PER_FIELD = 1_400;
+
+/** Heap of a plan, besides its fields. */
+const BYTES_PER_PLAN = 2_048;
+
 /** A document and all that is derived from it. */
 export interface DocumentPlans {
   readonly fragments: Fragments;
@@ -15,8 +26,31 @@ export interface DocumentPlans {
   planRoot(operation: OperationDefinitionNode, variables: Variables): SelectionPlan;
 }
 
-/** Returns the plans of documents; they live as long as the document and the schema do. */
+/** Stands for a plan in the account of their sizes. Holds no plan, because a plan would hold its document. */
+interface Ticket {
+  readonly key: string;
+  readonly roots: WeakRef<Roots>;
+}
+
+interface Root {
+  readonly selection: SelectionPlan;
+  readonly ticket: Ticket;
+}
+
+type Roots = Map<string, Root>;
+
+/** Sizes of the plans of all documents. */
+type Account = LRUCache<Ticket, true>;
+
+const createAccount = (): Account =>
+  new LRUCache({ maxSize: MAX_PLAN_BYTES, dispose: (_, { key, roots }) => roots.deref()?.delete(key) });
+
+/**
+ * Returns the plans of documents. They live as long as the document and the schema do, unless the plans of all documents become too
+ * large.
+ */
 export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNode) => DocumentPlans {
+  const account = createAccount();
   const plansBySchema = new WeakMap<GraphQLSchema, WeakMap<DocumentNode, DocumentPlans>>();
   return (schema, document) => {
     let plansByDocument = plansBySchema.get(schema);
@@ -26,14 +60,14 @@ export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNod
     }
     let plans = plansByDocument.get(document);
     if (plans === undefined) {
-      plans = createDocumentPlans(schema, document);
+      plans = createDocumentPlans(schema, document, account);
       plansByDocument.set(document, plans);
     }
     return plans;
   };
 }
 
-function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode): DocumentPlans {
+function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, account: Account): DocumentPlans {
   const fragments: Fragments = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) {
@@ -41,25 +75,38 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode): Doc
     }
   }
   const conditionVariables = findConditionVariables(document);
-  const roots = new Map<string, SelectionPlan>();
+  const countFields = createFieldCount(document);
+  const roots: Roots = new Map();
+  const reference = new WeakRef(roots);
+
+  function keep(key: string, selection: SelectionPlan, operation: OperationDefinitionNode): void {
+    const [oldest] = roots.values();
+    if (roots.size >= MAX_PLANS && oldest !== undefined) {
+      account.delete(oldest.ticket);
+    }
+    const ticket: Ticket = { key, roots: reference };
+    account.set(ticket, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
+    if (account.has(ticket)) {
+      roots.set(key, { selection, ticket }); // It is not larger than all plans may be.
+    }
+  }
+
   return {
     fragments,
     planRoot(operation, variables) {
       const key = `${operation.name?.value ?? ''} ${conditionsKey(conditionVariables, variables)}`;
-      let root = roots.get(key);
-      if (root === undefined) {
-        const type = schema.getRootType(operation.operation);
-        if (type == null) {
-          throw new DocumentError(`Schema is not configured to execute ${operation.operation} operation.`, [operation]);
-        }
-        root = planSelection({ schema, fragments }, type, [operation.selectionSet], variables);
-        if (roots.size >= MAX_PLANS) {
-          const [oldest = ''] = roots.keys();
-          roots.delete(oldest);
-        }
-        roots.set(key, root);
+      const kept = roots.get(key);
+      if (kept !== undefined) {
+        account.get(kept.ticket); // Keeps it from being the oldest.
+        return kept.selection;
       }
-      return root;
+      const type = schema.getRootType(operation.operation);
+      if (type == null) {
+        throw new DocumentError(`Schema is not configured to execute ${operation.operation} operation.`, [operation]);
+      }
+      const selection = planSelection({ schema, fragments }, type, [operation.selectionSet], variables);
+      keep(key, selection, operation);
+      return selection;
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import type { GatewayContext } from '../../context.ts';
 import type { SubscriberBody, SubscriberFields } from '../../upstream/resources/subscribers.ts';
 import { builder } from '../builder.ts';
 import { mapBounded } from '../bulk.ts';
+import type { GatewayContext } from '../context.ts';
 import {
   asConflict,
   asInvalidInput,

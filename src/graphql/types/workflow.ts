@@ -1,6 +1,6 @@
-import type { GatewayContext } from '../../context.ts';
 import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
 import { builder } from '../builder.ts';
+import type { GatewayContext } from '../context.ts';
 import {
   asConflict,
   asInvalidInput,

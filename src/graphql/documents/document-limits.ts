@@ -1,0 +1,128 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionNode,
+} from 'graphql';
+
+/** How large a document may be. */
+export interface DocumentLimits {
+  /** Of its text, comments and all: texts are remembered. @default 32768 */
+  maxCharacters?: number;
+  /** @default 1000 */
+  maxTokens?: number;
+  /** Fields inside fields; introspection has a rule of its own in graphql-js. @default 10 */
+  maxDepth?: number;
+  /** @default 30 */
+  maxAliases?: number;
+  /** Fields of Query or Mutation in one operation. @default 20 */
+  maxRootFields?: number;
+  /** Fields of one operation with its fragments spread out: few tokens can ask for a large thing under many names. @default 500 */
+  maxFields?: number;
+  /** @default 10 */
+  maxDirectives?: number;
+}
+
+/** Says in one sentence what is too much, or undefined. */
+export function findExcess(
+  document: DocumentNode,
+  { maxDepth = 10, maxAliases = 30, maxRootFields = 20, maxFields = 500, maxDirectives = 10 }: DocumentLimits,
+): string | undefined {
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
+  if (operations.some(({ operation }) => operation === 'subscription')) {
+    return 'Subscriptions are not supported; use a query.';
+  }
+  const measure = createMeasure(document);
+  const sizes = operations.map(measure);
+  const most = (key: keyof Size) => Math.max(0, ...sizes.map((size) => size[key]));
+  const checks: [found: number, limit: number, what: string][] = [
+    [most('depth'), maxDepth, 'levels deep'],
+    [most('aliases'), maxAliases, 'aliases'],
+    [most('ownFields'), maxRootFields, 'root fields'],
+    [most('fields'), maxFields, 'fields'],
+    [most('directives'), maxDirectives, 'directives'],
+  ];
+  const excess = checks.find(([found, limit]) => found > limit);
+  return excess && `The operation has ${excess[0]} ${excess[2]}; at most ${excess[1]} are allowed.`;
+}
+
+/** What a selection comes to with its fragments spread out. */
+interface Size {
+  depth: number;
+  aliases: number;
+  directives: number;
+  /** Fields at its own level. */
+  ownFields: number;
+  /** Fields at every level. */
+  fields: number;
+}
+
+const EMPTY: Size = { depth: 0, aliases: 0, directives: 0, ownFields: 0, fields: 0 };
+
+/** Creates a function that counts the fields of an operation with its fragments spread out. */
+export function createFieldCount(document: DocumentNode): (operation: OperationDefinitionNode) => number {
+  const measure = createMeasure(document);
+  return (operation) => measure(operation).fields;
+}
+
+/** Measures operations; each fragment is measured once, however often it is spread, and one that contains itself counts as empty. */
+function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of document.definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) {
+      fragments.set(node.name.value, node);
+    }
+  }
+  const measured = new Map<string, Size>();
+
+  function ofFragment(name: string): Size {
+    const known = measured.get(name);
+    const fragment = fragments.get(name);
+    if (known !== undefined || fragment === undefined) {
+      return known ?? EMPTY;
+    }
+    measured.set(name, EMPTY);
+    const size = ofSelections(fragment.selectionSet.selections);
+    measured.set(name, size);
+    return size;
+  }
+
+  function ofSelection(node: SelectionNode): Size {
+    if (node.kind === Kind.FRAGMENT_SPREAD) {
+      return ofFragment(node.name.value);
+    }
+    const inner = ofSelections(node.selectionSet?.selections ?? []);
+    if (node.kind === Kind.INLINE_FRAGMENT) {
+      return inner;
+    }
+    const isIntrospection = node.name.value === '__schema' || node.name.value === '__type';
+    return {
+      depth: isIntrospection ? 1 : inner.depth + 1,
+      aliases: inner.aliases + Number(node.alias !== undefined),
+      directives: inner.directives,
+      ownFields: 1,
+      fields: inner.fields + 1,
+    };
+  }
+
+  function ofSelections(nodes: readonly SelectionNode[]): Size {
+    let total = EMPTY;
+    for (const node of nodes) {
+      const size = ofSelection(node);
+      total = {
+        depth: Math.max(total.depth, size.depth),
+        aliases: total.aliases + size.aliases,
+        directives: total.directives + size.directives + (node.directives?.length ?? 0),
+        ownFields: total.ownFields + size.ownFields,
+        fields: total.fields + size.fields,
+      };
+    }
+    return total;
+  }
+
+  return ({ selectionSet, directives = [] }) => {
+    const size = ofSelections(selectionSet.selections);
+    return { ...size, directives: size.directives + directives.length };
+  };
+}

@@ -1,0 +1,49 @@
+import { AuthenticationError } from '../audiences/authentication-error.ts';
+import type { Authenticator } from '../audiences/authenticator.ts';
+import type { Identity } from '../audiences/identity.ts';
+import type { Refusal } from '../lib/refusal.ts';
+import { refuse } from '../settings/refuse.ts';
+
+export interface AuthenticateOptions {
+  authenticator: Authenticator;
+  /** Accepted schemes, for the header `WWW-Authenticate`. */
+  schemes: readonly ('ApiKey' | 'Bearer')[];
+}
+
+/** Identifies the caller by the `Authorization` header. Without one, the caller is anonymous. */
+export type Authenticate = (authorization: string | undefined) => Identity | Promise<Identity>;
+
+/** While an issuer's signing keys are unavailable. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Creates the step that refuses malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE. */
+export function createAuthenticate({ authenticator, schemes }: AuthenticateOptions): Authenticate {
+  async function verify(authorization: string | undefined): Promise<Identity> {
+    try {
+      return await authenticator.identify(authorization);
+    } catch (error) {
+      throw error instanceof AuthenticationError ? toRefusal(error, authorization, schemes) : error;
+    }
+  }
+  return (authorization) => authenticator.known(authorization) ?? verify(authorization);
+}
+
+function toRefusal(
+  { message, reason }: AuthenticationError,
+  authorization: string | undefined,
+  schemes: AuthenticateOptions['schemes'],
+): Refusal {
+  if (reason === 'KEYS_UNAVAILABLE') {
+    return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+  const isToken = authorization?.startsWith('Bearer ') && reason !== 'CREDENTIAL_MALFORMED';
+  const challenges = schemes.map((scheme) =>
+    scheme === 'Bearer' && isToken
+      ? `Bearer realm="notigraph", error="invalid_token", error_description="${message}"`
+      : `${scheme} realm="notigraph"`,
+  );
+  return refuse('UNAUTHENTICATED', message, {
+    reason,
+    headers: challenges.length > 0 ? { 'www-authenticate': challenges.join(', ') } : {},
+  });
+}

@@ -1,0 +1,33 @@
+import type { Identity } from '../audiences/identity.ts';
+import type { Scope } from '../audiences/scopes.ts';
+import type { ReadRequiredScopes } from '../graphql/required-scopes.ts';
+import { Refusal, type RefusalError } from '../lib/refusal.ts';
+import type { Operation } from './prepare.ts';
+
+/**
+ * Checks the scopes of the whole operation before any of it is executed: a mutation whose second field is forbidden must not apply its
+ * first.
+ *
+ * @throws {Refusal} FORBIDDEN with one error per missing scope
+ */
+export function authorize(
+  { document, operationName }: Operation,
+  { scopes }: Identity,
+  variables: Readonly<Record<string, unknown>>,
+  readRequiredScopes: ReadRequiredScopes,
+): void {
+  if (scopes === 'all') {
+    return;
+  }
+  const [first, ...others] = readRequiredScopes(document, operationName).missing(scopes, variables).map(forbidden);
+  if (first !== undefined) {
+    throw new Refusal(403, [first, ...others]);
+  }
+}
+
+const forbidden = (scope: Scope): RefusalError => ({
+  code: 'FORBIDDEN',
+  message: `The token lacks the scope ${scope}, which this operation requires.`,
+  retryable: false,
+  scope,
+});

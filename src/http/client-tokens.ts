@@ -1,0 +1,88 @@
+import type { Logger } from 'pino';
+import { ClientTokenRefusal, type ClientTokens } from '../audiences/client-tokens.ts';
+import { isCredential } from '../credentials.ts';
+import { Refusal } from '../lib/refusal.ts';
+import type { RateLimit, RateLimiter } from '../rate-limits/rate-limiter.ts';
+import { refuse } from '../settings/refuse.ts';
+import type { IncomingRequest, OutgoingResponse } from './request.ts';
+import { readBody } from './request-body.ts';
+import { requireJson } from './request-head.ts';
+import { REQUEST_ID, toRequestId } from './request-id.ts';
+
+export interface ClientTokenRouteOptions {
+  clientTokens: ClientTokens;
+  limiter: RateLimiter;
+  /** Limit per tenant, and for all keys of no tenant together. */
+  rateLimit: RateLimit;
+  logger: Logger;
+}
+
+/** Maximum size of a request for a token, in bytes. */
+const MAX_BODY_BYTES = 16 * 1024;
+
+/** Creates the route where servers that hold a tenant's key get tokens for their frontends. Logs one line per request. */
+export function createClientTokenRoute({
+  clientTokens,
+  limiter,
+  rateLimit,
+  logger,
+}: ClientTokenRouteOptions): (request: IncomingRequest) => Promise<OutgoingResponse> {
+  async function issue(request: IncomingRequest) {
+    if (request.method !== 'POST') {
+      throw refuse('METHOD_NOT_ALLOWED', 'Ask for a token with POST.', { headers: { allow: 'POST' } });
+    }
+    const authorization = request.header('authorization') ?? '';
+    const tenant = isCredential(authorization) ? clientTokens.tenantOf(authorization) : undefined;
+    const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
+    if (!allowance.isAllowed) {
+      const { retryAfterSeconds = 1 } = allowance;
+      throw refuse('RATE_LIMITED', 'The rate limit for client tokens is used up. Ask again later.', {
+        retryAfterSeconds,
+      });
+    }
+    if (tenant === undefined) {
+      const message = `Send the API key of one of this gateway's tenants: "Authorization: ApiKey <the tenant's key>".`;
+      throw refuse('UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'ApiKey realm="notigraph"' } });
+    }
+    requireJson(request);
+    return clientTokens.issue(tenant, await readBody(request, MAX_BODY_BYTES));
+  }
+
+  return async (request) => {
+    const requestId = toRequestId(request.header(REQUEST_ID));
+    const respond = (status: number, body: object, headers: Readonly<Record<string, string>> = {}) => ({
+      status,
+      headers: {
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        [REQUEST_ID]: requestId,
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    try {
+      const token = await issue(request);
+      const { tenant, scopes, expiresInSeconds } = token;
+      logger.info({ requestId, tenant, scopes, expiresInSeconds }, 'client token');
+      return respond(200, token);
+    } catch (error) {
+      const { status, headers, errors } = toRefusal(error) ?? unexpected(logger, requestId, error);
+      logger.info({ requestId, code: errors[0]?.code, status }, 'client token refused');
+      const shown = errors.map(({ message, ...details }) => ({ message, extensions: { ...details, requestId } }));
+      return respond(status, { errors: shown }, headers);
+    }
+  };
+}
+
+/** Returns undefined for a bug of the gateway. */
+function toRefusal(error: unknown): Refusal | undefined {
+  if (error instanceof ClientTokenRefusal) {
+    return refuse(error.code, error.message);
+  }
+  return error instanceof Refusal ? error : undefined;
+}
+
+function unexpected(logger: Logger, requestId: string, error: unknown): Refusal {
+  logger.error({ requestId, err: error }, 'unexpected error');
+  return refuse('INTERNAL_SERVER_ERROR', 'Unexpected error.');
+}

@@ -1,0 +1,59 @@
+import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
+import { bodyTooLarge, clientClosed } from './request-body.ts';
+
+/** Handles Fetch API requests. */
+export const createFetchHandler =
+  (handle: HandleRequest) =>
+  async (request: Request): Promise<Response> =>
+    toResponse(await handle(new FetchRequest(request)));
+
+class FetchRequest implements IncomingRequest {
+  readonly #request: Request;
+  readonly target: string;
+
+  constructor(request: Request) {
+    this.#request = request;
+    const { pathname, search } = new URL(request.url);
+    this.target = pathname + search;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  async body(maxBytes: number): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      const reader = this.#request.body?.getReader();
+      for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+        size += part.value.byteLength;
+        if (size > maxBytes) {
+          await reader?.cancel();
+          throw bodyTooLarge(maxBytes);
+        }
+        chunks.push(part.value);
+      }
+    } catch (error) {
+      throw this.signal.aborted ? clientClosed() : error;
+    }
+    return Buffer.concat(chunks, size).toString('utf8');
+  }
+
+  toFetchRequest(): Request {
+    return this.#request;
+  }
+}
+
+function toResponse({ status, headers, body }: OutgoingResponse): Response {
+  // A status that is only logged: nobody receives the response of a client that has disconnected.
+  return new Response(body ?? null, { status, headers });
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { joinBytes } from '../join-bytes.ts';
+import { Abort } from '../upstream/signal.ts';
+import { findDuplicateHeader } from './duplicate-headers.ts';
+import { createIsHost } from './host.ts';
+import { refuse } from './refuse.ts';
+import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
+import { bodyTooLarge, clientClosed } from './request-body.ts';
+
+/** Handles requests of `node:http` and frameworks on top of it. */
+export function createListener(handle: HandleRequest): RequestListener {
+  const isHost = createIsHost();
+  return (request, response) => {
+    const duplicate = findDuplicateHeader(request.rawHeaders);
+    if (duplicate !== undefined) {
+      const message = `The header ${duplicate} occurs more than once. Send it once.`;
+      refuse(response, { status: 400, code: 'BAD_REQUEST', message, closes: true });
+      return;
+    }
+    const incoming = new NodeRequest(request, isHost);
+    response.once('close', () => {
+      if (!response.writableFinished) {
+        incoming.signal.abort();
+      }
+    });
+    void handle(incoming).then((outgoing) => write(response, outgoing));
+  };
+}
+
+class NodeRequest implements IncomingRequest {
+  readonly #request: IncomingMessage;
+  readonly signal = new Abort();
+  readonly method: string;
+  readonly target: string | undefined;
+
+  constructor(request: IncomingMessage, isHost: (host: string | undefined) => boolean) {
+    const { method = '', url = '', headers } = request;
+    this.#request = request;
+    this.method = method;
+    this.target = isHost(headers.host) ? originForm(url) : undefined;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers[name]?.toString();
+  }
+
+  body(maxBytes: number): Promise<string> {
+    const request = this.#request;
+    if (this.signal.aborted) {
+      return Promise.reject(clientClosed());
+    }
+    if (request.readableEnded) {
+      return Promise.reject(new Error('The request body was read before the gateway received the request.'));
+    }
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      request.on('data', (chunk: Buffer) => {
+        size += chunk.byteLength;
+        if (size > maxBytes) {
+          request.pause().removeAllListeners('data');
+          reject(bodyTooLarge(maxBytes));
+        } else {
+          chunks.push(chunk);
+        }
+      });
+      request.once('end', () => resolve(joinBytes(chunks).toString('utf8')));
+      this.signal.addEventListener('abort', () => reject(clientClosed()));
+    });
+  }
+
+  toFetchRequest(): Request {
+    const headers = new Headers();
+    for (const [name, values = []] of Object.entries(this.#request.headersDistinct)) {
+      for (const value of values) {
+        headers.append(name, value);
+      }
+    }
+    const signal = new AbortController();
+    this.signal.addEventListener('abort', () => signal.abort(this.signal.reason));
+    const { host = 'localhost' } = this.#request.headers;
+    return new Request(new URL(this.target ?? '/', `http://${host}`), {
+      method: this.method,
+      headers,
+      signal: signal.signal,
+    });
+  }
+}
+
+/** Returns the path and query of a request target, which can be absolute (RFC 9112, 3.2.2); undefined: it is no URL. */
+function originForm(target: string): string | undefined {
+  if (target.startsWith('/') && !target.startsWith('//')) {
+    return target;
+  }
+  const url = URL.parse(target, 'http://localhost');
+  return url === null ? undefined : url.pathname + url.search;
+}
+
+function write(response: ServerResponse, { status, headers, body }: OutgoingResponse): void {
+  if (response.destroyed) {
+    return; // The client has disconnected.
+  }
+  if (typeof body !== 'string') {
+    const hasLength = status !== 204 && status !== 304;
+    response.writeHead(status, { ...headers, ...(hasLength && { 'content-length': body?.byteLength ?? 0 }) }).end(body);
+    return;
+  }
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { ...headers, 'content-length': length });
+  response.end(body, length === body.length ? 'latin1' : 'utf8'); // ASCII is the same in both, and copied faster as latin1.
+}

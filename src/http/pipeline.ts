@@ -1,0 +1,94 @@
+import type { GraphQLParams } from 'graphql-yoga';
+import type { Identity } from '../audiences/identity.ts';
+import type { AudiencePolicies } from '../audiences/policies.ts';
+import type { CreateContext } from '../graphql/context.ts';
+import type { ReadRequiredScopes } from '../graphql/required-scopes.ts';
+import type { Admission } from '../rate-limits/admission.ts';
+import type { TrustedDocuments } from '../trusted-documents/trusted-documents.ts';
+import type { Authenticate } from './authenticate.ts';
+import { authorize } from './authorize.ts';
+import { lazyRequest } from './lazy-request.ts';
+import type { ChooseMediaType } from './media-type.ts';
+import { type Params, paramsFromBody, paramsFromQuery } from './params.ts';
+import type { Prepare } from './prepare.ts';
+import { takeAllowance } from './rate-limit.ts';
+import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
+import { readBody } from './request-body.ts';
+import { readHead } from './request-head.ts';
+import { REQUEST_ID, toRequestId } from './request-id.ts';
+import type { Exchange, Respond } from './respond.ts';
+
+export interface PipelineOptions {
+  /** Exact path of the GraphQL endpoint. */
+  endpoint: string;
+  /** Maximum request body size, in bytes. */
+  maxBodyBytes: number;
+  chooseMediaType: ChooseMediaType;
+  authenticate: Authenticate;
+  admission: Admission;
+  trustedDocuments: TrustedDocuments;
+  policies: AudiencePolicies;
+  createContext: CreateContext;
+  prepare: Prepare;
+  readRequiredScopes: ReadRequiredScopes;
+  respond: Respond;
+}
+
+/** Creates the function that handles every request to the GraphQL endpoint. Its steps are in order; each rule exists only in its step. */
+export function createPipeline(options: PipelineOptions): HandleRequest {
+  const { endpoint, maxBodyBytes, admission, readRequiredScopes, authenticate, prepare, respond } = options;
+
+  /** Returns the text to execute: the client's own, or the trusted document it names. */
+  function findDocument(params: Params, { audience, documents }: Identity): string {
+    const mode = options.policies[audience].trustedDocuments;
+    return options.trustedDocuments.find(params, { audience, mode, documents });
+  }
+
+  function createContext({ request, requestId }: Exchange, identity: Identity, params: Params, query: string) {
+    const idempotencyKey = request.header('idempotency-key');
+    const { signal } = request;
+    return options.createContext(
+      { identity, idempotencyKey, requestId, signal },
+      { request: lazyRequest(request), params: toYogaParams(params, query) },
+    );
+  }
+
+  return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
+    const exchange = openExchange(request, options.chooseMediaType);
+    try {
+      const head = readHead(request, endpoint, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
+      const identity = await authenticate(request.header('authorization')); // 401 503
+      exchange.identity = identity;
+      exchange.allowance = await takeAllowance(admission, identity); // 429
+      const params =
+        head.method === 'GET'
+          ? paramsFromQuery(head.query) // 400
+          : paramsFromBody(await readBody(request, maxBodyBytes)); // 400 413
+      const text = findDocument(params, identity); // 400
+      const context = createContext(exchange, identity, params, text);
+      exchange.context = context;
+      const operation = prepare(text, context); // Yoga: parse, limits, validate; 400 405
+      exchange.operation = operation;
+      authorize(operation, identity, params.variables, readRequiredScopes); // 403
+      const result = await operation.execute(params.variables); // Yoga: plugins, our executor
+      return respond(exchange, { result });
+    } catch (error) {
+      return respond(exchange, { error }); // Anything that is no refusal is a bug; it is logged and masked.
+    }
+  };
+}
+
+/** Parameters as plugins know them: without those that the request does not have. */
+const toYogaParams = ({ operationName, variables, extensions }: Params, query: string): GraphQLParams => ({
+  query,
+  variables,
+  ...(operationName !== undefined && { operationName }),
+  ...(extensions !== undefined && { extensions }),
+});
+
+const openExchange = (request: IncomingRequest, chooseMediaType: ChooseMediaType): Exchange => ({
+  request,
+  startedAt: performance.now(),
+  requestId: toRequestId(request.header(REQUEST_ID)),
+  mediaType: chooseMediaType(request.header('accept')),
+});

@@ -1,0 +1,32 @@
+import type { Identity } from '../audiences/identity.ts';
+import type { Admission, AdmissionAllowance } from '../rate-limits/admission.ts';
+import { refuse } from '../settings/refuse.ts';
+
+/**
+ * Takes one call from the caller's rate limit; the rest is charged with the response, when the cost of the operation is known.
+ *
+ * @returns undefined if the caller has no limit
+ * @throws {Refusal} RATE_LIMITED
+ */
+export function takeAllowance(
+  admission: Admission,
+  identity: Identity,
+): AdmissionAllowance | undefined | Promise<AdmissionAllowance> {
+  const allowance = admission.take(identity);
+  return allowance instanceof Promise ? allowance.then(requireAllowed) : allowance && requireAllowed(allowance);
+}
+
+function requireAllowed(allowance: AdmissionAllowance): AdmissionAllowance {
+  if (allowance.isAllowed) {
+    return allowance;
+  }
+  const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
+  throw refuse('RATE_LIMITED', 'The rate limit of this gateway is used up. Send the request again later.', {
+    retryAfterSeconds,
+    headers: {
+      'ratelimit-limit': String(limit),
+      'ratelimit-remaining': String(remaining),
+      'ratelimit-reset': String(resetSeconds),
+    },
+  });
+}

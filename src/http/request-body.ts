@@ -1,0 +1,29 @@
+import type { Refusal } from '../lib/refusal.ts';
+import { refuse } from '../settings/refuse.ts';
+import type { IncomingRequest } from './request.ts';
+
+/**
+ * Reads the body as JSON. A body whose `Content-Length` exceeds the limit is refused before it is read.
+ *
+ * @throws {Refusal} PAYLOAD_TOO_LARGE, BAD_REQUEST or CLIENT_CLOSED
+ */
+export async function readBody(request: IncomingRequest, maxBytes: number): Promise<unknown> {
+  if (Number(request.header('content-length')) > maxBytes) {
+    throw bodyTooLarge(maxBytes);
+  }
+  const text = await request.body(maxBytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refuse('BAD_REQUEST', 'The request body is not valid JSON.');
+  }
+}
+
+/** The rest of the body is never read, so the connection cannot be used again. */
+export const bodyTooLarge = (maxBytes: number): Refusal =>
+  refuse('PAYLOAD_TOO_LARGE', `The request body is larger than ${maxBytes} bytes. Send less at once.`, {
+    headers: { connection: 'close' },
+  });
+
+/** Ends the handling of a request whose client has disconnected. */
+export const clientClosed = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');

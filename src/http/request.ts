@@ -1,0 +1,42 @@
+import type { Signal } from '../upstream/signal.ts';
+
+/** A request as the pipeline sees it, whether it arrived through `node:http` or as a Fetch `Request`. */
+export interface IncomingRequest {
+  readonly method: string;
+  /** Path and query, as received; undefined: the header Host or the target cannot be part of a URL. */
+  readonly target: string | undefined;
+  /** Aborted when the client disconnects. */
+  readonly signal: Signal;
+  /** Returns a header by its lower-case name. */
+  header(name: string): string | undefined;
+  /**
+   * Reads the body as UTF-8.
+   *
+   * @throws {Refusal} PAYLOAD_TOO_LARGE past `maxBytes`, without reading the rest; CLIENT_CLOSED if the client disconnects
+   */
+  body(maxBytes: number): Promise<string>;
+  /** Returns the request without its body as a Fetch `Request`, for plugins. */
+  toFetchRequest(): Request;
+}
+
+/** A complete response. */
+export interface OutgoingResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** Handles one request. Never rejects. */
+export type HandleRequest = (request: IncomingRequest) => Promise<OutgoingResponse>;
+
+/** Returns the path of a request, without its query. */
+export function pathOf({ target = '' }: IncomingRequest): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? target : target.slice(0, mark);
+}
+
+/** Returns the query string of a request, without the question mark. */
+export function queryOf({ target = '' }: IncomingRequest): string {
+  const mark = target.indexOf('?');
+  return mark < 0 ? '' : target.slice(mark + 1);
+}

@@ -1,0 +1,182 @@
+/** Meaning of one error code. */
+export interface ErrorCodeEntry {
+  /** HTTP status of a request that is refused with this code; undefined: it occurs only in executed operations (200). */
+  status?: number;
+  /** Whether sending the same request again can succeed and is safe. An executed operation decides it per error. */
+  retryable: boolean | 'depends';
+  /** Shown in docs/errors.md. */
+  meaning: string;
+  /** Shown in docs/errors.md. */
+  remedy: string;
+}
+
+/** Every code in `errors[].extensions.code`, in the order of docs/errors.md. Codes are stable: clients match them, not messages. */
+export const ERROR_CODES = {
+  BAD_REQUEST: {
+    status: 400,
+    retryable: false,
+    meaning: 'The request is not a GraphQL request.',
+    remedy: 'Correct the request as the message says.',
+  },
+  GRAPHQL_PARSE_FAILED: {
+    status: 400,
+    retryable: false,
+    meaning: 'The document has a syntax error.',
+    remedy: 'Correct the document at `locations`.',
+  },
+  GRAPHQL_VALIDATION_FAILED: {
+    status: 400,
+    retryable: false,
+    meaning: 'The document does not match the schema. At most five problems are listed.',
+    remedy: 'Correct the document at `locations`.',
+  },
+  BAD_USER_INPUT: {
+    status: 400,
+    retryable: false,
+    meaning: 'A variable or argument is invalid, or the service refused it on a read.',
+    remedy: 'Correct the value.',
+  },
+  OPERATION_RESOLUTION_FAILURE: {
+    status: 400,
+    retryable: false,
+    meaning: 'The document has several operations and no `operationName`, or none with that name.',
+    remedy: 'Send the name of one of its operations.',
+  },
+  DOCUMENT_LIMIT_EXCEEDED: {
+    status: 400,
+    retryable: false,
+    meaning: 'The document exceeds one of [the limits](reliability.md#the-front-door).',
+    remedy: 'Ask for less, or use several operations.',
+  },
+  PERSISTED_QUERY_NOT_FOUND: {
+    status: 400,
+    retryable: false,
+    meaning: 'No manifest of the gateway contains a document with this id.',
+    remedy: "Add the app's manifest to the gateway.",
+  },
+  DOCUMENT_NOT_TRUSTED: {
+    status: 400,
+    retryable: false,
+    meaning: 'Only [trusted documents](frontend.md#4-trusted-documents) are accepted, and this one is not among them.',
+    remedy: "Add it to a manifest, or to the token's documents.",
+  },
+  UNAUTHENTICATED: {
+    status: 401,
+    retryable: false,
+    meaning: 'The credential is missing, or refused: by the gateway with a [`reason`](#reasons), or by the service.',
+    remedy: 'Send a valid credential.',
+  },
+  SIGN_IN_UNAVAILABLE: {
+    status: 503,
+    retryable: true,
+    meaning: "The issuer's signing keys are unavailable, so tokens cannot be verified.",
+    remedy: 'Wait `retryAfterSeconds`.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    retryable: false,
+    meaning:
+      'The token lacks the scope named in `scope`; or the service does not allow this for the key, or refuses the tenant’s key.',
+    remedy: 'Get a token with the scope; or use another key or plan.',
+  },
+  CSRF_REFUSED: {
+    status: 403,
+    retryable: false,
+    meaning: 'A GET request could have been sent by a page of another site.',
+    remedy: 'Send `Authorization` or `GraphQL-Require-Preflight: true`.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    meaning: 'Nothing is served at this path.',
+    remedy: 'Use the path in the message.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    retryable: false,
+    meaning: 'The HTTP method is not supported here, or the operation is a mutation sent with GET.',
+    remedy: 'Use a method listed in `Allow`.',
+  },
+  NOT_ACCEPTABLE: {
+    status: 406,
+    retryable: false,
+    meaning: 'The response cannot have any media type listed in `Accept`.',
+    remedy: 'Accept `application/graphql-response+json` or `application/json`.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    retryable: false,
+    meaning: 'The request body is larger than the limit.',
+    remedy: 'Send less at once.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    retryable: false,
+    meaning: 'The request body is not JSON, or is compressed.',
+    remedy: 'Send uncompressed JSON with `Content-Type: application/json`.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    retryable: true,
+    meaning: 'Without a `path`: the limit of the gateway; nothing was executed. With one: the limit of the service.',
+    remedy: 'Wait `retryAfterSeconds`.',
+  },
+  CLIENT_CLOSED: {
+    status: 499,
+    retryable: false,
+    meaning: 'The client disconnected. Appears only in the log and the metrics.',
+    remedy: 'Nothing: nobody receives it.',
+  },
+  OVERLOADED: {
+    status: 503,
+    retryable: true,
+    meaning: 'The gateway handles too many requests, or too many calls with this key are waiting.',
+    remedy: 'Wait `retryAfterSeconds`.',
+  },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    retryable: false,
+    meaning: 'A bug of the gateway. Its log has the details under `errorId`.',
+    remedy: 'Report it with the `errorId`.',
+  },
+  UPSTREAM_UNAVAILABLE: {
+    retryable: 'depends',
+    meaning: 'The service is down or unreachable, or the connection broke.',
+    remedy: 'Try again if `retryable`.',
+  },
+  UPSTREAM_TIMEOUT: {
+    retryable: 'depends',
+    meaning: 'The service did not respond completely in time.',
+    remedy: 'Try again if `retryable`.',
+  },
+  UPSTREAM_ERROR: {
+    retryable: false,
+    meaning: 'The service failed on this request. `errorId` is its own id of the failure.',
+    remedy: 'Report it to the operator of the service.',
+  },
+  UPSTREAM_BAD_RESPONSE: {
+    retryable: false,
+    meaning: 'The response of the service does not match its contract.',
+    remedy: 'Report it to the operator of the service.',
+  },
+  BUDGET_EXCEEDED: {
+    retryable: false,
+    meaning: 'The operation needs more upstream calls than one operation may make.',
+    remedy: 'Ask for less, or use several operations.',
+  },
+  RESULT_LIMIT_EXCEEDED: {
+    retryable: false,
+    meaning: 'The result has too many errors or values, or is too large. Fields that were not completed are null.',
+    remedy: 'Ask for less, or use several operations.',
+  },
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Codes that a request can be refused with before it is executed. */
+export type RefusalCode = {
+  [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { status: number } ? Code : never;
+}[ErrorCode];
+
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { workflow } from '../support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { repeat } from './attack.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let body: unknown;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(() => ({ body }));
+  gateway = await startGateway({ upstream: upstream.url, introspection: false });
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+const SUBSCRIBER = 'mutation ($v: CreateSubscriberInput!) { createSubscriber(input: $v) { __typename } }';
+
+describe('without introspection no message suggests a name', () => {
+  it.each([
+    ['a field', '{ workflowz { id } }', {}],
+    ['an argument', '{ workflow(idOrIdentifie: "a") { id } }', {}],
+    ['a type', '{ workflow(idOrIdentifier: "a") { ... on Workfloww { id } } }', {}],
+    ['a type of a variable', 'query ($v: UpdateWorkflowStatusInputt) { __typename }', {}],
+    ['a field that needs a fragment', 'mutation { createFeed(input: { name: "a" }) { feed { id } } }', {}],
+    [
+      'an enum value',
+      'mutation { deleteMessagesByTransaction(input: { transactionId: "a", channel: EMAILL }) { __typename } }',
+      {},
+    ],
+    [
+      'an enum value as a string',
+      'mutation { deleteMessagesByTransaction(input: { transactionId: "a", channel: "EMAIL" }) { __typename } }',
+      {},
+    ],
+    ['an input field', 'mutation { createSubscriber(input: { subscriberIdd: "a" }) { __typename } }', {}],
+    ['a directive', '{ __typename @includee(if: true) }', {}],
+    ['an argument of a directive', '{ __typename @include(iff: true) }', {}],
+    ['an input field of a variable', SUBSCRIBER, { v: { subscriberIdd: 'a' } }],
+    [
+      'an enum value of a variable',
+      'mutation ($v: Channel!) { deleteMessagesByTransaction(input: { transactionId: "a", channel: $v }) { __typename } }',
+      { v: 'EMAILL' },
+    ],
+  ])('%s', async (_, document, variables) => {
+    const { status, body: response } = await gateway.send(document, variables);
+    expect(status).toBe(400);
+    expect(JSON.stringify(response)).not.toContain('Did you mean');
+  });
+});
+
+describe('two requests never share a document', () => {
+  it('whatever separates their parameters', async () => {
+    const texts = [
+      'query a { a: __typename }',
+      'query a { b: __typename }',
+      'query a { a: __typename }\u0000',
+      'query a { a: __typename } #\u0000a',
+    ];
+    for (const operationName of ['a', 'a\u0000', '\u0000a', '', '\ud800', '\ud801']) {
+      for (const query of texts) {
+        const response = await fetch(gateway.url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query, operationName }),
+        });
+        const { data } = await response.json();
+        const key = query.includes('b:') ? 'b' : 'a';
+        expect(data).toEqual(operationName === 'a' && !query.endsWith('\u0000') ? { [key]: 'Query' } : undefined);
+      }
+    }
+  });
+
+  it('with lone surrogates that are the same in UTF-8', async () => {
+    for (const half of ['\ud800', '\ud801']) {
+      const { body: response } = await gateway.send(`{ workflow(idOrIdentifier: "${half}") { id } } # ${half}`);
+      expect(JSON.stringify(response)).not.toContain('"data":{"workflow":{');
+    }
+  });
+
+  it('and conditions of one do not decide for another', async () => {
+    const document =
+      'query ($a: Boolean!, $b: Boolean!) { x: __typename @include(if: $a) y: __typename @include(if: $b) }';
+    expect(await gateway.data(document, { a: true, b: false })).toEqual({ x: 'Query' });
+    expect(await gateway.data(document, { a: false, b: true })).toEqual({ y: 'Query' });
+  });
+});
+
+describe('a response has at most 4 MiB', () => {
+  const MAX_BYTES = 4 * 1024 * 1024;
+
+  it.each([
+    ['text outside of ASCII', '日'.repeat(1_600_000)],
+    ['control characters', '\u0001'.repeat(800_000)],
+    ['ASCII', 'x'.repeat(4_900_000)],
+    ['lone surrogates', '\ud800'.repeat(800_000)],
+  ])('of %s', async (_, description) => {
+    body = JSON.stringify({ data: workflow({ description }) });
+    const response = await fetch(gateway.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
+      body: JSON.stringify({ query: '{ workflow(idOrIdentifier: "a") { description } }' }),
+    });
+    const text = await response.text();
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_BYTES);
+    expect(text).toContain('RESULT_LIMIT_EXCEEDED');
+  });
+
+  it.each([
+    ['ASCII', 'x', 1_000_000],
+    ['text outside of ASCII', '日', 1_200_000],
+    ['control characters', '\u0001', 700_000],
+  ])('of a mutation, each of whose fields reports its outcome: %s', async (_, character, length) => {
+    body = JSON.stringify({
+      data: { _id: 'f', name: character.repeat(length), identifier: 'f', _organizationId: 'o', _environmentId: 'e' },
+    });
+    const before = upstream.requests.length;
+    const { body: response } = await gateway.send(
+      `mutation { ${repeat(6, (i) => `a${i}: createFeed(input: { name: "${i}" }) { ... on CreateFeedSuccess { feed { name } } }`)} }`,
+    );
+    const outcomes = (response.errors ?? []).map(({ path, extensions }) => `${path} ${extensions?.outcome}`);
+    const sent = upstream.requests.length - before;
+    const reported = repeat(6, (i) => `a${i}`, ' ')
+      .split(' ')
+      .map((name) => outcomes.find((text) => text.startsWith(name)) ?? name);
+    expect(reported.filter((text) => text.endsWith('NOT_APPLIED'))).toHaveLength(6 - sent);
+    expect(reported.some((text) => text.endsWith('UNKNOWN'))).toBe(true);
+    expect(Buffer.byteLength(JSON.stringify(response))).toBeLessThanOrEqual(MAX_BYTES);
+    expect(Object.keys(response.data ?? {})).toHaveLength(6);
+  });
+});

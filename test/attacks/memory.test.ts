@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type ProbedGateway, startProbedGateway } from '../soak/gateway.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Attack, JSON_TYPE, post, repeat } from './attack.ts';
+
+/** Bound on the caches of documents, errors and plans together. */
+const MAX_CACHES_MB = 32;
+
+/** Room for what is no cache: compiled code, inline caches, buffers of connections. */
+const MARGIN_MB = 8;
+
+let upstream: ScriptedUpstream;
+let gateway: ProbedGateway;
+
+beforeEach(async () => {
+  upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+  gateway = await startProbedGateway(upstream.url, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' });
+});
+
+afterEach(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+async function send({ method = 'POST', search = '', ...init }: Attack): Promise<string> {
+  const response = await fetch(gateway.url + search, { method, ...init });
+  return response.text();
+}
+
+async function sendAll(count: number, attackOf: (i: number) => Attack): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      next += 1;
+      await send(attackOf(next));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+}
+
+/** Returns how much the heap keeps of many different requests, in MB. */
+async function growthOf(count: number, attackOf: (i: number) => Attack): Promise<number> {
+  await sendAll(300, (i) => post(`{ warm${i % 7}: __typename unknown${i % 2}: __schema { queryType { name } } }`));
+  const before = await keptMb();
+  await sendAll(count, attackOf);
+  return (await keptMb()) - before;
+}
+
+async function keptMb(): Promise<number> {
+  let kept = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < 3; i += 1) {
+    const { heapMb, externalMb } = await gateway.vitals('collect garbage');
+    kept = Math.min(kept, heapMb + externalMb);
+  }
+  return kept;
+}
+
+/** Pads a document with a comment, so that it takes all the room there is for a text. */
+const padded = (document: string, character = 'x'): string =>
+  `${document}#${character.repeat(32_700 - document.length)}`;
+
+const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
+
+const WORKFLOW = `fragment f on Workflow { id name active draft critical isBlueprint tags notificationGroupId parentId creatorId
+  organizationId environmentId deleted deletedAt deletedBy createdAt updatedAt revision identifier description }`;
+
+const TYPE = `fragment t on __Type { kind name description fields { name description isDeprecated type { kind name ofType { name } } args { name } }
+  inputFields { name } enumValues { name } interfaces { name } possibleTypes { name } ofType { name } }`;
+
+/** Returns one of 16 requests with the same document, each of which includes other fields. */
+const withConditions = (i: number, fields: string, fragment: string): Attack =>
+  post(
+    `query ($a: Boolean!, $b: Boolean!, $c: Boolean!, $d: Boolean!) { ${fields} a: __typename @include(if: $a)
+      b: __typename @include(if: $b) c: __typename @include(if: $c) d: __typename @include(if: $d) } ${fragment}`,
+    { variables: { a: (i & 1) > 0, b: (i & 2) > 0, c: (i & 4) > 0, d: (i & 8) > 0 } },
+  );
+
+const DOCUMENTS: [string, number, (i: number) => Attack][] = [
+  ['short documents with an error', 3_000, (i) => post(`{ a${i} }`)],
+  ['documents of 1,000 tokens', 200, (i) => post(inWorkflow(`a${i}: id ${repeat(480, 'name')}`))],
+  ['documents of 32 KB of text that is not ASCII', 800, (i) => post(padded(`{ a${i}: __typename }`, 'é'))],
+  ['documents of 16,000 comments', 60, (i) => post(`{ a${i}: __typename } ${'#\n'.repeat(16_000)}`)],
+  ['documents of 30,000 line breaks with an error', 250, (i) => post(`${'\n'.repeat(32_000)}{ a${i} }`)],
+  [
+    'documents with 5 errors of many nodes',
+    400,
+    (i) => post(inWorkflow(`${repeat(30, (j) => `x${i}${j % 5}: ${j % 2 ? 'id' : 'name'}`)} ${repeat(50, 'id')}`)),
+  ],
+  [
+    'documents with 5 errors of long names',
+    400,
+    (i) => post(inWorkflow(repeat(5, (j) => `f${j}_${i}${'x'.repeat(6_400)}`))),
+  ],
+  ['syntax errors after 16,000 comments', 150, (i) => post(`${'#\n'.repeat(16_300)}{ a${i}`)],
+  [
+    'operations with 16 sets of conditions',
+    1_600,
+    (i) =>
+      withConditions(
+        i,
+        repeat(15, (j) => `a${i >> 4}_${j}: workflow(idOrIdentifier: "a") { ...f }`),
+        WORKFLOW,
+      ),
+  ],
+  [
+    'plans of the schema',
+    800,
+    (i) =>
+      withConditions(
+        i,
+        repeat(15, (j) => `a${i >> 4}_${j}: __type(name: "Feed") { ...t }`),
+        TYPE,
+      ),
+  ],
+  [
+    'many operations in each document',
+    1_200,
+    (i) =>
+      post(`${repeat(60, (j) => `query q${j} { a${Math.floor(i / 60)}: workflow(idOrIdentifier: "a") { id } }`)}`, {
+        operationName: `q${i % 60}`,
+      }),
+  ],
+  [
+    'GET requests with 15 KB of other parameters',
+    4_000,
+    (i) => ({
+      method: 'GET',
+      search: `?query=${encodeURIComponent(`{ alias_number_${i}: __typename }`)}&padding=${'x'.repeat(14_500)}`,
+      headers: { 'graphql-require-preflight': 'true' },
+    }),
+  ],
+];
+
+it.each(DOCUMENTS)('%s fill the caches to their limit only', async (_, count, attackOf) => {
+  const growth = await growthOf(count, attackOf);
+  expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
+});
+
+/** Bound on what callers leave behind besides documents. */
+const MAX_CALLERS_MB = 16;
+
+const CALLERS: [string, number, (i: number) => Attack][] = [
+  [
+    'API keys of 2 KB',
+    9_000,
+    (i) => ({
+      ...post('{ __typename }'),
+      headers: { ...JSON_TYPE, authorization: `ApiKey ${String(i).padEnd(2_040, 'k')}` },
+    }),
+  ],
+  [
+    'API keys of 2 KB that call the service',
+    4_000,
+    (i) => ({
+      ...post('{ notificationGroups { id } }'),
+      headers: { ...JSON_TYPE, authorization: `ApiKey ${String(i).padEnd(2_040, 'k')}` },
+    }),
+  ],
+  [
+    'names and headers that nothing knows',
+    4_000,
+    (i) => ({
+      ...post('query a { __typename }', {
+        operationName: `a${String(i).padEnd(8_000, 'k')}`,
+        extensions: { [`e${i}`]: 1 },
+      }),
+      headers: {
+        ...JSON_TYPE,
+        accept: `application/json, text/a${String(i).padEnd(4_000, 'k')}`,
+        'x-request-id': String(i).padEnd(100, 'k'),
+        'idempotency-key': String(i).padEnd(4_000, 'k'),
+        origin: `https://${String(i).padEnd(2_000, 'k')}.example`,
+      },
+    }),
+  ],
+];
+
+it.each(CALLERS)('%s leave little behind', async (_, count, attackOf) => {
+  const growth = await growthOf(count, attackOf);
+  expect(growth).toBeLessThan(MAX_CALLERS_MB);
+});

@@ -1,0 +1,50 @@
+import type { ServerResponse } from 'node:http';
+import { expect, it } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import { startServer } from '../../src/http/server.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const MIB = 1024 * 1024;
+
+it('responses of the service that do not fit into memory together are OVERLOADED, and count toward load shedding', async () => {
+  const waiting: ServerResponse[] = [];
+  await using upstream = await startScriptedUpstream((_, { response }) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write(`{"data":[{"name":"${'x'.repeat(2 * MIB)}`);
+    waiting.push(response);
+    return 'taken over';
+  });
+  await using gateway = createGateway({ upstream: upstream.url, connections: { maxBufferedBytes: 9 * MIB } });
+  await using server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    listener: gateway.listener,
+    bufferedBytes: gateway.bufferedBytes,
+    maxBufferedBytes: 7 * MIB,
+  });
+  const send = async (i: number) => {
+    const response = await fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `ApiKey key-${i}` },
+      body: '{"query":"{ notificationGroups { __typename } }"}',
+    });
+    const { errors } = await response.json();
+    return [response.status, errors?.[0].extensions.code];
+  };
+
+  const sent = Array.from({ length: 6 }, (_, i) => send(i));
+  const first = await Promise.race(sent);
+  expect(first).toEqual([200, 'OVERLOADED']); // The fifth response does not fit any more.
+  await expect.poll(() => gateway.bufferedBytes()).toBeGreaterThan(8 * MIB);
+  expect(gateway.bufferedBytes()).toBeLessThanOrEqual(9 * MIB);
+  expect(await send(7)).toEqual([503, 'OVERLOADED']);
+  expect(server.load().shedding).toBe('buffered bytes');
+
+  for (const response of waiting.filter(({ destroyed }) => !destroyed)) {
+    response.end('"}]}');
+  }
+  const outcomes = await Promise.all(sent);
+  expect(outcomes.filter(([, code]) => code === undefined)).toHaveLength(4);
+  expect(outcomes.filter(([, code]) => code === 'OVERLOADED')).toHaveLength(2);
+  expect(gateway.bufferedBytes()).toBe(0);
+  expect(server.load().shedding).toBeUndefined();
+});

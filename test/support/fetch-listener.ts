@@ -1,0 +1,33 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+
+/** Mounts a Fetch handler in `node:http`, as a host of `gateway.fetch` would. */
+export const fetchListener =
+  (handle: (request: Request) => Promise<Response>): RequestListener =>
+  async (incoming, outgoing) => {
+    const { method = '', headers, url = '' } = incoming;
+    const gone = new AbortController();
+    outgoing.once('close', () => outgoing.writableFinished || gone.abort());
+    const init: RequestInit & { duplex: 'half' } = {
+      method,
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      signal: gone.signal,
+      body: method === 'GET' || method === 'HEAD' ? null : streamOf(incoming),
+      duplex: 'half',
+    };
+    const response = await handle(new Request(new URL(url, 'http://gateway.example'), init));
+    const body = Buffer.from(await response.arrayBuffer());
+    outgoing.writeHead(response.status, {
+      ...Object.fromEntries(response.headers),
+      ...(response.status !== 204 && { 'content-length': body.byteLength }),
+    });
+    outgoing.end(body);
+  };
+
+const streamOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      incoming.on('data', (chunk: Buffer) => controller.enqueue(new Uint8Array(chunk)));
+      incoming.once('end', () => controller.close());
+      incoming.once('error', (error) => controller.error(error));
+    },
+  });
