@@ -20,7 +20,7 @@ export interface GatewayOptions {
   graphiql?: boolean | { authorization: string };
   /** Exact origins whose pages may call the gateway from a browser, with any credential. @default none */
   corsOrigins?: readonly string[];
-  /** Whom it serves: servers with the service's key, browsers with tokens. @default only servers */
+  /** Kinds of clients that are served: servers with the service’s key, browsers with tokens. @default only servers */
   audiences?: AudiencesOptions;
   /** The documents that apps were built with: manifests, or the paths of files and folders of them. @default none */
   trustedDocuments?: { manifests: readonly (string | Manifest)[] };

@@ -84,7 +84,7 @@ function checkJson(value: unknown): unknown {
   return value;
 }
 
-/** What is wrong with values that were looked at; one record is often selected under several names. */
+/** Verdicts on values that were checked: one record is often selected under several names. */
 const verdicts = new WeakMap<object, GraphQLError | 'fine'>();
 
 function judge(value: object): GraphQLError | 'fine' {

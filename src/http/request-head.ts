@@ -1,7 +1,7 @@
 import { refuse } from '../settings/refuse.ts';
 import { type IncomingRequest, pathOf, queryOf } from './request.ts';
 
-/** What the pipeline needs of a request before its body is read. */
+/** Parts of a request that the pipeline needs before its body is read. */
 export interface RequestHead {
   method: 'GET' | 'POST';
   /** Query string, without the question mark. */

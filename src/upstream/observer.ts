@@ -1,7 +1,7 @@
 import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 
-/** What became of a request: the class of its status, or, where that does not say it, what went wrong. */
+/** Result of a request: the class of its status, or the kind of failure. */
 export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'OTHER';
 
 export type CircuitState = 'closed' | 'probing' | 'open';

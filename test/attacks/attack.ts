@@ -10,7 +10,7 @@ export interface Attack {
   body?: string;
 }
 
-/** What one request cost the gateway, and its response. */
+/** CPU time of one request, and its response. */
 export interface Cost {
   /** CPU time of all threads of the gateway's process. */
   cpuMs: number;

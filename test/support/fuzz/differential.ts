@@ -12,7 +12,7 @@ const UNLIMITED = {
 const executeOurs = createExecutor(UNLIMITED);
 const executeInTurns = createExecutor({ ...UNLIMITED, valuesPerTurn: 1 });
 
-/** What a resolver gets to work with; made anew for each execution. */
+/** Context of the resolvers, made anew for each execution. */
 export type CreateSources = (time: VirtualTime) => { rootValue?: unknown; contextValue: unknown };
 
 /** Executes a request with graphql-js and with our executor. @returns the results as text; `inTurns` with a turn for each value */

@@ -58,7 +58,7 @@ export class DocumentGenerator {
   readonly #schema: GraphQLSchema;
   readonly #choices: Choices;
   readonly #scalars: Scalars;
-  /** What each response key stands for, so that fields of the same key can always be merged. */
+  /** Field behind each response key, so that fields of the same key can always be merged. */
   readonly #fieldOfKey = new Map<string, string>();
   readonly #fragments: { name: string; type: GraphQLCompositeType; text: string }[] = [];
   readonly #variableDefinitions: string[] = [];
