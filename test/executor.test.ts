@@ -717,7 +717,7 @@ describe('input', () => {
     expect(await cpuOf(() => coerce(LIST, variables))).toBeLessThan(30);
     const unlimited = { maxInputListItems: Number.POSITIVE_INFINITY };
     expect(await cpuOf(() => coerce(LIST, variables, unlimited))).toBeLessThan(60);
-    expect(coerce(LIST, variables, unlimited).errors).toHaveLength(6);
+    expect(coerce(LIST, variables, unlimited).errors).toHaveLength(5);
   });
 
   it('is quoted in messages of 300 characters at most, without half a character', () => {

@@ -2,6 +2,7 @@ import { createHook } from 'node:async_hooks';
 import { Agent, request as sendRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../src/gateway.ts';
+import type { SheddingOptions } from '../src/http/load-shedding.ts';
 import { startGateway } from './support/gateway.ts';
 import {
   MISBEHAVIOURS,
@@ -112,10 +113,10 @@ async function expectNothingLeft(socketsBefore: number): Promise<void> {
  * A gateway in front of a script. Disposing it holds that the gateway works once the upstream is well, and that it then leaves no
  * socket and no timer behind.
  */
-async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
+async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}, limits: SheddingOptions = {}) {
   const socketsBefore = openSockets();
   const upstream = await startRawUpstream(script);
-  const gateway = await startGateway({ upstream: upstream.url, ...options });
+  const gateway = await startGateway({ upstream: upstream.url, ...options }, undefined, 'listener', limits);
 
   async function run(document: string) {
     const startedAt = performance.now();
@@ -758,11 +759,25 @@ describe('a client that leaves', () => {
   });
 
   it('with a thousand others leaves nothing behind after a second', async () => {
-    await using on = await stage(() => {});
+    let started = 0;
+    let onBatch = () => {};
+    const onExecute = () => {
+      started += 1;
+      if (started % 200 === 0) {
+        onBatch();
+      }
+    };
+    await using on = await stage(() => {}, { plugins: [{ onExecute }] }, { maxRunning: 1_000 });
     const query = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { id } }`;
-    const leave = await Promise.all(
-      Array.from({ length: 1_000 }, (_, i) => sendAndHold(on.gateway.url, `key-${i % 100}`, query(i))),
-    );
+    const leave: (() => void)[] = [];
+    while (leave.length < 1_000) {
+      const executing = new Promise<void>((resolve) => {
+        onBatch = resolve;
+      });
+      const ids = Array.from({ length: 200 }, (_, i) => leave.length + i);
+      leave.push(...(await Promise.all(ids.map((i) => sendAndHold(on.gateway.url, `key-${i % 100}`, query(i))))));
+      await executing; // A connection that the gateway has not accepted yet could send its request after the others have left.
+    }
     await on.upstream.arrived(64);
     for (const go of leave) {
       go();

@@ -64,8 +64,12 @@ class NodeRequest implements IncomingRequest {
           chunks.push(chunk);
         }
       });
-      request.once('end', () => resolve(joinBytes(chunks).toString('utf8')));
-      this.signal.addEventListener('abort', () => reject(clientClosed()));
+      const leave = () => reject(clientClosed());
+      this.signal.addEventListener('abort', leave);
+      request.once('end', () => {
+        this.signal.removeEventListener('abort', leave);
+        resolve(joinBytes(chunks).toString('utf8'));
+      });
     });
   }
 

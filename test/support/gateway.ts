@@ -1,6 +1,7 @@
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
+import type { SheddingOptions } from '../../src/http/load-shedding.ts';
 import { startServer } from '../../src/http/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createContractCheck } from './contract.ts';
@@ -53,12 +54,13 @@ export async function startGateway(
   options: GatewayOptions,
   now?: () => Date,
   entry: Entry = 'listener',
+  limits: SheddingOptions = {},
 ): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const gateway = createGateway(options, { logger, ...(now && { now }) });
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
-  const server = await startServer({ host: '127.0.0.1', port: 0, listener });
+  const server = await startServer({ host: '127.0.0.1', port: 0, listener, ...limits });
   const url = server.url + gateway.endpoint;
 
   const send: TestGateway['send'] = async (document, variables, request = {}) => {

@@ -8,7 +8,7 @@ import { awaitValue, isPromise, Pending, PendingList } from './pending.ts';
 export const createListCompletion =
   (item: ValuePlan): Complete =>
   (execution, plan, info, path, value) => {
-    const items = toItems(value, execution.limits.maxListItems, info);
+    const items = toItems(execution, value, info);
     const list = new PendingList(execution, plan, path, []);
     try {
       // Counted before the first item: a list that exceeds a limit is abandoned as a whole.
@@ -89,10 +89,13 @@ function completeItem(
   }
 }
 
-function toItems(value: unknown, maxItems: number, info: GraphQLResolveInfo): readonly unknown[] {
+function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo): readonly unknown[] {
+  const maxItems = execution.limits.maxListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
-      ignoreRejections(value);
+      if (execution.isFirstLook(value)) {
+        ignoreRejections(value); // Once: a record can be selected under many names, with a million items.
+      }
       throw listError(value.length, maxItems);
     }
     return value;

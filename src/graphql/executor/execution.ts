@@ -42,6 +42,8 @@ export class Execution implements PlanSource {
 
   readonly #errors: GraphQLError[] = [];
   /** Positions that an error made null. */
+  /** Lists that were completed or refused already. */
+  #seenLists: WeakSet<object> | undefined;
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
   #values = 0;
@@ -129,6 +131,14 @@ export class Execution implements PlanSource {
   /** Whether so much has been completed in this turn of the event loop that the rest should wait. */
   get shouldYield(): boolean {
     return this.#values >= this.#yieldAt;
+  }
+
+  /** Returns whether a list is looked at for the first time. */
+  isFirstLook(list: object): boolean {
+    this.#seenLists ??= new WeakSet();
+    const isFirst = !this.#seenLists.has(list);
+    this.#seenLists.add(list);
+    return isFirst;
   }
 
   /** Counts work that is no value of its own, so that the event loop gets its turn as soon. */

@@ -136,6 +136,9 @@ function createExcerpt(value: unknown, depth: number): unknown {
     items.length = value.length; // Its length is shown, too.
     return items;
   }
+  if (Object.getPrototypeOf(value) !== Object.prototype) {
+    return value; // Shown by its class, or by its own methods.
+  }
   const members: [string, unknown][] = [];
   for (const key of Object.keys(value).slice(0, SHOWN_MEMBERS)) {
     members.push([key.slice(0, MAX_MESSAGE_LENGTH), createExcerpt(Reflect.get(value, key), depth + 1)]);
