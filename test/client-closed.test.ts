@@ -135,11 +135,11 @@ describe('a call whose caller leaves', () => {
     });
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
-    for (const signal of callers) {
+    for (const [i, signal] of callers.entries()) {
       const client = bind({
         authorization: 'ApiKey a',
         signal,
-        deadlineAt: performance.now() + milliseconds,
+        deadlineAt: performance.now() + milliseconds / (1 + i), // The second one ends while it waits for the first one.
         requestId: 'r',
         tally: { calls: 0, bulkItems: 0, requests: 0 },
       });
