@@ -118,6 +118,14 @@ describe('a client that disconnects', () => {
 });
 
 describe('a call whose caller leaves', () => {
+  const createCaller = (signal: Abort, milliseconds: number) => ({
+    authorization: 'ApiKey a',
+    signal,
+    deadlineAt: performance.now() + milliseconds,
+    requestId: 'r',
+    tally: { calls: 0, bulkItems: 0, requests: 0 },
+  });
+
   /** Calls an upstream until the caller leaves. */
   async function callUntil(leave: (client: Abort) => void, write: boolean, milliseconds = 60_000) {
     const asked = Promise.withResolvers<void>();
@@ -136,13 +144,7 @@ describe('a call whose caller leaves', () => {
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
     for (const [i, signal] of callers.entries()) {
-      const client = bind({
-        authorization: 'ApiKey a',
-        signal,
-        deadlineAt: performance.now() + milliseconds / (1 + i), // The second one ends while it waits for the first one.
-        requestId: 'r',
-        tally: { calls: 0, bulkItems: 0, requests: 0 },
-      });
+      const client = bind(createCaller(signal, milliseconds / (1 + i))); // The second one ends while it waits for the first one.
       const call = write
         ? client.write({ method: 'POST', route: '/v1/feeds', body: { name: 'a' }, expect: 'record' })
         : client.read({ route: '/v1/feeds', expect: 'list' });
@@ -184,14 +186,7 @@ describe('a call whose caller leaves', () => {
     };
     const retry = { baseDelayMs: 60_000, maxDelayMs: 60_000, random };
     const signal = new Abort();
-    const tally = { calls: 0, bulkItems: 0, requests: 0 };
-    const caller = {
-      authorization: 'ApiKey a',
-      signal,
-      deadlineAt: performance.now() + 120_000,
-      requestId: 'r',
-      tally,
-    };
+    const caller = createCaller(signal, 120_000);
     const client = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test', retry })(
       caller,
     );
@@ -215,14 +210,7 @@ describe('a call whose caller leaves', () => {
     onTestFinished(() => dispatcher.close());
     const signal = new Abort();
     signal.abort();
-    const tally = { calls: 0, bulkItems: 0, requests: 0 };
-    const caller = {
-      authorization: 'ApiKey a',
-      signal,
-      deadlineAt: performance.now() + 120_000,
-      requestId: 'r',
-      tally,
-    };
+    const caller = createCaller(signal, 120_000);
     const client = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test' })(caller);
     const call = write
       ? client.write({ method: 'POST', route: '/v1/feeds', expect: 'record' })

@@ -1,8 +1,9 @@
 import { GraphQLError, type GraphQLResolveInfo, type ResponsePath } from 'graphql';
-import { type Complete, completeValue, type ValuePlan } from './complete.ts';
+import type { Complete, ValuePlan } from './complete.ts';
+import { completeResolved } from './complete-resolved.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
-import { awaitValue, isPromise, Pending, PendingList } from './pending.ts';
+import { Pending, PendingList } from './pending.ts';
 
 /** Creates the completion of lists with these items. */
 export const createListCompletion =
@@ -78,12 +79,7 @@ function completeItem(
 ): unknown {
   const path: ResponsePath = { prev: listPath, key: index, typename: undefined };
   try {
-    if (isPromise(value)) {
-      return awaitValue(execution, value, plan, path, (resolved) =>
-        completeValue(execution, plan, info, path, resolved),
-      );
-    }
-    return completeValue(execution, plan, info, path, value);
+    return completeResolved(execution, plan, info, path, value);
   } catch (error) {
     return execution.handleError(error, plan, path);
   }

@@ -1,8 +1,9 @@
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
-import { completeValue, type ValuePlan } from './complete.ts';
+import type { ValuePlan } from './complete.ts';
+import { completeResolved } from './complete-resolved.ts';
 import type { Execution } from './execution.ts';
 import { STOPPED } from './limits.ts';
-import { awaitValue, isPromise, Pending, PendingObject } from './pending.ts';
+import { Pending, PendingObject } from './pending.ts';
 import type { FieldPlan, SelectionPlan } from './plan.ts';
 
 /** Executes the fields of an object. */
@@ -68,12 +69,7 @@ export function executeField(
     }
     const resolve = field.resolve ?? execution.fieldResolver;
     const value = resolve(source, field.readArguments(execution.variableValues), execution.contextValue, info);
-    if (isPromise(value)) {
-      return awaitValue(execution, value, plan, path, (resolved) =>
-        completeValue(execution, plan, info, path, resolved),
-      );
-    }
-    return completeValue(execution, plan, info, path, value);
+    return completeResolved(execution, plan, info, path, value);
   } catch (error) {
     return execution.handleError(error, plan, path);
   }

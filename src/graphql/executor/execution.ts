@@ -41,9 +41,9 @@ export class Execution implements PlanSource {
   bytes = 0;
 
   readonly #errors: GraphQLError[] = [];
-  /** Positions that an error made null. */
-  /** Lists that were completed or refused already. */
+  /** Lists that `isFirstLook` was asked about. */
   #seenLists: WeakSet<object> | undefined;
+  /** Positions that an error made null. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
   #values = 0;

@@ -28,7 +28,8 @@ export function corrupt(value: unknown, label: string, options: CorruptionOption
   return value;
 }
 
-const WRONG: [unknown, ...unknown[]] = [
+/** Creates them for each use: a field named `push` calls the method of an array in its object's place. */
+const createWrongValues = (): [unknown, ...unknown[]] => [
   null,
   undefined,
   '',
@@ -73,6 +74,6 @@ function wrongValue(value: unknown, label: string, random: Choices, options: Cor
         ]);
       });
     default:
-      return random.of(WRONG);
+      return random.of(createWrongValues());
   }
 }
