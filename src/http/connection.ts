@@ -13,8 +13,8 @@ export interface OpenResponse extends ServerResponse {
   readonly receivedBytes: number;
   /** Whether the request has arrived completely and its response has not been handed over. */
   readonly isRunning: boolean;
-  /** Stops counting its bytes, because its connection is being closed. */
-  release(): void;
+  /** Stops counting it, because its connection is closed. */
+  leave(): void;
 }
 
 /** Measurements in the time after which a client that moves too little is disconnected. */
@@ -69,8 +69,13 @@ export class Connection {
     } else {
       this.socket.destroy();
     }
-    for (const response of this.responses) {
-      response.release();
+    this.leave();
+  }
+
+  /** Ends all requests, because the connection is closed. */
+  leave(): void {
+    for (const response of this.responses.slice()) {
+      response.leave();
     }
   }
 

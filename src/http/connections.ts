@@ -55,7 +55,10 @@ export function createConnections(
       }
     }
     connections.set(socket, newcomer);
-    socket.once('close', () => connections.delete(socket));
+    socket.once('close', () => {
+      connections.delete(socket);
+      newcomer.leave();
+    });
   });
 
   function sweep(): void {

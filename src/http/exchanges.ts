@@ -17,8 +17,9 @@ export interface Exchanges {
 }
 
 /**
- * Counts in the methods that Node.js calls for every request anyway. Listeners for each request would cost more, and no event tells that a
- * body has arrived which nobody reads.
+ * Counts in the methods that Node.js calls for every request anyway. No event tells that a body has arrived which nobody reads; and with a
+ * second listener for the same event, V8 may allocate each response's array of listeners among the old objects, where it keeps the response
+ * alive until the next full garbage collection.
  */
 export function createExchanges(connectionOf: (socket: Socket) => Connection | undefined): Exchanges {
   let [open, running, receivedBytes] = [0, 0, 0];
@@ -43,6 +44,7 @@ export function createExchanges(connectionOf: (socket: Socket) => Connection | u
   class Response extends ServerResponse<Request> {
     isRunning = false;
     receivedBytes = 0;
+    #isOpen = true;
     readonly #connection: Connection | undefined;
 
     constructor(request: Request, ...options: readonly unknown[]) {
@@ -51,26 +53,20 @@ export function createExchanges(connectionOf: (socket: Socket) => Connection | u
       open += 1;
       this.#connection = connectionOf(request.socket);
       this.#connection?.open(this);
-      this.on('close', this.#onClose);
     }
 
     onReceived(bytes: number): void {
-      if (!this.closed) {
+      if (this.#isOpen) {
         this.receivedBytes += bytes;
         receivedBytes += bytes;
       }
     }
 
     onArrived(): void {
-      if (!this.writableEnded && !this.closed) {
+      if (!this.writableEnded && this.#isOpen) {
         this.isRunning = true;
         running += 1;
       }
-    }
-
-    release(): void {
-      receivedBytes -= this.receivedBytes;
-      this.receivedBytes = 0;
     }
 
     override end(chunk?: unknown, encoding?: unknown, callback?: unknown): this {
@@ -82,22 +78,32 @@ export function createExchanges(connectionOf: (socket: Socket) => Connection | u
       return this;
     }
 
+    /** Takes the connection away from the response, because it is finished. */
+    override detachSocket(socket: Socket): void {
+      super.detachSocket(socket);
+      this.leave();
+    }
+
+    leave(): void {
+      if (this.#isOpen) {
+        this.#isOpen = false;
+        this.#stopRunning();
+        receivedBytes -= this.receivedBytes;
+        this.receivedBytes = 0;
+        this.#connection?.close(this);
+        open -= 1;
+        if (open === 0) {
+          for (const resolve of waiting.splice(0)) {
+            resolve();
+          }
+        }
+      }
+    }
+
     #stopRunning(): void {
       if (this.isRunning) {
         this.isRunning = false;
         running -= 1;
-      }
-    }
-
-    #onClose(): void {
-      this.#stopRunning();
-      this.release();
-      this.#connection?.close(this);
-      open -= 1;
-      if (open === 0) {
-        for (const resolve of waiting.splice(0)) {
-          resolve();
-        }
       }
     }
   }

@@ -8,6 +8,7 @@ const UNLIMITED = {
   maxErrors: Number.POSITIVE_INFINITY,
   maxValues: Number.POSITIVE_INFINITY,
   maxResponseBytes: Number.POSITIVE_INFINITY,
+  valuesPerTurn: Number.POSITIVE_INFINITY,
 };
 const executeOurs = createExecutor(UNLIMITED);
 const executeInTurns = createExecutor({ ...UNLIMITED, valuesPerTurn: 1 });

@@ -16,25 +16,26 @@ export class VirtualTime {
     this.#seed = seed;
   }
 
-  /** Returns a thenable that settles some time after it is first asked. */
+  /**
+   * Returns a thenable that settles some time after it is asked, for each that asks at another time: of two errors in one turn below the same
+   * null, graphql-js may report both, since it needs some microtasks to make it null.
+   */
   later(label: string, settle: () => unknown): PromiseLike<unknown> {
-    let promise: Promise<unknown> | undefined;
-    const start = () => {
-      promise ??= new Promise((resolve, reject) => {
-        const priority = createRandom(this.#seed, label).pick(1_000_000).toString().padStart(6, '0');
+    const settleOnce = once(settle);
+    const ask = () =>
+      new Promise((resolve, reject) => {
         this.#count += 1;
-        this.#waiting.set(`${priority} ${label} ${this.#count}`, () => {
+        const priority = createRandom(this.#seed, label).pick(1_000_000);
+        this.#waiting.set(`${pad(priority)} ${label} ${pad(this.#count)}`, () => {
           try {
-            resolve(settle());
+            resolve(settleOnce());
           } catch (error) {
             reject(error);
           }
         });
       });
-      return promise;
-    };
     // biome-ignore lint/suspicious/noThenProperty: a thenable starts when it is first asked, which a promise cannot.
-    return { then: (onFulfilled, onRejected) => start().then(onFulfilled, onRejected) };
+    return { then: (onFulfilled, onRejected) => ask().then(onFulfilled, onRejected) };
   }
 
   /** Settles everything that is waiting and what that leads to, until the result is there and nothing waits. */
@@ -56,4 +57,25 @@ export class VirtualTime {
     }
     throw new Error('The result never settles.');
   }
+}
+
+const pad = (number: number): string => number.toString().padStart(6, '0');
+
+/** Returns a function that does the work the first time and then returns or throws the same again. */
+function once(work: () => unknown): () => unknown {
+  let outcome: { value: unknown } | { error: unknown } | undefined;
+  const attempt = () => {
+    try {
+      return { value: work() };
+    } catch (error) {
+      return { error };
+    }
+  };
+  return () => {
+    outcome ??= attempt();
+    if ('error' in outcome) {
+      throw outcome.error;
+    }
+    return outcome.value;
+  };
 }
