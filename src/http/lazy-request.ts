@@ -1,41 +1,39 @@
 import type { IncomingRequest } from './request.ts';
 
-/** Backs the proxy below. */
-class Pending {
-  readonly incoming: IncomingRequest;
-  #request: Request | undefined;
-
-  constructor(incoming: IncomingRequest) {
-    this.incoming = incoming;
-  }
-
-  get request(): Request {
-    this.#request ??= this.incoming.toFetchRequest();
-    return this.#request;
-  }
-}
-
-const HANDLER: ProxyHandler<Pending> = {
-  get(pending, name) {
-    if (name === 'method') {
-      return pending.incoming.method;
-    }
-    const { request } = pending;
-    const value: unknown = Reflect.get(request, name, request);
-    return typeof value === 'function' ? value.bind(request) : value;
-  },
-  has: ({ request }, name) => Reflect.has(request, name),
-  getPrototypeOf: () => Request.prototype,
-};
-
 /**
  * Returns a Fetch `Request` that is built when a plugin first reads more of it than its method: building one costs as much as a
  * pipeline step, and Yoga itself reads the method of every request.
  */
-export function lazyRequest(incoming: IncomingRequest): Request {
-  const proxy: unknown = new Proxy(new Pending(incoming), HANDLER);
-  if (!(proxy instanceof Request)) {
-    throw new TypeError('The proxy does not pass for a Request.');
+export const lazyRequest = (incoming: IncomingRequest): Request => new Proxy(Request.prototype, new Handler(incoming));
+
+/** Answers for the request, so that the proxy's target is never read. */
+class Handler implements ProxyHandler<Request> {
+  readonly #incoming: IncomingRequest;
+  #request: Request | undefined;
+
+  constructor(incoming: IncomingRequest) {
+    this.#incoming = incoming;
   }
-  return proxy;
+
+  get(_target: Request, name: string | symbol): unknown {
+    if (name === 'method') {
+      return this.#incoming.method;
+    }
+    const request = this.#build();
+    const value: unknown = Reflect.get(request, name, request);
+    return typeof value === 'function' ? value.bind(request) : value;
+  }
+
+  has(_target: Request, name: string | symbol): boolean {
+    return Reflect.has(this.#build(), name);
+  }
+
+  getPrototypeOf(): object {
+    return Request.prototype;
+  }
+
+  #build(): Request {
+    this.#request ??= this.#incoming.toFetchRequest();
+    return this.#request;
+  }
 }

@@ -6,6 +6,7 @@ import {
   GraphQLError,
   type GraphQLField,
   getArgumentValues,
+  isNonNullType,
   Kind,
   type ValueNode,
 } from 'graphql';
@@ -29,13 +30,56 @@ export function createReadArguments(
     return () => ({ ...fixed });
   }
   const bare = withoutLocations(node);
+  const sources = findVariables(definition, node);
   return (variables) => {
+    const values = sources && readVariables(sources, variables);
+    if (values !== undefined) {
+      return values;
+    }
     try {
       return getArgumentValues(definition, bare, variables);
     } catch (error) {
       throw error instanceof GraphQLError ? blame(error, node, bare) : error;
     }
   };
+}
+
+/** An argument that takes the value of a variable. */
+interface VariableArgument {
+  readonly name: string;
+  readonly variable: string;
+  readonly isNonNull: boolean;
+}
+
+/** Returns the arguments of a field or directive if each takes the value of a variable or has neither value nor default. */
+function findVariables(
+  { args }: GraphQLField<unknown, unknown> | GraphQLDirective,
+  node: FieldNode | DirectiveNode,
+): readonly VariableArgument[] | undefined {
+  const found: VariableArgument[] = [];
+  for (const { name, type, defaultValue } of args) {
+    const value = node.arguments?.findLast((argument) => argument.name.value === name)?.value;
+    const isNonNull = isNonNullType(type);
+    if (value?.kind === Kind.VARIABLE && name !== '__proto__') {
+      found.push({ name, variable: value.name.value, isNonNull });
+    } else if (value !== undefined || defaultValue !== undefined || isNonNull) {
+      return undefined;
+    }
+  }
+  return found;
+}
+
+/** Returns the values of variables that were coerced before; undefined if one is missing or null where it must not be. */
+function readVariables(args: readonly VariableArgument[], variables: Variables): Record<string, unknown> | undefined {
+  const values: Record<string, unknown> = {};
+  for (const { name, variable, isNonNull } of args) {
+    const value = Object.hasOwn(variables, variable) ? variables[variable] : undefined;
+    if (value === undefined || (value === null && isNonNull)) {
+      return undefined;
+    }
+    values[name] = value;
+  }
+  return values;
 }
 
 /** Returns undefined if the arguments contain variables, are invalid, or contain objects that a resolver could change. */

@@ -63,7 +63,7 @@ export function coerceVariables(
     }
   }
   const { coerced, errors } = coercion;
-  return errors.length > 0 ? { errors } : { coerced: { ...coerced } };
+  return errors.length > 0 ? { errors } : { coerced };
 }
 
 /**
@@ -71,8 +71,7 @@ export function coerceVariables(
  * 100 ms) and whose errors scan the source for their locations.
  */
 class Coercion {
-  /** Without a prototype, because a variable may be named `__proto__`. */
-  readonly coerced: Record<string, unknown> = Object.create(null);
+  readonly coerced: Record<string, unknown> = {};
   readonly errors: GraphQLError[] = [];
   readonly #schema: GraphQLSchema;
   readonly #raw: RawVariables;
@@ -95,7 +94,7 @@ class Coercion {
     }
     if (!Object.hasOwn(this.#raw, name)) {
       if (definition.defaultValue !== undefined) {
-        this.coerced[name] = valueFromAST(definition.defaultValue, type);
+        this.#set(name, valueFromAST(definition.defaultValue, type));
       } else if (isNonNullType(type)) {
         this.#addError(`Variable "$${name}" of required type "${type}" was not provided.`, definition);
       }
@@ -114,7 +113,15 @@ class Coercion {
         error,
       );
     };
-    this.coerced[name] = coerceInputValue(value, type, onError, this.#hideSuggestions || holdsLongText(value));
+    this.#set(name, coerceInputValue(value, type, onError, this.#hideSuggestions || holdsLongText(value)));
+  }
+
+  #set(name: string, value: unknown): void {
+    if (name === '__proto__') {
+      Object.defineProperty(this.coerced, name, { value, configurable: true, enumerable: true, writable: true });
+    } else {
+      this.coerced[name] = value;
+    }
   }
 
   #addError(message: string, node: ASTNode, originalError?: GraphQLError): void {
