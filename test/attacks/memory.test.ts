@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type ProbedGateway, startProbedGateway } from '../soak/gateway.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { type Attack, JSON_TYPE, post, repeat } from './attack.ts';
+import { growthOf } from './growth.ts';
 
 /** Bound on the caches of documents, errors and plans together. */
 const MAX_CACHES_MB = 32;
@@ -21,39 +22,6 @@ afterEach(async () => {
   await gateway[Symbol.asyncDispose]();
   await upstream[Symbol.asyncDispose]();
 });
-
-async function send({ method = 'POST', search = '', ...init }: Attack): Promise<string> {
-  const response = await fetch(gateway.url + search, { method, ...init });
-  return response.text();
-}
-
-async function sendAll(count: number, attackOf: (i: number) => Attack): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) {
-      next += 1;
-      await send(attackOf(next));
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, lane));
-}
-
-/** Returns how much the heap keeps of many different requests, in MB. */
-async function growthOf(count: number, attackOf: (i: number) => Attack): Promise<number> {
-  await sendAll(300, (i) => post(`{ warm${i % 7}: __typename unknown${i % 2}: __schema { queryType { name } } }`));
-  const before = await keptMb();
-  await sendAll(count, attackOf);
-  return (await keptMb()) - before;
-}
-
-async function keptMb(): Promise<number> {
-  let kept = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 3; i += 1) {
-    const { heapMb, externalMb } = await gateway.vitals('collect garbage');
-    kept = Math.min(kept, heapMb + externalMb);
-  }
-  return kept;
-}
 
 /** Pads a document with a comment, so that it takes all the room there is for a text. */
 const padded = (document: string, character = 'x'): string =>
@@ -132,7 +100,7 @@ const DOCUMENTS: [string, number, (i: number) => Attack][] = [
 ];
 
 it.each(DOCUMENTS)('%s fill the caches to their limit only', async (_, count, attackOf) => {
-  const growth = await growthOf(count, attackOf);
+  const growth = await growthOf(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
 });
 
@@ -176,6 +144,6 @@ const CALLERS: [string, number, (i: number) => Attack][] = [
 ];
 
 it.each(CALLERS)('%s leave little behind', async (_, count, attackOf) => {
-  const growth = await growthOf(count, attackOf);
+  const growth = await growthOf(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CALLERS_MB);
 });

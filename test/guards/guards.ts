@@ -1053,4 +1053,18 @@ export const GUARDS: readonly Guard[] = [
     'payload.addPlugin(added)',
     'plugins',
   ),
+  guard(
+    'digests of long keys with a rate limit',
+    'rate-limits/memory-rate-limiter.ts',
+    'const MAX_KEY_LENGTH = 128;',
+    'const MAX_KEY_LENGTH = 1_000_000;',
+    'attacks/rate-limit-memory',
+  ),
+  guard(
+    'limit on noted documents',
+    'trusted-documents/trusted-documents.ts',
+    'noted.size < MAX_NOTED',
+    'true',
+    'attacks/unlisted-documents',
+  ),
 ];

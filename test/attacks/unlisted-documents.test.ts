@@ -1,0 +1,34 @@
+import { writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { startProbedGateway } from '../soak/gateway.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { measure, measureCheapest, parseMs, postWithKey } from './attack.ts';
+
+/** What each document that no manifest lists may cost, although it is hashed for the log. */
+const BASE_CPU_MS = 10;
+
+const WARNING = 40;
+
+it('documents that no manifest lists cost little, and fill the log to its limit only', async () => {
+  await using folder = await createTemporaryFolder();
+  await writeFile(folder.path('manifest.json'), JSON.stringify({ listed: '{ __typename }' }));
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+  await using gateway = await startProbedGateway(upstream.url, {
+    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000',
+    NOTIGRAPH_CONFIG_TEXT: JSON.stringify({
+      audiences: { server: { trustedDocuments: 'log' } },
+      trustedDocuments: { manifests: [folder.path('manifest.json')] },
+    }),
+  });
+  // Long documents, each with what looks like names of operations.
+  const attackOf = (run: number) => postWithKey(`{ a${run} } # ${'query '.repeat(20_000)}${' '.repeat(120_000)}`);
+  const limitMs = BASE_CPU_MS + 5 * parseMs(attackOf(0).body ?? '');
+  const { cpuMs } = await measureCheapest(gateway, attackOf, { isEnough: (cost) => cost.cpuMs < limitMs });
+  expect(cpuMs).toBeLessThan(limitMs);
+
+  const attacks = Array.from({ length: 1_100 }, (_, i) => postWithKey(`query q${i} { __typename }`));
+  await measure(gateway, attacks);
+  expect(await gateway.stop()).toBe(0); // Everything is in the log then.
+  expect(gateway.logLines.get(WARNING)).toBe(1_000);
+});
