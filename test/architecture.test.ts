@@ -47,7 +47,7 @@ const RULES: [part: RegExp, may: RegExp][] = [
   [/^sandbox\//, /^sandbox\/|^node:|^openapi-backend$|^yaml$/],
   [
     /^main\.ts$/,
-    /^(banner|command-line|config|gateway|secret-files|tuning|version|workers?)\.ts$|^http\/(open-files|overload|server)\.ts$|^metrics\/|^trusted-documents\/manifest\.ts$|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util)$|^pino(-pretty)?$/,
+    /^(banner|command-line|config|gateway|secret-files|tuning|version|workers?)\.ts$|^http\/(open-files|overload|server)\.ts$|^metrics\/|^trusted-documents\/manifest\.ts$|^sandbox\/(environments|errors|sandbox)\.ts$|^node:(cluster|crypto|fs|os|util|v8)$|^pino(-pretty)?$/,
   ],
   [/^worker\.ts$/, /^node:cluster$|^zod$/],
   [/^workers\.ts$/, /^(pauses|worker)\.ts$|^node:(cluster|timers\/promises)$/],
