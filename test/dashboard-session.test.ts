@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../src/sandbox/sandbox.ts';
 import { launchBrowser } from './support/browser.ts';
@@ -306,6 +306,9 @@ describe('the key of the service', () => {
     await using dashboard = await startDashboard();
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
+    // Read when they arrive: the browser does not keep them for ever.
+    const bodies = new Map<Request, Promise<string>>();
+    page.context().on('requestfinished', (request) => bodies.set(request, bodyOf(request)));
     for (const person of ['Ada Lindqvist', 'Dev Kapoor']) {
       await visitor.signIn(person);
       await visitor.open('Statistics');
@@ -339,7 +342,7 @@ describe('the key of the service', () => {
         [request.url(), JSON.stringify(await request.allHeaders()), request.postData()].join('\n'),
       ]);
       if (response !== null) {
-        const body = response.request().method() === 'OPTIONS' ? '' : await response.text();
+        const body = await (bodies.get(request) ?? bodyOf(request));
         seen.push([
           `answer to ${name}`,
           [response.status(), JSON.stringify(await response.allHeaders()), body].join('\n'),
@@ -359,6 +362,15 @@ describe('the key of the service', () => {
     }
   });
 });
+
+/** Returns the body of the response; a request that the app has cancelled has none. */
+async function bodyOf(request: Request): Promise<string> {
+  if (request.method() === 'OPTIONS' || request.failure() !== null) {
+    return '';
+  }
+  const response = await request.response();
+  return response === null ? '' : response.text();
+}
 
 /** Where a text is, plainly or in a form that hides it. */
 function placesOf(text: string, seen: readonly (readonly [where: string, text: string])[]): string[] {
