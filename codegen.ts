@@ -18,8 +18,8 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { writeManifest } from './codegen/manifest.ts';
 import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
+import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
 import { createSchema } from './src/graphql/schema.ts';
-import { loadOperations } from './src/operations.ts';
 
 /** Who sends documents: what it may ask for, and what is generated from that. */
 interface App {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 
-const main = new URL('../dist/main.js', import.meta.url);
+const main = new URL('../dist/cli/main.js', import.meta.url);
 
 // Nothing newer than this file is loaded before the version is known to be new enough.
 const [major, minor] = process.versions.node.split('.').map(Number);

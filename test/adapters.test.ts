@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadOperations } from '../src/operations.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { feed, group, subscriber, workflow } from './support/records.ts';
 import type { Script, ScriptedAnswer } from './support/scripted-upstream.ts';
 import { startTwoWays, type TwoWays, type WireRequest } from './support/two-ways.ts';

@@ -3,10 +3,10 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../src/gateway.ts';
 import { createUpstreamClient } from '../src/upstream/client.ts';
-import { createDispatcher } from '../src/upstream/dispatcher.ts';
-import { isUpstreamError, type UpstreamError } from '../src/upstream/errors.ts';
-import { createExchange } from '../src/upstream/exchange.ts';
-import { Abort } from '../src/upstream/signal.ts';
+import { isUpstreamError, type UpstreamError } from '../src/upstream/errors/errors.ts';
+import { createDispatcher } from '../src/upstream/transport/dispatcher.ts';
+import { createExchange } from '../src/upstream/transport/exchange.ts';
+import { Abort } from '../src/upstream/transport/signal.ts';
 import { startGateway } from './support/gateway.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
 

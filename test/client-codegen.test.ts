@@ -8,8 +8,8 @@ import { expect, it } from 'vitest';
 import { DocumentError, loadDocuments, sha256 } from '../codegen/documents.ts';
 import { writeManifest } from '../codegen/manifest.ts';
 import { writeTypedDocuments } from '../codegen/typed-documents.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../src/graphql/schema.ts';
-import { loadOperations } from '../src/operations.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 
 const schema = createSchema();

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import manifest from '../schema/trusted-documents.json' with { type: 'json' };
 import * as documents from '../src/client/documents.gen.ts';
 import { createClient, hashOf, possibleTypes } from '../src/client/index.ts';
-import { loadOperations } from '../src/operations.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../src/sandbox/sandbox.ts';
 import { startSandboxedGateway } from './support/gateway.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { type Config, ConfigError, loadConfig } from '../src/config.ts';
+import { type Config, ConfigError, loadConfig } from '../src/cli/config/config.ts';
 import { startTestIssuer } from './support/issuer.ts';
 import { runNotigraph, sendOperation, startNotigraph } from './support/process.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { HELP } from '../src/command-line.ts';
-import { type Config, ConfigError, loadConfig } from '../src/config.ts';
-import { variableOf } from '../src/tuning.ts';
+import { HELP } from '../src/cli/command-line.ts';
+import { type Config, ConfigError, loadConfig } from '../src/cli/config/config.ts';
+import { variableOf } from '../src/cli/config/tuning.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';
 

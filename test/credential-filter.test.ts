@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCredentialFilter } from '../src/upstream/credential-filter.ts';
+import { createCredentialFilter } from '../src/upstream/errors/credential-filter.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
 

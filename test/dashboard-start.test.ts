@@ -69,7 +69,7 @@ describe('the one command of the dashboard', () => {
   it('ends everything, and says why, when the gateway ends', async () => {
     await using command = run(FREE_PORTS);
     const { app, issuer } = await command.addresses();
-    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/main.ts']);
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/cli/main.ts']);
     process.kill(Number(stdout), 'SIGKILL');
     const { code, text } = await command.ended;
     expect(code).toBe(1);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import manifest from '../schema/trusted-documents.json' with { type: 'json' };
+import { sha256Of } from '../src/graphql/documents/manifest.ts';
 import { SANDBOX_KEYS } from '../src/sandbox/sandbox.ts';
-import { sha256Of } from '../src/trusted-documents/manifest.ts';
 import {
   addTo,
   blocks,

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createAccessSettings } from '../src/access-settings.ts';
-import { SCOPES } from '../src/audiences/scopes.ts';
-import { ConfigError } from '../src/config.ts';
+import { SCOPES } from '../src/auth/scopes.ts';
+import { createAccessSettings } from '../src/cli/config/access-settings.ts';
+import { ConfigError } from '../src/cli/config/config.ts';
 import { createSchema } from '../src/graphql/schema.ts';
-import { isRecord } from '../src/is-record.ts';
+import { isRecord } from '../src/lib/is-record.ts';
 import {
   addTo,
   blocks,

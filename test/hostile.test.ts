@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loadOperations } from '../src/operations.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from './support/gateway.ts';
 import { workflow } from './support/records.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';

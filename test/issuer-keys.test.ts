@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { TokenIssuer } from '../src/audiences/audience-options.ts';
+import type { TokenIssuer } from '../src/auth/audience-options.ts';
 import { startGateway } from './support/gateway.ts';
 import { createTestKey, type KeysBehaviour, startTestIssuer, type TestIssuer } from './support/issuer.ts';
 import { listen } from './support/listen.ts';

@@ -1,7 +1,7 @@
 import { GraphQLScalarType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSchema } from '../src/graphql/schema.ts';
-import { holdsLargeObject } from '../src/upstream/large-objects.ts';
+import { holdsLargeObject } from '../src/upstream/transport/large-objects.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { workflow } from './support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';

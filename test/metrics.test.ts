@@ -7,9 +7,9 @@ import { register } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../src/gateway.ts';
 import { type ServerOptions, startServer } from '../src/http/server.ts';
-import { toText } from '../src/metrics/figures.ts';
-import { createGatewayMetrics } from '../src/metrics/gateway-metrics.ts';
-import { processFigures } from '../src/metrics/process-metrics.ts';
+import { toText } from '../src/telemetry/figures.ts';
+import { createGatewayMetrics } from '../src/telemetry/gateway-metrics.ts';
+import { processFigures } from '../src/telemetry/process-metrics.ts';
 import { sendOperation, startNotigraph } from './support/process.ts';
 import { type Script, startScriptedUpstream } from './support/scripted-upstream.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loadOperations } from '../src/operations.ts';
+import { loadOperations } from '../src/graphql/documents/shipped-operations.ts';
 import { startSandboxedGateway } from './support/gateway.ts';
 
 /** The upstream requests that each shipped operation costs with its example variables. */

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { VERSION } from '../src/lib/version.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { VERSION } from '../src/version.ts';
 import { runNotigraph, sendOperation, startNotigraph } from './support/process.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 

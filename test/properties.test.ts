@@ -1,10 +1,11 @@
 import { validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isCredential } from '../src/credentials.ts';
-import { unwrap } from '../src/upstream/body.ts';
-import { errorFromResponse, parseRetryAfter } from '../src/upstream/error-from-response.ts';
-import type { Endpoint, UpstreamError } from '../src/upstream/errors.ts';
+import { isCredential } from '../src/auth/credentials.ts';
+import { errorFromResponse } from '../src/upstream/errors/error-from-response.ts';
+import type { Endpoint, UpstreamError } from '../src/upstream/errors/errors.ts';
+import { parseRetryAfter } from '../src/upstream/errors/retry-after.ts';
+import { unwrap } from '../src/upstream/transport/body.ts';
 import { startGateway } from './support/gateway.ts';
 import { rawAnswer, startRawUpstream } from './support/raw-upstream.ts';
 import { workflow } from './support/records.ts';

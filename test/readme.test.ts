@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { HELP } from '../src/command-line.ts';
+import { HELP } from '../src/cli/command-line.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../src/sandbox/sandbox.ts';
 import { startSandboxedGateway } from './support/gateway.ts';

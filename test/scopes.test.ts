@@ -20,8 +20,8 @@ import {
   printSchema,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPES, type Scope } from '../src/audiences/scopes.ts';
-import { createReadRequiredScopes } from '../src/graphql/required-scopes.ts';
+import { SCOPES, type Scope } from '../src/auth/scopes.ts';
+import { createReadRequiredScopes } from '../src/graphql/documents/required-scopes.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { subscriber } from './support/records.ts';
 import { askBoth, dataOf, errorOf, scopeOfCall, service } from './support/service.ts';

@@ -5,7 +5,7 @@ import { Pool } from 'undici';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGateway } from '../src/gateway.ts';
 import { createUpstreamClient } from '../src/upstream/client.ts';
-import { createDispatcher, type DispatcherOptions } from '../src/upstream/dispatcher.ts';
+import { createDispatcher, type DispatcherOptions } from '../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../src/upstream/upstream.ts';
 import { startGateway } from './support/gateway.ts';
 import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from './support/raw-upstream.ts';

@@ -1,8 +1,8 @@
 import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { BrowserAudienceOptions } from '../src/audiences/audience-options.ts';
+import type { BrowserAudienceOptions } from '../src/auth/audience-options.ts';
 import { createGateway } from '../src/gateway.ts';
-import { SecretError } from '../src/secret-files.ts';
+import { SecretError } from '../src/lib/secret-files.ts';
 import { startGateway } from './support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from './support/issuer.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';

@@ -1,8 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { TrustedDocumentsMode } from '../src/audiences/audience-options.ts';
+import type { TrustedDocumentsMode } from '../src/auth/audience-options.ts';
 import { createGateway } from '../src/gateway.ts';
-import { type Manifest, ManifestError, sha256Of } from '../src/trusted-documents/manifest.ts';
+import { type Manifest, ManifestError, sha256Of } from '../src/graphql/documents/manifest.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../src/gateway.ts';
 import { createUpstreamClient, type Tally } from '../src/upstream/client.ts';
-import { createDispatcher } from '../src/upstream/dispatcher.ts';
-import { readRateLimit } from '../src/upstream/rate-limit.ts';
+import { readRateLimit } from '../src/upstream/errors/rate-limit.ts';
+import { createDispatcher } from '../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../src/upstream/upstream.ts';
 import { startGateway } from './support/gateway.ts';
 import { type RawConnection, type RawScript, startRawUpstream } from './support/raw-upstream.ts';

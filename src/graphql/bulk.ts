@@ -1,4 +1,4 @@
-import { createLimit } from '../limit.ts';
+import { createLimit } from '../lib/limit.ts';
 
 /** Calls at a time of one bulk mutation: as many as a credential may have running. */
 const CONCURRENCY = 10;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
-import type { Audience } from '../audiences/identity.ts';
+import type { Audience } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
-import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
+import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
 
 /** The `extensions` of every error a client sees: closed, nothing else gets through. */
 export interface ClientExtensions {

@@ -1,11 +1,11 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { Identity } from '../audiences/identity.ts';
-import { createNotificationGroupLoader, type NotificationGroupLoader } from '../loaders/notification-group-loader.ts';
-import { createWorkflowLoader, type WorkflowLoader } from '../loaders/workflow-loader.ts';
+import type { Identity } from '../auth/identity.ts';
 import type { BindCaller, Tally } from '../upstream/client.ts';
-import type { Signal } from '../upstream/signal.ts';
+import type { Signal } from '../upstream/transport/signal.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
+import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
+import { createWorkflowLoader, type WorkflowLoader } from './loaders/workflow-loader.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, for it was read. */
 export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
+import { isUpstreamError, type UpstreamError } from '../upstream/errors/errors.ts';
 import { builder } from './builder.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
-import { isRecord } from '../is-record.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { builder } from './builder.ts';
 
 /** JSON is nested no deeper than this, both ways: deeper values parse but cannot be written again. */

@@ -1,6 +1,6 @@
-import { AuthenticationError } from '../audiences/authentication-error.ts';
-import type { Authenticator } from '../audiences/authenticator.ts';
-import type { Identity } from '../audiences/identity.ts';
+import { AuthenticationError } from '../auth/authentication-error.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
+import type { Identity } from '../auth/identity.ts';
 import type { Refusal } from '../lib/refusal.ts';
 import { refuse } from '../settings/refuse.ts';
 

@@ -1,6 +1,6 @@
-import type { Identity } from '../audiences/identity.ts';
-import type { Scope } from '../audiences/scopes.ts';
-import type { ReadRequiredScopes } from '../graphql/required-scopes.ts';
+import type { Identity } from '../auth/identity.ts';
+import type { Scope } from '../auth/scopes.ts';
+import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
 import { Refusal, type RefusalError } from '../lib/refusal.ts';
 import type { Operation } from './prepare.ts';
 

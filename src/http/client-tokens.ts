@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { ClientTokenRefusal, type ClientTokens } from '../audiences/client-tokens.ts';
-import { isCredential } from '../credentials.ts';
+import { ClientTokenRefusal, type ClientTokens } from '../auth/client-tokens.ts';
+import { isCredential } from '../auth/credentials.ts';
 import { Refusal } from '../lib/refusal.ts';
 import type { RateLimit, RateLimiter } from '../rate-limits/rate-limiter.ts';
 import { refuse } from '../settings/refuse.ts';

@@ -1,5 +1,5 @@
-import type { Audience } from '../audiences/identity.ts';
-import type { AudiencePolicies } from '../audiences/policies.ts';
+import type { Audience } from '../auth/identity.ts';
+import type { AudiencePolicies } from '../auth/policies.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */

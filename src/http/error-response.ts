@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { ClientError, ToClientError } from '../graphql/client-errors.ts';
-import { isRecord } from '../is-record.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { Refusal } from '../lib/refusal.ts';
 import { InvalidDocument } from './prepare.ts';
 

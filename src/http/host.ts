@@ -1,4 +1,4 @@
-import { remember } from '../remember.ts';
+import { remember } from '../lib/remember.ts';
 
 /** A name or an address, and a port (RFC 9110, 7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;

@@ -1,4 +1,4 @@
-import { remember } from '../remember.ts';
+import { remember } from '../lib/remember.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { joinBytes } from '../join-bytes.ts';
-import { Abort } from '../upstream/signal.ts';
+import { joinBytes } from '../lib/join-bytes.ts';
+import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createIsHost } from './host.ts';
 import { refuse } from './refuse.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../is-record.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { refuse } from '../settings/refuse.ts';
 
 /** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), plus the id of a trusted document. */

@@ -1,10 +1,10 @@
 import type { GraphQLParams } from 'graphql-yoga';
-import type { Identity } from '../audiences/identity.ts';
-import type { AudiencePolicies } from '../audiences/policies.ts';
+import type { Identity } from '../auth/identity.ts';
+import type { AudiencePolicies } from '../auth/policies.ts';
 import type { CreateContext } from '../graphql/context.ts';
-import type { ReadRequiredScopes } from '../graphql/required-scopes.ts';
-import type { Admission } from '../rate-limits/admission.ts';
-import type { TrustedDocuments } from '../trusted-documents/trusted-documents.ts';
+import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
+import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
+import type { Admission } from './admission.ts';
 import type { Authenticate } from './authenticate.ts';
 import { authorize } from './authorize.ts';
 import { lazyRequest } from './lazy-request.ts';

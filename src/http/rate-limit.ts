@@ -1,6 +1,6 @@
-import type { Identity } from '../audiences/identity.ts';
-import type { Admission, AdmissionAllowance } from '../rate-limits/admission.ts';
+import type { Identity } from '../auth/identity.ts';
 import { refuse } from '../settings/refuse.ts';
+import type { Admission, AdmissionAllowance } from './admission.ts';
 
 /**
  * Takes one call from the caller's rate limit; the rest is charged with the response, when the cost of the operation is known.

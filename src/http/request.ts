@@ -1,4 +1,4 @@
-import type { Signal } from '../upstream/signal.ts';
+import type { Signal } from '../upstream/transport/signal.ts';
 
 /** A request as the pipeline sees it, whether it arrived through `node:http` or as a Fetch `Request`. */
 export interface IncomingRequest {

@@ -1,13 +1,13 @@
 import type { ExecutionResult } from 'graphql';
-import type { Identity } from '../audiences/identity.ts';
+import type { Identity } from '../auth/identity.ts';
 import type { CreateClientErrors, ToClientError } from '../graphql/client-errors.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import type { Admission, AdmissionAllowance } from '../rate-limits/admission.ts';
-import { rateLimitHeaders } from '../rate-limits/headers.ts';
 import { type AccessLog, CLIENT_CLOSED } from '../telemetry/access-log.ts';
+import type { Admission, AdmissionAllowance } from './admission.ts';
 import type { CorsHeaders } from './cors.ts';
 import { toErrorResponse } from './error-response.ts';
 import type { Operation } from './prepare.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { limitSize, type ResponseBody } from './response-size.ts';

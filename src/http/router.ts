@@ -1,4 +1,4 @@
-import type { AudiencePolicies } from '../audiences/policies.ts';
+import type { AudiencePolicies } from '../auth/policies.ts';
 import { answerPreflight, type CorsHeaders } from './cors.ts';
 import { wantsPage } from './graphiql.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './request.ts';

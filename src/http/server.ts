@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { type CloseReason, type ConnectionLimits, createConnections } from './connections.ts';
+import type { ServerLoad } from '../telemetry/process-metrics.ts';
+import { type ConnectionLimits, createConnections } from './connections.ts';
 import { drain } from './drain.ts';
 import { createExchanges } from './exchanges.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
 import { answerHealth, answerMetrics } from './health.ts';
 import { listen } from './listen.ts';
-import { createShedding, type SheddingOptions, type ShedReason } from './load-shedding.ts';
+import { createShedding, type SheddingOptions } from './load-shedding.ts';
 import { refuse } from './refuse.ts';
 
 export { ListenError } from './listen.ts';
@@ -35,22 +36,6 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Longer than the idle time of common load balancers (60 s), so that they do not send to a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
-
-/** State of a server at one moment. */
-export interface ServerLoad {
-  /** Requests that have arrived completely and are not answered. */
-  running: number;
-  /** Open connections. */
-  connections: number;
-  /** Bytes of requests and responses in memory. */
-  bufferedBytes: number;
-  /** Reason why requests are shed at present; undefined if they are not. */
-  shedding: ShedReason | undefined;
-  /** Requests that were shed so far. */
-  shed: Readonly<Record<ShedReason, number>>;
-  /** Connections that the server closed so far because of their clients. */
-  closed: Readonly<Record<CloseReason, number>>;
-}
 
 /** Listening server. */
 export interface RunningServer extends AsyncDisposable {

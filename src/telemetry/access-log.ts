@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Identity } from '../audiences/identity.ts';
+import type { Identity } from '../auth/identity.ts';
 
 export interface AccessLogOptions {
   logger: Logger;

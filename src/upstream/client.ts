@@ -1,19 +1,18 @@
-import type { Expected } from './body.ts';
-import { type CircuitBreakerOptions, createCircuitBreaker } from './circuit-breaker.ts';
-import { createCoalescing } from './coalescing.ts';
-import { type ConcurrencyOptions, limitConcurrency } from './concurrency.ts';
-import { type Endpoint, isUpstreamError, type UpstreamError } from './errors.ts';
-import { createExchange, type ExchangeOptions, type Received } from './exchange.ts';
-import { callBudgetExceeded, clientClosed, endedEarly, noCredential } from './failures.ts';
-import { observeExchange, type UpstreamObserver } from './observer.ts';
-import type { paths } from './openapi.gen.ts';
-import { createOperationTime, type OperationTime } from './operation-time.ts';
-import { assertPathParams, fillRoute } from './path.ts';
-import { createRateHold, type RateHoldOptions } from './rate-hold.ts';
-import type { UpstreamRateLimit } from './rate-limit.ts';
-import { createRetry, type RetryOptions } from './retry.ts';
-import type { Signal } from './signal.ts';
-import { isTimeOver } from './time-limit.ts';
+import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
+import { callBudgetExceeded, clientClosed, endedEarly, noCredential } from './errors/failures.ts';
+import type { UpstreamRateLimit } from './errors/rate-limit.ts';
+import type { UpstreamCall, UpstreamRequest, UpstreamWrite, Written } from './request.ts';
+import { type CircuitBreakerOptions, createCircuitBreaker } from './resilience/circuit-breaker.ts';
+import { createCoalescing } from './resilience/coalescing.ts';
+import { type ConcurrencyOptions, limitConcurrency } from './resilience/concurrency.ts';
+import { createOperationTime, type OperationTime } from './resilience/operation-time.ts';
+import { createRateHold, type RateHoldOptions } from './resilience/rate-hold.ts';
+import { createRetry, type RetryOptions } from './resilience/retry.ts';
+import { isTimeOver } from './resilience/time-limit.ts';
+import { createExchange, type ExchangeOptions, type Received } from './transport/exchange.ts';
+import { observeExchange, type UpstreamObserver } from './transport/observer.ts';
+import { assertPathParams, fillRoute } from './transport/path.ts';
+import type { Signal } from './transport/signal.ts';
 
 export type { UpstreamRateLimit };
 
@@ -59,42 +58,6 @@ export interface Tally {
   requests: number;
   /** What the service has said about its own limit, where it left least; absent where it has said nothing. */
   rateLimit?: UpstreamRateLimit;
-}
-
-/** One call of an endpoint. */
-export interface UpstreamCall {
-  /** The path template as the API documents it. */
-  route: keyof paths;
-  /** The ids in the template, as they are: encoding them is done here. */
-  params?: Readonly<Record<string, string>>;
-  query?: Readonly<Record<string, string | number | undefined>>;
-  /** What a success carries; anything else breaks the contract. */
-  expect: Expected;
-}
-
-export interface UpstreamWrite extends UpstreamCall {
-  method: Exclude<Endpoint['method'], 'GET'>;
-  body?: object;
-  /** Sent as `Idempotency-Key`; at most 255 characters. */
-  idempotencyKey?: string | undefined;
-  /** Whether it is one item of a bulk write. @default false */
-  isBulkItem?: boolean;
-}
-
-/** A call, ready to be sent: its caller's key, its path with encoded ids and query. */
-export interface UpstreamRequest {
-  endpoint: Endpoint;
-  authorization: string;
-  path: string;
-  requestId: string;
-  call: UpstreamCall & Partial<UpstreamWrite>;
-}
-
-/** The answer to a write. */
-export interface Written<T> {
-  body: T;
-  /** Whether this is the stored answer of an earlier write with the same idempotency key. */
-  replayed: boolean;
 }
 
 /**

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import { type Config, loadConfig } from '../../src/config.ts';
-import { isRecord } from '../../src/is-record.ts';
+import { type Config, loadConfig } from '../../src/cli/config/config.ts';
+import { isRecord } from '../../src/lib/is-record.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export interface ProcessOptions {
   /** The working directory: `.env` and the sandbox's file are looked for in it. */
@@ -11,7 +11,7 @@ export interface ProcessOptions {
   args?: readonly string[];
   /** All of the environment but PATH. @default none */
   env?: Readonly<Record<string, string>>;
-  /** The program. @default src/main.ts */
+  /** The program. @default src/cli/main.ts */
   main?: string;
 }
 

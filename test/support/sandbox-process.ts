@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../src/sandbox/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/sandbox.ts', import.meta.url));
 
 /** Disposing kills the process if it still runs, so that a failed test leaves none behind. */
 export interface SandboxProcess extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
-import type { AudiencesOptions, BrowserAudienceOptions } from '../../src/audiences/audience-options.ts';
-import { SCOPES } from '../../src/audiences/scopes.ts';
+import type { AudiencesOptions, BrowserAudienceOptions } from '../../src/auth/audience-options.ts';
+import { SCOPES } from '../../src/auth/scopes.ts';
 
 /** Somebody who signs people in: a key pair, and tokens signed with it. */
 export interface TestSigner {

@@ -10,8 +10,8 @@ import type { Complete, ValuePlan } from './complete.ts';
 import { executeFields } from './execute-fields.ts';
 import type { Execution } from './execution.ts';
 import { awaitValue, isPromise } from './pending.ts';
-import type { SelectionPlan } from './plan.ts';
 import { toRuntimeType } from './runtime-type.ts';
+import type { SelectionPlan } from './selection-plan.ts';
 
 /** Plans what a field selects on one object type. */
 export type PlanSelection = (type: GraphQLObjectType, execution: Execution) => SelectionPlan;

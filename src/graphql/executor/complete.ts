@@ -1,5 +1,5 @@
-import type { FieldNode, GraphQLResolveInfo, ResponsePath } from 'graphql';
-import type { Execution } from './execution.ts';
+import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
+import type { Execution, Position } from './execution.ts';
 
 /**
  * Completes a value of one type: returns it, or a Pending one, and throws if null is not allowed. The functions of this kind avoid
@@ -14,10 +14,7 @@ export type Complete = (
 ) => unknown;
 
 /** How values are completed at one position of the document: a field, or the items of its list. */
-export interface ValuePlan {
-  /** The nodes that errors of the value name. */
-  readonly nodes: readonly FieldNode[];
-  readonly isNonNull: boolean;
+export interface ValuePlan extends Position {
   /** Completes a value that is neither null nor an error. */
   readonly complete: Complete;
 }

@@ -4,7 +4,7 @@ import { completeResolved } from './complete-resolved.ts';
 import type { Execution } from './execution.ts';
 import { STOPPED } from './limits.ts';
 import { Pending, PendingObject } from './pending.ts';
-import type { FieldPlan, SelectionPlan } from './plan.ts';
+import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
 
 /** Executes the fields of an object. */
 export function executeFields(

@@ -4,8 +4,8 @@ import { executeFields } from './execute-fields.ts';
 import { Execution } from './execution.ts';
 import { DEFAULT_LIMITS, type ExecutionLimits } from './limits.ts';
 import { Pending, type PendingObject } from './pending.ts';
-import type { SelectionPlan } from './plan.ts';
 import { createPlanCache, findOperation } from './plan-cache.ts';
+import type { SelectionPlan } from './selection-plan.ts';
 import { SerialExecution } from './serial.ts';
 
 export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>;

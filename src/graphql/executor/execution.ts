@@ -13,7 +13,6 @@ import {
   type ResponsePath,
 } from 'graphql';
 import type { Fragments, PlanSource } from './collect-fields.ts';
-import type { ValuePlan } from './complete.ts';
 import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 import { locate, toOperationError } from './located-error.ts';
 
@@ -22,6 +21,13 @@ interface ExecutionOptions extends PlanSource {
   operation: OperationDefinitionNode;
   variableValues: Record<string, unknown>;
   limits: Limits;
+}
+
+/** Position of the document that values are completed at. */
+export interface Position {
+  /** The nodes that errors of the value name. */
+  readonly nodes: readonly FieldNode[];
+  readonly isNonNull: boolean;
 }
 
 /** State of one execution: its inputs, its errors and what its limits count. */
@@ -93,7 +99,7 @@ export class Execution implements PlanSource {
   }
 
   /** Turns an error at a position into its value, null, or throws it on to the next position that may be null. */
-  handleError(error: unknown, { isNonNull, nodes }: ValuePlan, path: ResponsePath): null {
+  handleError(error: unknown, { isNonNull, nodes }: Position, path: ResponsePath): null {
     if (error === STOPPED) {
       this.#reportOutcome(nodes, path);
     }

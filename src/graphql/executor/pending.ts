@@ -1,6 +1,5 @@
 import type { ResponsePath } from 'graphql';
-import type { ValuePlan } from './complete.ts';
-import type { Execution } from './execution.ts';
+import type { Execution, Position } from './execution.ts';
 import { STOPPED } from './limits.ts';
 
 /** The place in the result that a pending value goes to. */
@@ -15,15 +14,15 @@ export interface Destination {
 /** A value that is not complete yet. Lighter than a promise: it has exactly one destination. */
 export class Pending {
   readonly execution: Execution;
-  readonly #plan: ValuePlan | undefined;
+  readonly #position: Position | undefined;
   readonly #path: ResponsePath | undefined;
   #destination: Destination | undefined;
   #key: string | number = '';
 
   /** @param plan undefined for the root of the data, where errors have no position */
-  constructor(execution: Execution, plan: ValuePlan | undefined, path: ResponsePath | undefined) {
+  constructor(execution: Execution, plan: Position | undefined, path: ResponsePath | undefined) {
     this.execution = execution;
-    this.#plan = plan;
+    this.#position = plan;
     this.#path = path;
   }
 
@@ -42,7 +41,7 @@ export class Pending {
   }
 
   reject(error: unknown): void {
-    const plan = this.#plan;
+    const plan = this.#position;
     const destination = this.#destination;
     if (plan === undefined || this.#path === undefined) {
       destination?.fail(error);
@@ -123,7 +122,7 @@ export class PendingObject extends PendingContainer {
 
   constructor(
     execution: Execution,
-    plan: ValuePlan | undefined,
+    plan: Position | undefined,
     path: ResponsePath | undefined,
     result: Record<string, unknown>,
   ) {
@@ -139,7 +138,7 @@ export class PendingObject extends PendingContainer {
 export class PendingList extends PendingContainer {
   override readonly result: unknown[];
 
-  constructor(execution: Execution, plan: ValuePlan, path: ResponsePath, result: unknown[]) {
+  constructor(execution: Execution, plan: Position, path: ResponsePath, result: unknown[]) {
     super(execution, plan, path);
     this.result = result;
   }
@@ -153,7 +152,7 @@ export class PendingList extends PendingContainer {
 export function awaitValue(
   execution: Execution,
   promise: PromiseLike<unknown>,
-  plan: ValuePlan,
+  plan: Position,
   path: ResponsePath,
   complete: (value: unknown) => unknown,
 ): Pending {

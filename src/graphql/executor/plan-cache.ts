@@ -5,7 +5,8 @@ import type { Variables } from './arguments.ts';
 import type { Fragments } from './collect-fields.ts';
 import { conditionsKey, findConditionVariables } from './conditions.ts';
 import { DocumentError } from './located-error.ts';
-import { planSelection, type SelectionPlan } from './plan.ts';
+import { planSelection } from './plan.ts';
+import type { SelectionPlan } from './selection-plan.ts';
 
 /** Plans of one document: a client chooses the values of the conditions, so they are bounded. */
 const MAX_PLANS = 16;

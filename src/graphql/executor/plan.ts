@@ -1,7 +1,6 @@
 import {
   type FieldNode,
   type GraphQLField,
-  type GraphQLFieldResolver,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
@@ -14,34 +13,13 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql';
-import { createReadArguments, type ReadArguments, type Variables } from './arguments.ts';
+import { createReadArguments, type Variables } from './arguments.ts';
 import { collectFields, type PlanSource } from './collect-fields.ts';
 import type { Complete, ValuePlan } from './complete.ts';
 import { createLeafCompletion } from './complete-leaf.ts';
 import { createListCompletion } from './complete-list.ts';
 import { createAbstractCompletion, createObjectCompletion, type PlanSelection } from './complete-object.ts';
-
-/** The fields of one selection set on one object type, in the order of the result. */
-export interface SelectionPlan {
-  readonly fields: readonly FieldPlan[];
-  /** Estimated size of the keys as JSON. */
-  readonly bytes: number;
-  readonly createResult: () => Record<string, unknown>;
-}
-
-export interface FieldPlan {
-  readonly key: string;
-  /** All nodes with this key, merged. */
-  readonly nodes: readonly FieldNode[];
-  readonly definition: GraphQLField<unknown, unknown>;
-  readonly parentType: GraphQLObjectType;
-  /** Undefined: the default resolver. */
-  readonly resolve: GraphQLFieldResolver<unknown, unknown> | undefined;
-  readonly readArguments: ReadArguments;
-  /** The value of `__typename`; undefined for other fields. */
-  readonly typename: string | undefined;
-  readonly value: ValuePlan;
-}
+import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
 
 /** Plans the selection set of an operation, or the merged selection sets of one field's nodes, for one object type. */
 export function planSelection(

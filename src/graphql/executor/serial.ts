@@ -2,7 +2,7 @@ import { executeField } from './execute-fields.ts';
 import type { Execution } from './execution.ts';
 import { STOPPED } from './limits.ts';
 import { type Destination, Pending } from './pending.ts';
-import type { FieldPlan, SelectionPlan } from './plan.ts';
+import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
 
 /** Executes the fields of a mutation, each after the previous one has completed. */
 export class SerialExecution extends Pending implements Destination {

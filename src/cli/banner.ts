@@ -1,0 +1,34 @@
+import { VERSION } from '../lib/version.ts';
+import type { Config } from './config/config.ts';
+
+/**
+ * What a person reads who has started the process.
+ *
+ * @param authorization what the sandbox may be asked with
+ */
+export function banner(url: string, { graphiql, upstream, access }: Config, authorization: string | undefined): string {
+  const { server, browser } = access.audiences;
+  const source =
+    upstream.kind === 'service'
+      ? upstream.url.href
+      : `built-in sandbox, ${upstream.file === ':memory:' ? 'its data is kept nowhere' : `its data is kept in ${upstream.file}`}`;
+  const clients = [
+    ...(server === false ? [] : ['servers with a key']),
+    ...(browser === undefined ? [] : ['browsers with a token']),
+  ];
+  const key = `-H 'Authorization: ${authorization ?? 'ApiKey <your key>'}'`;
+  const query = '{"query":"{ notificationGroups { id name } }"}';
+  return [
+    `Notigraph ${VERSION}`,
+    '',
+    `  GraphQL    ${url}`,
+    `  GraphiQL   ${graphiql ? `${url} in a browser` : 'off (--graphiql on)'}`,
+    `  Upstream   ${source}`,
+    `  Clients    ${clients.join(', ')}`,
+    '',
+    ...(server === false
+      ? []
+      : ['Try it:', '', `  curl -s ${url} ${key} -H 'Content-Type: application/json' -d '${query}'`, '']),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,246 @@
+import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseEnv } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+import { ManifestError } from '../graphql/documents/manifest.ts';
+import { maxClientFiles } from '../http/open-files.ts';
+import { createOverloadMonitor } from '../http/overload.ts';
+import { ListenError, startServer } from '../http/server.ts';
+import { SecretError } from '../lib/secret-files.ts';
+import { VERSION } from '../lib/version.ts';
+import { SANDBOX_KEYS } from '../sandbox/environments.ts';
+import { SandboxError } from '../sandbox/errors.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { toText } from '../telemetry/figures.ts';
+import { processFigures } from '../telemetry/process-metrics.ts';
+import { banner } from './banner.ts';
+import { startWorkers, WorkersError } from './cluster/primary.ts';
+import { type Assignment, findWorkerRole, type WorkerRole } from './cluster/worker.ts';
+import { HELP } from './command-line.ts';
+import { type Config, ConfigError, type Environment, loadConfig } from './config/config.ts';
+import { applyTuning } from './config/tuning.ts';
+
+/** The process: configuration, the sandbox where no upstream is given, gateway, server, signals. */
+async function main(): Promise<void> {
+  const role = findWorkerRole(process.env);
+  const env = role?.env ?? { ...readDotEnv(), ...process.env };
+  const command = loadConfig(env, process.argv.slice(2), readIfThere);
+  switch (command.kind) {
+    case 'help':
+      process.stdout.write(HELP);
+      return;
+    case 'version':
+      process.stdout.write(`${VERSION}\n`);
+      return;
+    case 'serve':
+      return role === undefined ? lead(command.config, env) : work(command.config, role);
+  }
+}
+
+/** Serves, alone or by workers, until a signal stops it. */
+async function lead(config: Config, env: Environment): Promise<void> {
+  const { port } = config;
+  const logger = createLogger(config);
+  await using sandbox = config.upstream.kind === 'sandbox' ? await openSandbox(config.upstream.file) : undefined;
+  const upstream = config.upstream.kind === 'service' ? config.upstream.url.href : sandbox?.url;
+  if (upstream === undefined) {
+    throw new Error('neither an upstream nor a sandbox');
+  }
+  const count = config.workers === 'auto' ? availableParallelism() : config.workers;
+  if (count === 1 || !cluster.isPrimary) {
+    await serve(config, { upstream, port }, logger, (service) => untilStopped(config, service));
+  } else {
+    await using workers = await startWorkers({ count, upstream, port, env: settingsForWorkers(config, env), logger });
+    await untilStopped(config, workers);
+  }
+}
+
+// What not every process needs is loaded where it is needed: a primary has no gateway, and a worker no sandbox.
+
+async function openSandbox(file: string): Promise<Sandbox> {
+  const { startSandbox } = await import('../sandbox/sandbox.ts');
+  return startSandbox({ file });
+}
+
+// Not written where it is used: beside `await using`, the compiler leaves the path as it is, which the package does not have.
+const loadGateway = () => import('../gateway.ts');
+
+/** Serves beside other workers, until the primary stops it. */
+async function work(config: Config, role: WorkerRole): Promise<void> {
+  process.on('SIGINT', () => {}); // A terminal's goes to the primary too, which knows the first from the second.
+  process.on('SIGTERM', role.stop);
+  try {
+    await serve(config, role.assignment, createLogger(config), async ({ url, checkUpstream }) => {
+      await role.report({ kind: 'listening', url });
+      if (role.isFirst) {
+        const problem = await Promise.race([checkUpstream(), role.stopped]);
+        await role.report({ kind: 'checked', problem });
+      }
+      await role.stopped;
+    });
+  } catch (error) {
+    const failure = explain(error);
+    if (failure === undefined) {
+      throw error;
+    }
+    await role.report({ kind: 'refused', problem: failure.message });
+    process.exitCode = failure.exitCode;
+  }
+  role.leave();
+}
+
+/** What listens. */
+interface Service {
+  /** The GraphQL endpoint. */
+  url: string;
+  checkUpstream(): Promise<string | undefined>;
+  /** Ends at once what this process does not end by ending itself. */
+  kill?(): void;
+}
+
+/**
+ * Keeps V8 from allocating objects among the old ones. It would decide so in the first seconds, when the young generation is small and
+ * most requests in progress survive its collections, and then each such object keeps what it refers to alive until a full collection.
+ */
+const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
+
+/** Listens for as long as `use` takes. */
+async function serve(
+  config: Config,
+  { upstream, port }: Assignment,
+  logger: Logger,
+  use: (service: Service) => Promise<void>,
+): Promise<void> {
+  allocateYoung();
+  const { host, graphiql, introspection, corsOrigins, logSecret, metrics, access } = config;
+  const authorization = authorizationOf(config);
+  const tuning = applyTuning(config.tuning);
+  const { createGateway } = await loadGateway();
+  await using gateway = createGateway(
+    {
+      ...tuning.gateway,
+      policies: { ...tuning.gateway.policies, honoursIdempotencyKeys: config.upstreamIdempotency },
+      connections: { ...tuning.gateway.connections, isolate: config.isolateConnections },
+      ...access,
+      upstream,
+      graphiql: graphiql && (authorization === undefined || access.audiences.server === false || { authorization }),
+      introspection,
+      corsOrigins,
+      ...(logSecret !== undefined && { logSecret }),
+      metrics,
+    },
+    { logger },
+  );
+  using overload = createOverloadMonitor(tuning.overload);
+  await using server = await startServer({
+    ...tuning.server,
+    maxConnections: Math.min(config.tuning.maxConnections, maxClientFiles()),
+    host,
+    port,
+    listener: gateway.listener,
+    bufferedBytes: gateway.bufferedBytes,
+    overload,
+    metrics: metrics ? (load) => toText([[...gateway.figures(), ...processFigures(load, process)]]) : undefined,
+  });
+  await use({ url: `${server.url}${gateway.endpoint}`, checkUpstream: gateway.checkUpstream });
+}
+
+/** Says that it listens, and waits for the signal to stop. */
+async function untilStopped(config: Config, { url, checkUpstream, kill }: Service): Promise<void> {
+  const stopped = shutdownSignal(kill); // First: whoever reads that it listens may stop it at once.
+  process.stdout.write(banner(url, config, authorizationOf(config)));
+
+  const problem = await Promise.race([checkUpstream(), stopped]);
+  if (problem !== undefined) {
+    process.stderr.write(
+      `The upstream cannot be reached (${problem}). Notigraph serves, but every call fails until the upstream can be reached.\n`,
+    );
+  }
+  await stopped;
+  process.stdout.write('Stopping: requests that run may finish; a second signal ends them.\n');
+}
+
+/** JSON lines; for a person at a terminal, readable ones. */
+function createLogger({ isProduction, workers }: Config): Logger {
+  const isForPerson = process.stdout.isTTY && !isProduction;
+  const ignore = workers === 1 ? 'pid,hostname' : 'hostname';
+  return isForPerson ? pino(pretty({ ignore, singleLine: true, sync: true })) : pino();
+}
+
+/** What workers read their configuration from: the settings as this process read them, whatever becomes of the file .env. */
+function settingsForWorkers({ logSecret, variables }: Config, env: Environment): Environment {
+  const isSetting = (name: string) => /^(?:NOTIGRAPH_|NODE_ENV$)/.test(name) || variables.includes(name);
+  const settings = Object.entries(env).filter(([name]) => isSetting(name));
+  // Tenants have the same names in the lines of all of them.
+  return { ...Object.fromEntries(settings), NOTIGRAPH_LOG_SECRET: logSecret ?? randomBytes(32).toString('hex') };
+}
+
+/** The sandbox's key, for everybody who tries it; a service's keys are the callers'. */
+const authorizationOf = ({ upstream }: Config): string | undefined =>
+  upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
+
+/** Settles at the first SIGINT or SIGTERM; from then on the next one ends the process at once. */
+async function shutdownSignal(kill?: () => void): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const onSignal = () => resolve(undefined);
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  await promise;
+  const exit = () => {
+    kill?.();
+    process.exit(1);
+  };
+  process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM').once('SIGINT', exit).once('SIGTERM', exit);
+  return undefined;
+}
+
+/** A configuration file's text; it is optional where nobody names it. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function readDotEnv(): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync('.env', 'utf8'));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'EISDIR') {
+      return {}; // It is optional, and some keep a folder of this name.
+    }
+    throw new ConfigError([`The file .env cannot be read (${code ?? error}).`]);
+  }
+}
+
+/** What a person is told of a fault that is not ours; undefined: it is. */
+function explain(error: unknown): { message: string; exitCode: number } | undefined {
+  if (error instanceof ConfigError) {
+    return { message: error.problems.join('\n'), exitCode: 2 };
+  }
+  if (error instanceof SecretError || error instanceof ManifestError) {
+    return { message: `Notigraph cannot start: ${error.message}.`, exitCode: 2 };
+  }
+  if (error instanceof WorkersError) {
+    return error;
+  }
+  return error instanceof ListenError || error instanceof SandboxError
+    ? { message: error.message, exitCode: 1 }
+    : undefined;
+}
+
+try {
+  await main();
+} catch (error) {
+  const failure = explain(error);
+  if (failure === undefined) {
+    throw error;
+  }
+  process.stderr.write(`${failure.message}\n`);
+  process.exitCode = failure.exitCode;
+}

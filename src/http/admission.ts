@@ -1,0 +1,36 @@
+import type { Identity } from '../auth/identity.ts';
+import type { AudiencePolicies } from '../auth/policies.ts';
+import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
+
+/** An allowance, and how fast its limit is filled up again. */
+export type AdmissionAllowance = Allowance & { secondsPerCall: number };
+
+/** Lets operations in as far as the rate limit of their audience allows. */
+export interface Admission {
+  /** Takes one call before the operation runs; undefined: there is no limit. */
+  take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
+  /** Counts what an operation that was let in has cost. */
+  settle(identity: Identity, calls: number): void;
+}
+
+export function createAdmission(limiter: RateLimiter, policies: AudiencePolicies): Admission {
+  return {
+    take({ audience, callerId }) {
+      const { rateLimit } = policies[audience];
+      if (rateLimit === undefined) {
+        return undefined;
+      }
+      const secondsPerCall = rateLimit.perSeconds / rateLimit.calls;
+      const allowance = limiter.take(callerId, rateLimit, 1);
+      return allowance instanceof Promise
+        ? allowance.then((taken) => Object.assign(taken, { secondsPerCall }))
+        : Object.assign(allowance, { secondsPerCall });
+    },
+    settle({ audience, callerId }, calls) {
+      const { rateLimit } = policies[audience];
+      if (rateLimit !== undefined && calls !== 1) {
+        void limiter.settle(callerId, rateLimit, calls - 1);
+      }
+    },
+  };
+}

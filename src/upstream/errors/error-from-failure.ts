@@ -1,0 +1,45 @@
+import { BodyError } from '../transport/body.ts';
+import { BufferLimitError, type Progress } from '../transport/receive.ts';
+import type { Endpoint, UpstreamError } from './errors.ts';
+import { badResponse, brokenConnection, notConnected, timedOut, tooMuchAtOnce } from './failures.ts';
+
+/** Turns what undici throws into the error of the error model. */
+export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
+  if (failure instanceof BodyError) {
+    return badResponse(endpoint, status, failure);
+  }
+  if (failure instanceof BufferLimitError) {
+    return tooMuchAtOnce(endpoint, status);
+  }
+  const { code, name, message } = describe(failure);
+  if (!sent) {
+    return notConnected(endpoint, failure, isTlsFailure(code));
+  }
+  if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return timedOut(endpoint, status, failure);
+  }
+  if (isProtocolError(code, name, message, status)) {
+    return badResponse(endpoint, status, failure instanceof Error ? failure : code);
+  }
+  return brokenConnection(endpoint, status, failure);
+}
+
+/** Certificate and handshake errors of node:tls (`X509` verify codes, OpenSSL and Node's own). */
+const isTlsFailure = (code: string): boolean =>
+  /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/.test(code);
+
+/** An answer that is no HTTP, as opposed to one that was cut off. undici's parser errors have no code of their own. */
+const isProtocolError = (code: string, name: string, message: string, status: number | undefined): boolean =>
+  (name === 'HTTPParserError' && !message.includes('Invalid EOF state')) ||
+  code === 'UND_ERR_HEADERS_OVERFLOW' ||
+  (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory lengths; later it is a body cut off.
+  (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
+
+/** A refused `localhost` comes as an AggregateError over its addresses, with the code on the whole. */
+function describe(failure: unknown): { code: string; name: string; message: string } {
+  if (!(failure instanceof Error) && !(failure instanceof DOMException)) {
+    return { code: '', name: '', message: '' };
+  }
+  const code: unknown = Reflect.get(failure, 'code');
+  return { code: typeof code === 'string' ? code : '', name: failure.name, message: failure.message };
+}

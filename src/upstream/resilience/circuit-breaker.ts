@@ -1,0 +1,138 @@
+import { type Endpoint, isUpstreamError } from '../errors/errors.ts';
+import { circuitOpen } from '../errors/failures.ts';
+import type { CircuitState } from '../transport/observer.ts';
+
+export interface CircuitBreakerOptions {
+  /** The share of failures that opens the circuit. @default 0.5 */
+  threshold?: number;
+  /** Fewer calls in the window never open it. @default 20 */
+  minimumCalls?: number;
+  /** How long a call counts, in milliseconds. @default 10000 */
+  windowMs?: number;
+  /** How long the circuit stays open the first time; doubled each time that a probe fails. In milliseconds. @default 2000 */
+  openMs?: number;
+  /** The longest time that it stays open, in milliseconds. @default 8000 */
+  maxOpenMs?: number;
+  /** Milliseconds on any clock that only goes forward. @default performance.now */
+  now?: () => number;
+}
+
+/** Runs an attempt, or fails at once with UPSTREAM_UNAVAILABLE while the circuit is open. */
+export interface CircuitBreaker {
+  <T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
+  /** As it is now. */
+  state(): CircuitState;
+}
+
+const BUCKETS = 10;
+
+/**
+ * Stops calling a service that is down, and tries it with one call at a time until it is back. It is shared by all callers, so only
+ * what speaks of the service itself counts (`isOutage`: no connection, 502, 503, 504): one caller's bad requests, even those
+ * answered with 500, never open it for the others.
+ */
+export function createCircuitBreaker({
+  threshold = 0.5,
+  minimumCalls = 20,
+  windowMs = 10_000,
+  openMs = 2_000,
+  maxOpenMs = 8_000,
+  now = () => performance.now(),
+}: CircuitBreakerOptions = {}): CircuitBreaker {
+  const recent = createWindow(windowMs, now);
+  let state: CircuitState = 'closed';
+  let openFor = openMs;
+  let openUntil = 0;
+
+  function open(duration: number): void {
+    state = 'open';
+    openFor = Math.min(duration, maxOpenMs);
+    openUntil = now() + openFor;
+  }
+
+  function close(): void {
+    state = 'closed';
+    recent.clear();
+  }
+
+  async function probe<T>(attempt: () => Promise<T>): Promise<T> {
+    state = 'probing';
+    try {
+      const result = await attempt();
+      close();
+      return result;
+    } catch (error) {
+      if (isUpstreamError(error) && error.isOutage) {
+        open(openFor * 2);
+      } else if (isUpstreamError(error) && error.status !== undefined) {
+        close(); // It answered, if only to refuse.
+      } else {
+        state = 'open'; // No answer, or the caller left: nothing is known, so the next one tries at once.
+      }
+      throw error;
+    }
+  }
+
+  async function run<T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
+    if (state === 'open' && now() >= openUntil) {
+      return probe(attempt);
+    }
+    if (state !== 'closed') {
+      throw circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
+    }
+    try {
+      const result = await attempt();
+      recent.count(false);
+      return result;
+    } catch (error) {
+      recent.count(isUpstreamError(error) && error.isOutage);
+      const { calls, failures } = recent.totals();
+      // Late answers of calls that were sent before it opened must not open it again.
+      if (state === 'closed' && calls >= minimumCalls && failures >= threshold * calls) {
+        open(openMs);
+      }
+      throw error;
+    }
+  }
+
+  return Object.assign(run, { state: () => state });
+}
+
+interface Bucket {
+  slot: number;
+  calls: number;
+  failures: number;
+}
+
+/** Counts calls of the last `windowMs` milliseconds, in ten buckets. */
+function createWindow(windowMs: number, now: () => number) {
+  const buckets: Bucket[] = [];
+  const slotOf = (time: number) => Math.floor(time / (windowMs / BUCKETS));
+
+  return {
+    count(failed: boolean): void {
+      const slot = slotOf(now());
+      let bucket = buckets.at(-1);
+      if (bucket?.slot !== slot) {
+        bucket = { slot, calls: 0, failures: 0 };
+        buckets.push(bucket);
+        if (buckets.length > BUCKETS) {
+          buckets.shift();
+        }
+      }
+      bucket.calls += 1;
+      bucket.failures += Number(failed);
+    },
+    totals(): { calls: number; failures: number } {
+      const oldest = slotOf(now()) - BUCKETS;
+      const live = buckets.filter(({ slot }) => slot > oldest);
+      return {
+        calls: live.reduce((sum, bucket) => sum + bucket.calls, 0),
+        failures: live.reduce((sum, bucket) => sum + bucket.failures, 0),
+      };
+    },
+    clear(): void {
+      buckets.length = 0;
+    },
+  };
+}

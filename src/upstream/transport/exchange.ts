@@ -1,0 +1,113 @@
+import { errorFromFailure } from '../errors/error-from-failure.ts';
+import { errorFromResponse } from '../errors/error-from-response.ts';
+import { isUpstreamError } from '../errors/errors.ts';
+import { endedEarly } from '../errors/failures.ts';
+import { readRateLimit, type UpstreamRateLimit } from '../errors/rate-limit.ts';
+import type { UpstreamRequest, Written } from '../request.ts';
+import { isTimeOver } from '../resilience/time-limit.ts';
+import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './body.ts';
+import { type Progress, receive } from './receive.ts';
+import type { Signal } from './signal.ts';
+import type { SocketPool } from './socket-pool.ts';
+
+export interface ExchangeOptions {
+  /** The scheme, host and port of the service. */
+  origin: string;
+  /** The sockets; see `createDispatcher`. */
+  dispatcher: SocketPool;
+  /** Sent as `User-Agent`. */
+  userAgent: string;
+  /** From sending a request to the end of its answer's body, in milliseconds. @default 6000 */
+  attemptTimeoutMs?: number;
+  /** The largest body that is read. @default 5 MiB */
+  maxBodyBytes?: number;
+  /** Maximum number of items of a list. @default 10000 */
+  maxListItems?: number;
+}
+
+/** A decoded answer. */
+export interface Received extends Written<unknown> {
+  rateLimit: UpstreamRateLimit | undefined;
+}
+
+/** Sends one request once, and decodes its answer. Fails with `UpstreamError` alone. */
+export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<Received>;
+
+/** @param noteRateLimit is told what answers say about the service's limit, as soon as they have come */
+export const createExchange =
+  (
+    {
+      origin,
+      dispatcher,
+      userAgent,
+      attemptTimeoutMs = 6_000,
+      maxBodyBytes = 5 * 1024 * 1024,
+      maxListItems = 10_000,
+    }: ExchangeOptions,
+    noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
+  ): Exchange =>
+  async (request, signal) => {
+    const { endpoint, authorization, call } = request;
+    if (signal.aborted) {
+      throw endedEarly(endpoint, { sent: false }, signal.reason);
+    }
+    const progress: Progress = { sent: false, status: undefined };
+    try {
+      const answer = await receive(
+        dispatcher,
+        {
+          origin,
+          path: request.path,
+          method: endpoint.method,
+          headers: headersOf(request, userAgent),
+          body: call.body === undefined ? null : JSON.stringify(call.body),
+        },
+        (status, headers) => planBody(status, headers, call.expect, maxBodyBytes),
+        { credential: authorization, progress, signal, timeoutMs: attemptTimeoutMs },
+      );
+      const { status, headers } = answer;
+      const rateLimit = readRateLimit(status, headers);
+      if (rateLimit !== undefined) {
+        noteRateLimit(authorization, rateLimit);
+      }
+      if (status <= 299) {
+        const body = readSuccess(answer, call.expect, maxListItems);
+        return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
+      }
+      throw errorFromResponse(
+        {
+          endpoint,
+          authorization,
+          bodyFields: Object.keys(call.body ?? {}),
+          idempotencyKey: call.idempotencyKey,
+        },
+        { status, body: readErrorBody(answer), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
+      );
+    } catch (failure) {
+      if (isUpstreamError(failure)) {
+        throw failure;
+      }
+      const isOver = signal.aborted || isTimeOver(failure);
+      if (isOver && !(failure instanceof BodyError)) {
+        throw endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
+      }
+      throw errorFromFailure(endpoint, failure, progress);
+    }
+  };
+
+/** From scratch: nothing of the client's passes by itself. */
+function headersOf({ authorization, requestId, call }: UpstreamRequest, userAgent: string): Record<string, string> {
+  const headers: Record<string, string> = {
+    authorization,
+    accept: 'application/json',
+    'user-agent': userAgent,
+    'x-request-id': requestId,
+  };
+  if (call.body !== undefined) {
+    headers['content-type'] = 'application/json';
+  }
+  if (call.idempotencyKey !== undefined) {
+    headers['idempotency-key'] = call.idempotencyKey;
+  }
+  return headers;
+}
