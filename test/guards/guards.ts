@@ -370,7 +370,7 @@ export const GUARDS: readonly Guard[] = [
     'attacks/buffered-bytes',
   ),
   guard('unsent bytes', 'http/exchanges.ts', 'unread.add(this.#connection);', '', 'attacks/buffered-bytes'),
-  guard('bytes of closed connections', 'http/connection.ts', 'response.release();', '', 'attacks/buffered-bytes'),
+  guard('bytes of closed connections', 'http/connection.ts', 'this.leave();', '', 'attacks/buffered-bytes'),
   guard(
     'room for others among stalled bodies',
     'http/load-shedding.ts',
@@ -444,7 +444,7 @@ export const GUARDS: readonly Guard[] = [
     'upstream/operation-time.ts',
     'deadlineAt - performance.now());',
     '30_000);',
-    'error-model',
+    'faults',
   ),
   guard(
     'deadline of the attempt',
