@@ -451,7 +451,7 @@ export const GUARDS: readonly Guard[] = [
     'upstream/exchange.ts',
     'timeoutMs: attemptTimeoutMs',
     'timeoutMs: 30_000',
-    'error-model',
+    'faults',
   ),
   guard(
     'retry budget',
@@ -846,8 +846,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'client gone in mid-body',
     'http/node-adapter.ts',
-    'reject(clientClosed());',
-    "reject(new Error('closed'));",
+    'const leave = () => reject(clientClosed());',
+    "const leave = () => reject(new Error('closed'));",
     'client-closed',
   ),
   guard(
@@ -878,7 +878,7 @@ export const GUARDS: readonly Guard[] = [
     'if (false) {',
     'adapters',
   ),
-  guard('size of a chunked request', 'http/node-adapter.ts', 'if (size > maxBytes) {', 'if (false) {', 'hostile'),
+  guard('size of a chunked request', 'http/node-adapter.ts', 'if (size > maxBytes) {', 'if (false) {', 'adapters'),
   guard(
     'size of a chunked request (fetch)',
     'http/fetch-adapter.ts',
@@ -947,7 +947,7 @@ export const GUARDS: readonly Guard[] = [
     'http/prepare.ts',
     "operation.operation === 'mutation' && request.method === 'GET'",
     'false',
-    'hostile',
+    'pipeline',
   ),
   guard('tokens', 'graphql/documents/use-document-limits.ts', '{ ...options, maxTokens }', '{ ...options }', 'hostile'),
   guard(
