@@ -72,7 +72,9 @@ async function send(
     method,
     headers: {
       ...(method === 'POST' && { 'content-type': 'application/json' }),
-      ...(method === 'POST' && !isChunked && { 'content-length': Buffer.byteLength(content) }),
+      ...(isChunked
+        ? { 'transfer-encoding': 'chunked' }
+        : method === 'POST' && { 'content-length': Buffer.byteLength(content) }),
       authorization: 'ApiKey two-ways',
       'x-request-id': 'r1',
       ...headers,
