@@ -236,6 +236,11 @@ it('refuses a body that is too large before it is read', async () => {
   expect(status).toBe(413);
 });
 
+it('refuses a chunked body that is too large while it is read', async () => {
+  const { status } = await same({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` }, isChunked: true });
+  expect(status).toBe(413);
+});
+
 /** No limit of its own ends a call. */
 const PATIENT = {
   operationTimeoutMs: 60_000,

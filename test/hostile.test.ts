@@ -125,6 +125,14 @@ it('a document with more than 32,768 characters is 400, however few tokens it ha
   }
 });
 
+it('a document with more than 1,000 tokens is 400, however few fields it has', async () => {
+  const { status, text } = await query(`{ workflows(idsOrIdentifiers: [${'"a" '.repeat(1_000)}]) { id } }`);
+  expect(status).toBe(400);
+  expect(JSON.parse(text)).toMatchObject({
+    errors: [{ message: 'The document has more than 1000 tokens.', extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } }],
+  });
+});
+
 it('a key with more than 2,048 characters is 401', async () => {
   const { status } = await query('{ __typename }', { authorization: `ApiKey ${'k'.repeat(2_049)}` });
   expect(status).toBe(401);
@@ -296,7 +304,7 @@ describe('the size of the body', () => {
       pull(controller) {
         sent += 1;
         if (sent > 10_000) {
-          controller.close(); // 640 MiB: nobody took the limit seriously.
+          controller.close(); // 640 MiB
         } else {
           controller.enqueue(new Uint8Array(64 * 1024).fill(0x20));
         }
@@ -306,7 +314,7 @@ describe('the size of the body', () => {
       () => undefined,
     );
     expect(outcome?.status ?? 413).toBe(413); // Where the answer overtakes the body, fetch sees a cut connection.
-    expect(sent).toBeLessThan(10_000);
+    expect(sent).toBeLessThan(500); // Buffers of the sockets hold some.
   });
 
   it('of 255 KiB is served, by its length and in chunks', async () => {

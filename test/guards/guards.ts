@@ -424,7 +424,7 @@ export const GUARDS: readonly Guard[] = [
     'attacks/buffered-bytes',
   ),
   guard('unsent bytes', 'http/exchanges.ts', 'unread.add(this.#connection);', '', 'attacks/buffered-bytes'),
-  guard('bytes of closed connections', 'http/connection.ts', 'response.release();', '', 'attacks/buffered-bytes'),
+  guard('bytes of closed connections', 'http/connection.ts', 'this.leave();', '', 'attacks/buffered-bytes'),
   guard(
     'room for others among stalled bodies',
     'http/load-shedding.ts',
@@ -498,14 +498,14 @@ export const GUARDS: readonly Guard[] = [
     'upstream/resilience/operation-time.ts',
     'deadlineAt - performance.now());',
     '30_000);',
-    'error-model',
+    'faults',
   ),
   guard(
     'deadline of the attempt',
     'upstream/transport/exchange.ts',
     'timeoutMs: attemptTimeoutMs',
     'timeoutMs: 30_000',
-    'error-model',
+    'faults',
   ),
   guard(
     'retry budget',
@@ -912,8 +912,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'client gone in mid-body',
     'http/node-adapter.ts',
-    'reject(clientClosed());',
-    "reject(new Error('closed'));",
+    'const leave = () => reject(clientClosed());',
+    "const leave = () => reject(new Error('closed'));",
     'client-closed',
   ),
   guard(
@@ -944,7 +944,7 @@ export const GUARDS: readonly Guard[] = [
     'if (false) {',
     'adapters',
   ),
-  guard('size of a chunked request', 'http/node-adapter.ts', 'if (size > maxBytes) {', 'if (false) {', 'hostile'),
+  guard('size of a chunked request', 'http/node-adapter.ts', 'if (size > maxBytes) {', 'if (false) {', 'adapters'),
   guard(
     'size of a chunked request (fetch)',
     'http/fetch-adapter.ts',
@@ -1013,7 +1013,7 @@ export const GUARDS: readonly Guard[] = [
     'http/prepare.ts',
     "operation.operation === 'mutation' && request.method === 'GET'",
     'false',
-    'hostile',
+    'pipeline',
   ),
   guard('tokens', 'graphql/documents/use-document-limits.ts', '{ ...options, maxTokens }', '{ ...options }', 'hostile'),
   guard(

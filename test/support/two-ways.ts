@@ -11,6 +11,8 @@ export interface WireRequest {
   path?: string;
   headers?: Record<string, string>;
   body?: string | object;
+  /** Whether the body is sent in chunks, without its length. @default false */
+  isChunked?: boolean;
 }
 
 /** What came back, and what went upstream. */
@@ -61,12 +63,18 @@ export async function startTwoWays(script: Script, options: Partial<GatewayOptio
   };
 }
 
-async function send(url: string, { method = 'POST', path = '/graphql', headers = {}, body = '' }: WireRequest) {
+async function send(
+  url: string,
+  { method = 'POST', path = '/graphql', headers = {}, body = '', isChunked = false }: WireRequest,
+) {
   const content = typeof body === 'string' ? body : JSON.stringify(body);
   const request = sendRequest(new URL(path, url), {
     method,
     headers: {
-      ...(method === 'POST' && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) }),
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+      ...(isChunked
+        ? { 'transfer-encoding': 'chunked' }
+        : method === 'POST' && { 'content-length': Buffer.byteLength(content) }),
       authorization: 'ApiKey two-ways',
       'x-request-id': 'r1',
       ...headers,
