@@ -85,12 +85,12 @@ const status =
   (_, connection) =>
     connection.answer({ status: code, body: {}, ...answer });
 
-/** Timers that the gateway's own code has started and not yet ended, but for the one that a server has as long as it listens. */
+/** Timers that the gateway's own code has started and not yet ended, but for those that run as long as the gateway does. */
 const timers = new Set<number>();
 
 createHook({
   init(id, type) {
-    if (type === 'Timeout' && /[\\/]src[\\/](?!http[\\/]connections\.ts)\w+[\\/]/.test(new Error().stack ?? '')) {
+    if (type === 'Timeout' && /[\\/]src[\\/](?!http[\\/]connections\.ts|lib[\\/]reloading\.ts)\w+[\\/]/.test(new Error().stack ?? '')) {
       timers.add(id);
     }
   },
