@@ -119,7 +119,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'upstream/errors': { parts: ['upstream/resilience', 'upstream/transport', 'lib'] },
   settings: { parts: ['lib'] },
-  lib: { modules: ['node:fs', 'node:path', 'pino'] },
+  lib: { modules: ['node:fs', 'node:path', 'lru-cache', 'pino'] },
   sandbox: {
     modules: [
       'node:crypto',

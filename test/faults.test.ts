@@ -90,7 +90,10 @@ const timers = new Set<number>();
 
 createHook({
   init(id, type) {
-    if (type === 'Timeout' && /[\\/]src[\\/](?!http[\\/]connections\.ts|lib[\\/]reloading\.ts)\w+[\\/]/.test(new Error().stack ?? '')) {
+    if (
+      type === 'Timeout' &&
+      /[\\/]src[\\/](?!http[\\/]connections\.ts|lib[\\/]reloading\.ts)\w+[\\/]/.test(new Error().stack ?? '')
+    ) {
       timers.add(id);
     }
   },

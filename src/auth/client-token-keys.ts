@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
-import { derive } from '../lib/derive.ts';
+import { memoizeBySource } from '../lib/memoize.ts';
 import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
 
 /** The keys that the gateway signs client tokens with. */
@@ -30,7 +30,7 @@ export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretP
 
 /** @param files at least one secret; a secret that is taken away makes the tokens signed with it invalid */
 export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
-  const present = derive(
+  const present = memoizeBySource(
     () => files.secrets(),
     (secrets) => [...secrets.values()].map(toKey),
   );

@@ -8,7 +8,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import type { Logger } from 'pino';
-import { derive } from '../lib/derive.ts';
+import { memoizeBySource } from '../lib/memoize.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/secret-files.ts';
 import { AuthenticationError } from './authentication-error.ts';
 
@@ -112,7 +112,7 @@ function describe(error: unknown): string {
 
 /** One public key, as PEM or as a JSON Web Key, read again when its file changes. */
 export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>
-  derive(
+  memoizeBySource(
     () => files.secrets(),
     (secrets) => parsePublicKey([...secrets.values()][0] ?? ''),
   );

@@ -1,4 +1,4 @@
-import { derive } from '../lib/derive.ts';
+import { memoizeBySource } from '../lib/memoize.ts';
 import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
 import { type Credential, isCredential } from './credentials.ts';
 
@@ -14,7 +14,7 @@ export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Reads the keys of tenants by their names; a key that was changed in its file counts from the next time that files are read. */
 export function createTenantKeys(keys: SecretFiles): TenantKeys {
-  const present = derive(() => keys.secrets(), index);
+  const present = memoizeBySource(() => keys.secrets(), index);
   return {
     credentialOf: (tenant) => present().byTenant.get(tenant),
     tenantOf: (credential) => present().byCredential.get(credential),

@@ -1,10 +1,10 @@
-import { remember } from '../lib/remember.ts';
+import { memoize } from '../lib/memoize.ts';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 
 /** Clients send few different headers. */
-const MAX_REMEMBERED = 100;
+const MAX_RESULTS = 100;
 
 /** Longer headers are read again each time. */
 const MAX_LENGTH = 500;
@@ -14,7 +14,7 @@ export type ChooseMediaType = (accept: string | undefined) => string | undefined
 
 /** Caches its choices: reading the header costs more than a pipeline step. */
 export function createChooseMediaType(): ChooseMediaType {
-  const chooseOnce = remember(choose, MAX_REMEMBERED);
+  const chooseOnce = memoize(choose, MAX_RESULTS);
   return (accept) => {
     const types = accept || '*/*';
     return types.length > MAX_LENGTH ? choose(types) : chooseOnce(types);

@@ -791,7 +791,7 @@ export const GUARDS: readonly Guard[] = [
     'found !== undefined',
     'issuer-keys',
   ),
-  guard('keys that were replaced', 'lib/derive.ts', ' || made.source !== source', '', 'tenant-keys'),
+  guard('keys that were replaced', 'lib/memoize.ts', ' || latest.source !== source', '', 'tenant-keys'),
   guard('names of tenants', 'auth/tenant-keys.ts', '!TENANT_NAME.test(tenant)', 'false', 'tenant-keys'),
   guard(
     'keys that are none',

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { TrustedDocumentsMode } from '../../auth/audience-options.ts';
-import { derive } from '../../lib/derive.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { memoizeBySource } from '../../lib/memoize.ts';
 import { refuse } from '../../settings/refuse.ts';
 import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';
@@ -45,7 +45,7 @@ interface Listed {
 const MAX_NOTED = 1_000;
 
 export function createTrustedDocuments(files: ManifestFiles, logger: Logger): TrustedDocuments {
-  const present = derive(() => files.manifests(), index);
+  const present = memoizeBySource(() => files.manifests(), index);
   const noted = new Set<string>();
 
   function findById(id: string): Listed {
