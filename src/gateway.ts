@@ -39,11 +39,11 @@ import { type AccessLog, createAccessLog } from './telemetry/access-log.ts';
 import { type MetricFigures, toText } from './telemetry/figures.ts';
 import { createGatewayMetrics } from './telemetry/gateway-metrics.ts';
 import { createUpstreamClient, type UpstreamOptions } from './upstream/client.ts';
-import { parseUpstreamUrl } from './upstream/transport/address.ts';
+import { requireUpstreamUrl } from './upstream/transport/address.ts';
 import { createDispatcher, type DispatcherOptions } from './upstream/transport/dispatcher.ts';
 import { probeUpstream } from './upstream/transport/probe.ts';
 
-/** What a gateway is made for. */
+/** Options of a gateway. */
 export interface GatewayOptions {
   /** The service's base address, such as `https://notifications.example.com`; may carry a path prefix. */
   upstream: URL | string;
@@ -86,7 +86,7 @@ export interface GatewayOptions {
   metrics?: boolean;
 }
 
-/** What a gateway takes from its surroundings. */
+/** Dependencies of a gateway. */
 export interface GatewayDeps {
   /** @default pino on standard output, warnings and errors alone: no line for every operation */
   logger?: Logger;
@@ -104,7 +104,7 @@ export interface Gateway extends AsyncDisposable {
   endpoint: string;
   /** Tries to reach the upstream service. @returns what is wrong, or undefined when it answers */
   checkUpstream(): Promise<string | undefined>;
-  /** What was counted so far, in Prometheus' text format; empty with `metrics: false`. */
+  /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
   metrics(): Promise<string>;
   /** The same as plain data: to be sent to another process, or printed together with other figures. */
   figures(): MetricFigures[];
@@ -144,7 +144,7 @@ export function createGateway(
   }: GatewayOptions,
   { logger = pino({ level: 'warn' }), now = () => new Date() }: GatewayDeps = {},
 ): Gateway {
-  const baseUrl = requireUpstreamUrl(upstream);
+  const baseUrl = requireUpstreamUrl(String(upstream));
   const dispatcher = createDispatcher(baseUrl.origin, connections);
   const metrics = isCounting ? createGatewayMetrics() : undefined;
   const bindCaller = createUpstreamClient({
@@ -239,14 +239,6 @@ export function createGateway(
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
-}
-
-function requireUpstreamUrl(upstream: URL | string): URL {
-  const parsed = parseUpstreamUrl(String(upstream));
-  if ('problem' in parsed) {
-    throw new TypeError(`The upstream address ${parsed.problem}.`);
-  }
-  return parsed.url;
 }
 
 const graphiqlHeaders = (graphiql: true | { authorization: string }): Record<string, string> =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type ProbedGateway, startProbedGateway } from './soak/gateway.ts';
+import { startTarget } from './attacks/attack.ts';
+import type { ProbedGateway } from './soak/gateway.ts';
 import { group, workflow } from './support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
       body: { data: path.includes('groups') ? Array.from({ length: 100 }, () => group()) : workflow({ steps }) },
     };
   });
-  gateway = await startProbedGateway(upstream.url, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' });
+  gateway = await startTarget(upstream.url);
 });
 
 afterAll(async () => {

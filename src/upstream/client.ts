@@ -16,7 +16,7 @@ import type { Signal } from './transport/signal.ts';
 
 export type { UpstreamRateLimit };
 
-/** What is the same for every call of one upstream service. */
+/** Options that hold for every call of one upstream service. */
 export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   /** The service's base address; may carry a path prefix, no query. */
   baseUrl: URL;
@@ -30,11 +30,11 @@ export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   circuitBreaker?: CircuitBreakerOptions;
   concurrency?: ConcurrencyOptions;
   rateHold?: RateHoldOptions;
-  /** Is told of every request. */
+  /** Called for every request sent upstream. */
   observer?: UpstreamObserver | undefined;
 }
 
-/** Whose calls these are: one operation of one caller. */
+/** Credential, deadline and cancellation of the operation that makes the calls. */
 export interface Caller {
   /** The `Authorization` header, forwarded byte for byte; without it every call fails before it is sent. */
   authorization: string | undefined;
@@ -48,7 +48,7 @@ export interface Caller {
   tally: Tally;
 }
 
-/** What an operation has cost so far. */
+/** Cost of an operation so far. */
 export interface Tally {
   /** Calls that resolvers and loaders have made. */
   calls: number;
@@ -56,7 +56,7 @@ export interface Tally {
   bulkItems: number;
   /** Requests that were sent for them; fewer where calls were shared, more where some were repeated. */
   requests: number;
-  /** What the service has said about its own limit, where it left least; absent where it has said nothing. */
+  /** The service's own limit, where it left least; absent if it has reported none. */
   rateLimit?: UpstreamRateLimit;
 }
 

@@ -9,7 +9,7 @@ export interface UpstreamCall {
   /** The ids in the template, as they are: encoding them is done here. */
   params?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number | undefined>>;
-  /** What a success carries; anything else breaks the contract. */
+  /** Form of the body of a success; any other breaks the contract. */
   expect: Expected;
 }
 

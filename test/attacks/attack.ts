@@ -1,4 +1,4 @@
-import type { ProbedGateway } from '../soak/gateway.ts';
+import { type ProbedGateway, startProbedGateway } from '../soak/gateway.ts';
 
 /** A request as an attacker sends it. */
 export interface Attack {
@@ -24,6 +24,10 @@ export interface Cost {
 export const JSON_TYPE = { 'content-type': 'application/json' };
 export const WITH_KEY = { ...JSON_TYPE, authorization: 'ApiKey a' };
 
+/** Starts a gateway that sheds nothing because its event loop is busy, so that every attack arrives. */
+export const startTarget = (upstream: string, env: Readonly<Record<string, string>> = {}): Promise<ProbedGateway> =>
+  startProbedGateway(upstream, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...env });
+
 /** Returns a GraphQL request without credentials. */
 export const post = (query: string, params: Record<string, unknown> = {}): Attack => ({
   headers: JSON_TYPE,
@@ -34,6 +38,12 @@ export const post = (query: string, params: Record<string, unknown> = {}): Attac
 export const postWithKey = (query: string, params: Record<string, unknown> = {}): Attack => ({
   ...post(query, params),
   headers: WITH_KEY,
+});
+
+/** Returns a GraphQL request with one of many API keys of 2 KB. */
+export const postWithLongKey = (query: string, key: number): Attack => ({
+  ...post(query),
+  headers: { ...JSON_TYPE, authorization: `ApiKey ${String(key).padEnd(2_040, 'k')}` },
 });
 
 export const repeat = (count: number, text: string | ((i: number) => string), separator = ' '): string =>

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/http/server.ts';
-import { startProbedGateway } from '../soak/gateway.ts';
 import { startHeldServer } from '../support/held-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startTarget } from './attack.ts';
 
 const MIB = 1024 * 1024;
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -17,9 +17,7 @@ const hangUp = (clients: readonly RawClient[]) => {
 
 it('a hundred rejected requests whose responses nobody reads take no more than 64 MB', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
-  await using gateway = await startProbedGateway(upstream.url, {
-    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // None is shed, however busy the machine is.
-  });
+  await using gateway = await startTarget(upstream.url);
   const query = 'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }';
   const body = JSON.stringify({
     query,

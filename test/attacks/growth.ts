@@ -1,6 +1,9 @@
 import type { ProbedGateway } from '../soak/gateway.ts';
 import { type Attack, post } from './attack.ts';
 
+/** Bound on what callers leave behind besides documents. */
+export const MAX_CALLERS_MB = 16;
+
 async function send(gateway: ProbedGateway, { method = 'POST', search = '', ...init }: Attack): Promise<string> {
   const response = await fetch(gateway.url + search, { method, ...init });
   return response.text();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type ProbedGateway, startProbedGateway } from '../soak/gateway.ts';
+import type { ProbedGateway } from '../soak/gateway.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { type Attack, JSON_TYPE, post, repeat } from './attack.ts';
-import { growthOf } from './growth.ts';
+import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from './attack.ts';
+import { growthOf, MAX_CALLERS_MB } from './growth.ts';
 
 /** Bound on the caches of documents, errors and plans together. */
 const MAX_CACHES_MB = 32;
@@ -15,7 +15,7 @@ let gateway: ProbedGateway;
 
 beforeEach(async () => {
   upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
-  gateway = await startProbedGateway(upstream.url, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' });
+  gateway = await startTarget(upstream.url);
 });
 
 afterEach(async () => {
@@ -104,26 +104,9 @@ it.each(DOCUMENTS)('%s fill the caches to their limit only', async (_, count, at
   expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
 });
 
-/** Bound on what callers leave behind besides documents. */
-const MAX_CALLERS_MB = 16;
-
 const CALLERS: [string, number, (i: number) => Attack][] = [
-  [
-    'API keys of 2 KB',
-    9_000,
-    (i) => ({
-      ...post('{ __typename }'),
-      headers: { ...JSON_TYPE, authorization: `ApiKey ${String(i).padEnd(2_040, 'k')}` },
-    }),
-  ],
-  [
-    'API keys of 2 KB that call the service',
-    4_000,
-    (i) => ({
-      ...post('{ notificationGroups { id } }'),
-      headers: { ...JSON_TYPE, authorization: `ApiKey ${String(i).padEnd(2_040, 'k')}` },
-    }),
-  ],
+  ['API keys of 2 KB', 9_000, (i) => postWithLongKey('{ __typename }', i)],
+  ['API keys of 2 KB that call the service', 4_000, (i) => postWithLongKey('{ notificationGroups { id } }', i)],
   [
     'names and headers that nothing knows',
     4_000,

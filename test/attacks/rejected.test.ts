@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ProbedGateway, startProbedGateway } from '../soak/gateway.ts';
+import type { ProbedGateway } from '../soak/gateway.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { type Attack, type Cost, JSON_TYPE, measureCheapest, parseMs, post, postWithKey, repeat } from './attack.ts';
+import {
+  type Attack,
+  type Cost,
+  JSON_TYPE,
+  measureCheapest,
+  parseMs,
+  post,
+  postWithKey,
+  repeat,
+  startTarget,
+} from './attack.ts';
 
 /** Bounds on a request that is rejected or has no credential. */
 const MAX_CPU_MS = 50;
@@ -14,7 +24,7 @@ let gateway: ProbedGateway;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
-  gateway = await startProbedGateway(upstream.url, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' });
+  gateway = await startTarget(upstream.url);
   for (let i = 0; i < 200; i += 1) {
     const { headers, body } = post(`query ($a: ID!) { a${i}: __typename x${i} workflow(idOrIdentifier: $a) { id } }`);
     await fetch(gateway.url, { method: 'POST', ...(headers && { headers }), ...(body && { body }) }).then((r) =>

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { startProbedGateway } from '../soak/gateway.ts';
-import { type Attack, JSON_TYPE, post, repeat } from './attack.ts';
+import { type Attack, JSON_TYPE, post, repeat, startTarget } from './attack.ts';
 
 const CONNECTIONS = 100;
 
@@ -43,7 +42,7 @@ async function sendUnread(url: URL, { headers = {}, body = '' }: Attack): Promis
 }
 
 it.each(REJECTED)('100 connections that do not read, %s, keep little', async (_, attackOf) => {
-  await using gateway = await startProbedGateway('http://127.0.0.1:9', { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' });
+  await using gateway = await startTarget('http://127.0.0.1:9');
   const url = new URL(gateway.url);
   const before = await gateway.vitals('collect garbage');
   const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => sendUnread(url, attackOf(i))));

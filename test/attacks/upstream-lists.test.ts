@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, it } from 'vitest';
-import { type ProbedGateway, startProbedGateway } from '../soak/gateway.ts';
+import type { ProbedGateway } from '../soak/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { repeat } from './attack.ts';
+import { repeat, startTarget } from './attack.ts';
 import { expectCheap, fill } from './upstream-body.ts';
 
 let upstream: ScriptedUpstream;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   upstream = await startScriptedUpstream(({ path }) => ({
     body: path.includes('/workflows') ? { data: workflow() } : list,
   }));
-  gateway = await startProbedGateway(upstream.url, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' });
+  gateway = await startTarget(upstream.url);
 });
 
 afterAll(async () => {

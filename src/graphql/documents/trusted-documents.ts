@@ -6,7 +6,7 @@ import { refuse } from '../../settings/refuse.ts';
 import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';
 
-/** What a request says about its document. */
+/** Parameters of a request that identify its document. */
 export interface DocumentRequest {
   /** Text of the document. */
   query: string | undefined;
@@ -16,7 +16,7 @@ export interface DocumentRequest {
   extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Who asks for it. */
+/** Caller of a document, with the rules that apply to it. */
 export interface DocumentAsker {
   audience: string;
   mode: TrustedDocumentsMode;

@@ -37,7 +37,14 @@ function completeItems(
     if (index > start && execution.shouldYield) {
       list.hold();
       ignoreRejections(items); // Until their turn comes nobody listens to them.
-      execution.later(() => resumeItems(list, plan, info, path, items, index));
+      execution.later(() => {
+        try {
+          completeItems(list, plan, info, path, items, index);
+        } catch (error) {
+          list.fail(error);
+        }
+        list.release();
+      });
       return;
     }
     if (execution.isStopped) {
@@ -51,22 +58,6 @@ function completeItems(
       result.push(value);
     }
   }
-}
-
-function resumeItems(
-  list: PendingList,
-  plan: ValuePlan,
-  info: GraphQLResolveInfo,
-  path: ResponsePath,
-  items: readonly unknown[],
-  start: number,
-): void {
-  try {
-    completeItems(list, plan, info, path, items, start);
-  } catch (error) {
-    list.fail(error);
-  }
-  list.release();
 }
 
 function completeItem(

@@ -20,13 +20,7 @@ export interface ValuePlan extends Position {
 }
 
 /** Completes a value that is no promise. */
-export function completeValue(
-  execution: Execution,
-  plan: ValuePlan,
-  info: GraphQLResolveInfo,
-  path: ResponsePath,
-  value: unknown,
-): unknown {
+export const completeValue: Complete = (execution, plan, info, path, value) => {
   if (value instanceof Error) {
     throw value;
   }
@@ -38,4 +32,4 @@ export function completeValue(
     return null;
   }
   return plan.complete(execution, plan, info, path, value);
-}
+};

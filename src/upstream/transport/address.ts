@@ -22,3 +22,16 @@ export function parseUpstreamUrl(text: string): { url: URL } | { problem: string
   }
   return { url };
 }
+
+/**
+ * Returns the upstream's base address.
+ *
+ * @throws {TypeError} if it cannot be used as one
+ */
+export function requireUpstreamUrl(text: string): URL {
+  const parsed = parseUpstreamUrl(text);
+  if ('problem' in parsed) {
+    throw new TypeError(`The upstream address ${parsed.problem}.`);
+  }
+  return parsed.url;
+}
