@@ -7,6 +7,7 @@
  * | schema/schema.graphql | the Pothos schema in src/graphql |
  * | src/client/possible-types.gen.ts | the same schema |
  * | test/support/operations.gen.ts | schema/operations/*.graphql |
+ * | src/settings/gateway-options.gen.ts, schema/config.schema.json, tables of docs/configuration.md | src/settings/settings.ts |
  * | typed documents and trusted documents of each app | its documents, see APPS |
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,6 +18,9 @@ import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 
 import openapiTS, { astToString } from 'openapi-typescript';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { writeManifest } from './codegen/manifest.ts';
+import { writeConfigSchema } from './codegen/settings/config-schema.ts';
+import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
+import { insertSettingTables } from './codegen/settings/tables.ts';
 import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
 import { createSchema } from './src/graphql/schema.ts';
@@ -89,6 +93,9 @@ async function generate(): Promise<Record<string, string>> {
     'schema/schema.graphql': `${printSchema(schema)}\n`,
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'test/support/operations.gen.ts': await typedOperations(schema),
+    'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
+    'schema/config.schema.json': writeConfigSchema(),
+    'docs/configuration.md': insertSettingTables(readFileSync(pathOf('docs/configuration.md'), 'utf8')),
   };
   for (const app of APPS) {
     try {

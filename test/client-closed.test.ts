@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayOptions } from '../src/gateway.ts';
+import type { GatewayDeps, GatewayOptions } from '../src/gateway.ts';
 import { createUpstreamClient } from '../src/upstream/client.ts';
 import { isUpstreamError, type UpstreamError } from '../src/upstream/errors/errors.ts';
 import { createDispatcher } from '../src/upstream/transport/dispatcher.ts';
@@ -9,6 +9,7 @@ import { createExchange } from '../src/upstream/transport/exchange.ts';
 import { Abort } from '../src/upstream/transport/signal.ts';
 import { startGateway } from './support/gateway.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
+import { DEFAULTS, settingsOf } from './support/settings.ts';
 
 const READ = '{ notificationGroups { name } }';
 const READS =
@@ -18,18 +19,18 @@ const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }'
 /** No limit of its own ends a call. */
 const PATIENT = {
   operationTimeoutMs: 60_000,
-  policies: { attemptTimeoutMs: 60_000 },
-  connections: { headersTimeoutMs: 60_000 },
+  attemptTimeoutMs: 60_000,
+  headersTimeoutMs: 60_000,
 };
 
 /** A gateway whose upstream takes every request and answers none. */
-async function stage(options: Partial<GatewayOptions>) {
+async function stage(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
   let asked = Promise.withResolvers<void>();
   const upstream = await startScriptedUpstream(() => {
     asked.resolve();
     return 'taken over';
   });
-  const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options });
+  const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options }, deps);
   onTestFinished(async () => {
     await gateway[Symbol.asyncDispose]();
     await upstream[Symbol.asyncDispose]();
@@ -84,8 +85,8 @@ describe('a client that disconnects', () => {
       pausing.resolve();
       return 1;
     };
-    const retry = { baseDelayMs: 60_000, maxDelayMs: 60_000, random };
-    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, policies: { retry } });
+    const pauses = { retryBaseDelayMs: 10_000, retryMaxDelayMs: 60_000 };
+    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, ...pauses }, { random });
     const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query: READ })));
     await pausing.promise;
     socket.destroy();
@@ -133,14 +134,9 @@ describe('a call whose caller leaves', () => {
       asked.resolve();
       return 'taken over';
     });
-    const dispatcher = createDispatcher(new URL(upstream.url).origin);
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
-    const bind = createUpstreamClient({
-      baseUrl: new URL(upstream.url),
-      dispatcher,
-      userAgent: 'test',
-      concurrency: { maxRunning: 1 },
-    });
+    const bind = createUpstreamClient(settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 }), { dispatcher });
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
     for (const [i, signal] of callers.entries()) {
@@ -178,18 +174,16 @@ describe('a call whose caller leaves', () => {
   it('is CLIENT_CLOSED while it waits to be repeated, whatever had failed before', async () => {
     const pausing = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
-    const dispatcher = createDispatcher(new URL(upstream.url).origin);
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
     const random = () => {
       pausing.resolve();
       return 1;
     };
-    const retry = { baseDelayMs: 60_000, maxDelayMs: 60_000, random };
+    const settings = settingsOf(upstream.url, { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 });
     const signal = new Abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test', retry })(
-      caller,
-    );
+    const client = createUpstreamClient(settings, { dispatcher, random })(caller);
     const call = client.write({ method: 'PUT', route: '/v1/feeds', expect: 'record' });
     await pausing.promise;
     signal.abort();
@@ -206,17 +200,17 @@ describe('a call whose caller leaves', () => {
 
   it.each([true, false])('is not made where the caller has left before (write: %s)', async (write) => {
     await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
-    const dispatcher = createDispatcher(new URL(upstream.url).origin);
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
     const signal = new Abort();
     signal.abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test' })(caller);
+    const client = createUpstreamClient(settingsOf(upstream.url), { dispatcher })(caller);
     const call = write
       ? client.write({ method: 'POST', route: '/v1/feeds', expect: 'record' })
       : client.read({ route: '/v1/feeds', expect: 'list' });
     await expect(call).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
-    const exchange = createExchange({ origin: upstream.url, dispatcher, userAgent: 'test' }, () => {});
+    const exchange = createExchange({ origin: upstream.url, dispatcher }, DEFAULTS, () => {});
     const endpoint = { method: 'POST', route: '/v1/feeds' } as const;
     const request = {
       endpoint,

@@ -2,14 +2,13 @@ import { createHmac } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import type { BrowserClientOptions, ClientTokenOptions } from '../src/auth/client-options.ts';
 import type { GatewayOptions } from '../src/gateway.ts';
 import { sha256Of } from '../src/graphql/documents/manifest.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
 import { service } from './support/service.ts';
-import { clientsOf, createSigner, TENANT_KEYS } from './support/tokens.ts';
+import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from './support/tokens.ts';
 
 const signer = createSigner();
 
@@ -28,8 +27,8 @@ interface Stage extends AsyncDisposable {
 }
 
 interface StageOptions {
-  clientTokens?: Partial<ClientTokenOptions>;
-  browser?: Partial<BrowserClientOptions>;
+  clientTokens?: Partial<NonNullable<GatewayOptions['clientTokens']>>;
+  browser?: Partial<BrowserOptions>;
   options?: Partial<GatewayOptions>;
 }
 
@@ -39,11 +38,12 @@ async function stage({ clientTokens, browser, options }: StageOptions = {}): Pro
   const gateway = await startGateway(
     {
       upstream: upstream.url,
-      clients: clientsOf(signer, { clientTokens: { secrets: [SECRET], ...clientTokens }, ...browser }),
+      clients: clientsOf(signer, browser),
+      clientTokens: { secrets: [SECRET], ...clientTokens },
       trustedDocuments: { manifests: [MANIFEST] },
       ...options,
     },
-    () => new Date(time),
+    { now: () => new Date(time) },
   );
   return {
     gateway,
@@ -408,7 +408,7 @@ describe('the endpoint', () => {
       options: {
         clients: clientsOf(
           signer,
-          { clientTokens: { secrets: [SECRET] }, corsOrigins: ['https://app.example.com'] },
+          { corsOrigins: ['https://app.example.com'] },
           { server: { corsOrigins: ['https://backend.example.com'] } },
         ),
       },

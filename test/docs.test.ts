@@ -2,12 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { SCOPES } from '../src/auth/scopes.ts';
-import { createAccessSettings } from '../src/cli/config/access-settings.ts';
-import { ConfigError } from '../src/cli/config/config.ts';
+import { ConfigError } from '../src/cli/config/load-config.ts';
 import { createSchema } from '../src/graphql/schema.ts';
-import { isRecord } from '../src/lib/is-record.ts';
+import { SCOPES } from '../src/settings/scopes.ts';
 import {
   addTo,
   blocks,
@@ -28,51 +25,18 @@ const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `do
   file.endsWith('.md'),
 );
 
-/** Every setting of a JSON schema, at whatever depth, with a default that is a plain value. */
-function settingsOf(schema: unknown): { name: string; fallback: string | undefined }[] {
-  if (!isRecord(schema)) {
-    return [];
-  }
-  const { properties, items, anyOf } = schema;
-  const own = isRecord(properties)
-    ? Object.entries(properties).map(([name, value]) => {
-        const fallback =
-          isRecord(value) && !isRecord(value.default) && !Array.isArray(value.default) ? value.default : undefined;
-        return { name, fallback: fallback === undefined ? undefined : String(fallback) };
-      })
-    : [];
-  const inner = [
-    ...(isRecord(properties) ? Object.values(properties) : []),
-    items,
-    ...(Array.isArray(anyOf) ? anyOf : []),
-  ];
-  return [...own, ...inner.flatMap(settingsOf)];
-}
-
 describe('the configuration files of the docs', () => {
   it.each(blocks(FRONTEND, 'yaml'))('block %# of docs/frontend.md fits into the first one', (block) => {
-    expect(load(addTo(block)).access.clients.browser?.scopes).toContain('workflows:read');
+    expect(load(addTo(block)).clients.browser?.scopes).toContain('workflows:read');
   });
 
   it('those of docs/configuration.md are right, but for the wrong one, of which all is said that stands below it', () => {
     const [complete = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
     expect(others).toEqual([]);
-    expect(load(complete).access.reloadSeconds).toBe(10);
+    expect(load(complete).reloadSeconds).toBe(10);
     const problems = expect.objectContaining({ problems: blocks(CONFIGURATION, '')[0]?.trim().split('\n') });
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(problems);
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(ConfigError);
-  });
-
-  it('docs/configuration.md has every setting of every section, with its default', () => {
-    const settings = createAccessSettings({ env: {}, locate: (path) => path });
-    const found = settingsOf(z.toJSONSchema(settings, { unrepresentable: 'any' }));
-    expect(found.length).toBeGreaterThan(30);
-    const documented = CONFIGURATION.split('\n').filter((line) => /^(?:\| |## )/.test(line));
-    const missing = found.filter(({ name, fallback }) => {
-      const lines = documented.filter((line) => names(line).some((code) => new RegExp(`\\b${name}\\b`).test(code)));
-      return lines.length === 0 || (fallback !== undefined && !lines.some((line) => line.includes(fallback)));
-    });
-    expect(missing).toEqual([]);
   });
 });
 

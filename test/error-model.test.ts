@@ -238,9 +238,9 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
   it('a list that is longer than allowed', async () => {
     const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
-    await using limited = await drive(() => list(4), { policies: { maxListItems: 3 } });
+    await using limited = await drive(() => list(4), { maxUpstreamListItems: 3 });
     expect((await limited.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
-    await using within = await drive(() => list(3), { policies: { maxListItems: 3 } });
+    await using within = await drive(() => list(3), { maxUpstreamListItems: 3 });
     expect((await within.run(query)).result).toHaveLength(3);
     await using usual = await drive(() => list(10_001));
     expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
@@ -435,7 +435,7 @@ describe('a failure of the connection', () => {
   });
 
   it('that never answers ends at the attempt’s time: UPSTREAM_TIMEOUT, and a write UNKNOWN', async () => {
-    await using gateway = await drive(() => 'taken over', { policies: { attemptTimeoutMs: 50 } });
+    await using gateway = await drive(() => 'taken over', { attemptTimeoutMs: 50 });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
@@ -451,7 +451,7 @@ describe('a failure of the connection', () => {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{');
         return 'taken over';
       },
-      { policies: { attemptTimeoutMs: 100 } },
+      { attemptTimeoutMs: 100 },
     );
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   });
@@ -494,7 +494,7 @@ it('a bug of ours is masked, logged once with its error id, and the process goes
   await using upstream = await startScriptedUpstream(() => ({
     body: [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }],
   }));
-  await using gateway = await startGateway({ upstream: upstream.url }, bug);
+  await using gateway = await startGateway({ upstream: upstream.url }, { now: bug });
   const { status, body } = await gateway.send('{ notificationStats(fillGaps: true) { key } }');
   expect(status).toBe(200);
   expect(body.errors).toMatchObject([

@@ -94,7 +94,8 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   await using upstream = await startRawUpstream(serve);
   await using gateway = await startGateway({
     upstream: upstream.url,
-    policies: { retry: { baseDelayMs: 5, maxDelayMs: 10 } },
+    retryBaseDelayMs: 5,
+    retryMaxDelayMs: 10,
     clients: {
       browser: {
         issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
@@ -262,7 +263,7 @@ describe("a tenant's key and a browser's token", () => {
         browser: {
           issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
           scopes: SCOPES,
-          tenants: { acme: { key: { env: 'ACME_KEY' } } },
+          tenants: { acme: { env: 'ACME_KEY' } },
         },
       },
     };

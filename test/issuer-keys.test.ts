@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { TokenIssuer } from '../src/auth/client-options.ts';
 import { startGateway } from './support/gateway.ts';
 import { createTestKey, type KeysBehaviour, startTestIssuer, type TestIssuer } from './support/issuer.ts';
 import { listen } from './support/listen.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
+import type { BrowserOptions } from './support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';
@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 interface Setting {
-  issuers?: TokenIssuer[];
+  issuers?: NonNullable<BrowserOptions['issuers']>;
   reloadSeconds?: number;
 }
 

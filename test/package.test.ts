@@ -83,12 +83,12 @@ const ASKING = `
 const TYPED_CLIENT = `
   import type { DocumentNode } from 'graphql';
   import {
-    type Answer,
+    type OperationResult,
     type Channel,
     createClient,
     possibleTypes,
     type TypedDocument,
-    UnexpectedAnswerError,
+    UnexpectedResponseError,
     WorkflowDocument,
     type WorkflowResult,
     type WorkflowVariables,
@@ -96,10 +96,10 @@ const TYPED_CLIENT = `
 
   const notigraph = createClient({ url: '/graphql', authorization: () => 'Bearer token', send: 'id' });
   const typed: TypedDocument<WorkflowResult, WorkflowVariables> & DocumentNode = WorkflowDocument;
-  const answer: Answer<WorkflowResult> = await notigraph.request(typed, { idOrIdentifier: 'a' });
+  const answer: OperationResult<WorkflowResult> = await notigraph.request(typed, { idOrIdentifier: 'a' });
   const name: string | undefined = answer.data?.workflow?.name;
   const channel: Channel = 'EMAIL';
-  console.log(name, channel, answer.errors?.[0]?.extensions.code, possibleTypes, UnexpectedAnswerError.name);
+  console.log(name, channel, answer.errors?.[0]?.extensions.code, possibleTypes, UnexpectedResponseError.name);
 
   // @ts-expect-error A required variable is missing.
   await notigraph.request(WorkflowDocument, {});

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { RateLimit } from '../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../src/rate-limits/redis-rate-limiter.ts';
+import type { RateLimit } from '../src/settings/clients.ts';
 import { hasRedis, redisOnly, startRedis } from './support/redis.ts';
 
 /** One call an hour: nothing comes back while a test runs. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { HELP } from '../src/cli/command-line.ts';
+import { writeHelp } from '../src/cli/help.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../src/sandbox/sandbox.ts';
 import { startSandboxedGateway } from './support/gateway.ts';
@@ -43,7 +43,7 @@ it('docs/operations.md names every root field', () => {
 
 it('the README names every option and variable of the help', () => {
   const [, table = ''] = /^\| option \|[^\n]*\n([\s\S]*?)\n\n/m.exec(README) ?? [];
-  const named = [...HELP.matchAll(/--[a-z]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
+  const named = [...writeHelp().matchAll(/--[a-z]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
   expect(new Set(named).size).toBeGreaterThan(12);
   expect(named.filter((name) => !table.includes(name))).toEqual([]);
 });

@@ -20,9 +20,9 @@ import {
   printSchema,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPES, type Scope } from '../src/auth/scopes.ts';
 import { createReadRequiredScopes } from '../src/graphql/documents/required-scopes.ts';
 import { createSchema } from '../src/graphql/schema.ts';
+import { SCOPES, type Scope } from '../src/settings/scopes.ts';
 import { subscriber } from './support/records.ts';
 import { askBoth, dataOf, errorOf, scopeOfCall, service } from './support/service.ts';
 import { clientsOf, createSigner } from './support/tokens.ts';
@@ -472,7 +472,7 @@ describe('what a token permits', () => {
   it.each([[['stats:read'] satisfies Scope[]], [undefined]])(
     'is never more than the configuration says: %j',
     async (ceiling) => {
-      await using strict = await startTwoWays(service, { clients: clientsOf(signer, { scopes: ceiling }) });
+      await using strict = await startTwoWays(service, { clients: clientsOf(signer, { scopes: ceiling ?? [] }) });
       const headers = { authorization: await bearer(SCOPES) };
       expect(missingIn(await askBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
       const stats = await askBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });

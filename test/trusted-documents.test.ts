@@ -1,8 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { TrustedDocumentsMode } from '../src/auth/client-options.ts';
 import { createGateway } from '../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../src/graphql/documents/manifest.ts';
+import type { TrustedDocumentsMode } from '../src/settings/clients.ts';
 import { startGateway, type TestGateway } from './support/gateway.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
@@ -30,7 +30,11 @@ interface Modes {
 
 const start = ({ browser, server }: Modes, manifests: readonly (string | Manifest)[] = [MANIFEST]) =>
   startTwoWays(service, {
-    clients: clientsOf(signer, { trustedDocuments: browser }, { server: { trustedDocuments: server } }),
+    clients: clientsOf(
+      signer,
+      { ...(browser && { trustedDocuments: browser }) },
+      { server: { ...(server && { trustedDocuments: server }) } },
+    ),
     trustedDocuments: { manifests },
   });
 
@@ -284,7 +288,7 @@ describe('a text that is in no manifest', () => {
       }
       for (const gateway of [ways.listener, ways.fetch]) {
         const lines = noted(gateway).filter(({ operation }) => operation === 'Secret');
-        const expected = { audience: 'browser', document: sha256Of(UNLISTED), level: 40 };
+        const expected = { clientKind: 'browser', document: sha256Of(UNLISTED), level: 40 };
         expect(lines).toMatchObject(browser === 'log' ? [expected] : []);
         expect(JSON.stringify(noted(gateway))).not.toContain('notificationStats');
         expect(noted(gateway).every(({ document }) => document !== sha256Of(LISTED))).toBe(true);

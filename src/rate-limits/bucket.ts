@@ -1,4 +1,5 @@
-import type { Allowance, RateLimit } from './rate-limiter.ts';
+import type { RateLimit } from '../settings/clients.ts';
+import type { Allowance } from './rate-limiter.ts';
 
 /** The deepest debt, in windows of the limit: who owes so much waits `MAX_DEBT * perSeconds` at most. */
 export const MAX_DEBT = 10;

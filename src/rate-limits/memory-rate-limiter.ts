@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { RateLimit } from '../settings/clients.ts';
 import { allowanceOf, type Bucket, bucketOf, waitFor } from './bucket.ts';
-import type { Allowance, RateLimit, RateLimiter } from './rate-limiter.ts';
+import type { Allowance, RateLimiter } from './rate-limiter.ts';
 
 export interface MemoryRateLimiterOptions {
   /** Milliseconds on any clock that only goes forward. @default performance.now */

@@ -1,12 +1,4 @@
-/** How many upstream calls one identity may cause. It is filled up steadily: `calls` every `perSeconds`. */
-export interface RateLimit {
-  /** More than 0. */
-  calls: number;
-  /** More than 0. */
-  perSeconds: number;
-  /** The most that is saved up while the identity is idle; at least 1. @default calls */
-  burst?: number | undefined;
-}
+import type { RateLimit } from '../settings/clients.ts';
 
 /** What an identity may do next. */
 export interface Allowance {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { RateLimit } from '../settings/clients.ts';
 import { allowanceOf, bucketOf, waitFor } from './bucket.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
-import type { Allowance, RateLimit, RateLimiter } from './rate-limiter.ts';
+import type { Allowance, RateLimiter } from './rate-limiter.ts';
 import { openRedis } from './redis-connection.ts';
 
 export interface RedisRateLimiterOptions {

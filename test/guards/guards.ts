@@ -267,9 +267,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'suggestions for variables',
-    'gateway.ts',
-    'hideSuggestions: !introspection',
-    'hideSuggestions: false',
+    'graphql/executor/execute.ts',
+    'args.hideSuggestions ?? !limits.introspection',
+    'false',
     'attacks/disclosure',
   ),
   guard(
@@ -320,7 +320,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'requests at a time',
     'http/load-shedding.ts',
-    'if (exchanges.running() >= maxRunning) {',
+    'if (exchanges.running() >= maxInFlightRequests) {',
     'if (false) {',
     'server',
   ),
@@ -476,7 +476,13 @@ export const GUARDS: readonly Guard[] = [
     'shedding.reason();',
     'server',
   ),
-  guard('time of a request', 'http/server.ts', 'requestTimeout: requestTimeoutMs,', 'requestTimeout: 0,', 'server'),
+  guard(
+    'time of a request',
+    'http/server.ts',
+    'requestTimeout: settings.clientRequestTimeoutMs,',
+    'requestTimeout: 0,',
+    'server',
+  ),
   // Policies of the upstream
   guard(
     'methods that are repeated',
@@ -552,14 +558,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.running < maxRunning) {',
+    'if (lane.running < maxConcurrentCallsPerKey) {',
     'if (true) {',
     'policies',
   ),
   guard(
     'waiting calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.waiting.size >= maxWaiting) {',
+    'if (lane.waiting.size >= maxQueuedCallsPerKey) {',
     'if (false) {',
     'policies',
   ),
@@ -582,7 +588,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'longest hold',
     'upstream/resilience/throttle.ts',
-    'Math.min(resetSeconds, maxSeconds)',
+    'Math.min(resetSeconds, MAX_SECONDS)',
     'resetSeconds',
     'upstream-rate-limit',
   ),
@@ -683,9 +689,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'documents without a credential',
-    'auth/client-settings.ts',
-    'MODES.indexOf(b) - MODES.indexOf(a)',
-    'MODES.indexOf(a) - MODES.indexOf(b)',
+    'auth/client-rules.ts',
+    'Math.max(...[server, browser]',
+    'Math.min(...[server, browser]',
     'trusted-documents',
   ),
   guard(
@@ -845,22 +851,16 @@ export const GUARDS: readonly Guard[] = [
   guard('keys that are used on', 'auth/jwks.ts', 'return last.keys(header, token);', 'throw error;', 'issuer-keys'),
   guard(
     "client tokens in an issuer's name",
-    'cli/config/access.ts',
-    'own === undefined || !issuers.includes(own)',
-    'true',
+    'settings/conflicts.ts',
+    'own !== undefined && issuers.includes(own)',
+    'false',
     'config-file',
   ),
-  guard('misspelt settings', 'cli/config/access-settings.ts', 'z.strictObject(shape', 'z.object(shape', 'config-file'),
-  guard(
-    'secrets in place of names',
-    'cli/config/access-settings.ts',
-    '/^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(variable)',
-    'true',
-    'config-file',
-  ),
+  guard('misspelled settings', 'settings/setting.ts', 'z.strictObject(shape', 'z.object(shape', 'config-file'),
+  guard('secrets in place of names', 'cli/config/references.ts', 'VARIABLE_NAME.test(name)', 'true', 'config-file'),
   guard(
     'variables that every object has',
-    'cli/config/access-settings.ts',
+    'cli/config/references.ts',
     'Object.hasOwn(env, name) ? env[name] : undefined',
     'env[name]',
     'config-file',
@@ -1013,7 +1013,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'long documents',
     'graphql/documents/use-document-limits.ts',
-    'source.toString().length > maxCharacters',
+    'source.toString().length > maxDocumentCharacters',
     'false',
     'hostile',
   ),
@@ -1034,14 +1034,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'origins',
     'http/cors.ts',
-    'origin !== undefined && clientSettings[clientKindOf(authorization)].origins.has(origin)',
+    'origin !== undefined && clientRules[clientKindOf(authorization)].origins.has(origin)',
     'origin !== undefined',
     'cors-audiences',
   ),
   guard(
     'origins of a kind of client',
     'http/cors.ts',
-    'clientSettings[clientKindOf(authorization)].origins',
+    'clientRules[clientKindOf(authorization)].origins',
     'policies.anonymous.origins',
     'cors-audiences',
   ),

@@ -77,7 +77,7 @@ function completeItem(
 }
 
 function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo): readonly unknown[] {
-  const maxItems = execution.limits.maxListItems;
+  const maxItems = execution.limits.maxUpstreamListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
       if (execution.isFirstLook(value)) {
