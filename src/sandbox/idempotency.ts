@@ -21,9 +21,9 @@ export class Idempotency {
 
   constructor(database: SandboxDatabase) {
     this.#database = database;
-    this.#find = database.prepare('SELECT * FROM idempotent_answers WHERE environment_id = ? AND key = ?');
+    this.#find = database.prepare('SELECT * FROM idempotent_responses WHERE environment_id = ? AND key = ?');
     this.#insert = database.prepare(
-      'INSERT INTO idempotent_answers (environment_id, key, request_hash, status, body) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO idempotent_responses (environment_id, key, request_hash, status, body) VALUES (?, ?, ?, ?, ?)',
     );
   }
 

@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts';
 import { SandboxDatabase } from './database.ts';
 import { createHandler } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { createOperations } from './operations.ts';
 import { createRouter } from './router.ts';
 import { writeSampleRecords } from './sample/records.ts';
@@ -40,7 +41,10 @@ export async function startSandbox({
   now: clock = () => new Date(),
 }: SandboxOptions = {}): Promise<Sandbox> {
   const router = await createRouter();
-  const database = new SandboxDatabase(file, (created) => writeSampleRecords(created, clock));
+  const database = new SandboxDatabase(file, {
+    migrations: MIGRATIONS,
+    onUpgrade: (upgraded, from) => from === 0 && writeSampleRecords(upgraded, clock),
+  });
   let server: RunningServer;
   try {
     const traffic = new SampleTraffic(database, clock);

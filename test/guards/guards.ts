@@ -616,6 +616,34 @@ export const GUARDS: readonly Guard[] = [
     'WHERE environment_id IS NOT ?',
     'sandbox-endpoints',
   ),
+  guard(
+    'sandbox files of other applications',
+    'sandbox/database.ts',
+    'applicationId !== APPLICATION_ID || version < 1',
+    'false',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox files of newer versions',
+    'sandbox/database.ts',
+    'version > supported',
+    'false',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'two upgrades of one sandbox file at once',
+    'sandbox/database.ts',
+    'const from = this.#readVersion(supported);',
+    'const from = 1;',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'a sandbox upgrade is one transaction',
+    'sandbox/database.ts',
+    'this.transaction(() => this.#upgrade(migrations, supported, onUpgrade));',
+    'this.#upgrade(migrations, supported, onUpgrade);',
+    'sandbox-versions/sandbox-versions',
+  ),
   // The page
   // Scopes, documents, limits
   guard(

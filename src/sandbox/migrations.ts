@@ -1,14 +1,17 @@
-/** Marks a file as ours (SQLite's application_id); the four letters are NTGR. */
-export const APPLICATION_ID = 0x4e_54_47_52;
-
-/** Version of the tables below (SQLite's user_version). */
-export const SCHEMA_VERSION = 1;
+/** One step from an older database file to the current one. Published migrations never change. */
+export interface Migration {
+  /** Version of the file after this step, stored as SQLite's `user_version`. Numbers have no gaps. */
+  version: number;
+  /** One sentence, shown if the step fails. */
+  description: string;
+  sql: string;
+}
 
 /**
- * Notifications stay when their messages are deleted: the statistics count what was sent, not what is still there.
- * There are no foreign keys, because the real service keeps references to deleted workflows and groups as well.
+ * Notifications stay when their messages are deleted: the statistics count what was sent, not what still exists.
+ * There are no foreign keys, because the real service also keeps references to deleted workflows and groups.
  */
-export const SCHEMA = `
+const INITIAL_TABLES = `
   CREATE TABLE notification_groups (
     id TEXT PRIMARY KEY,
     environment_id TEXT NOT NULL,
@@ -89,3 +92,13 @@ export const SCHEMA = `
     PRIMARY KEY (environment_id, key)
   ) STRICT;
 `;
+
+/** All migrations, in order. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, description: 'Creates the tables.', sql: INITIAL_TABLES },
+  {
+    version: 2,
+    description: 'Names the stored responses of idempotent requests what they are.',
+    sql: 'ALTER TABLE idempotent_answers RENAME TO idempotent_responses;',
+  },
+];
