@@ -122,7 +122,7 @@ describe('a port', () => {
     const port = Number(new URL(sandbox.url).port);
     const error = await failure(startSandbox({ port, file }));
     expect(error.code).toBe('SANDBOX_PORT');
-    expect(error.message).toBe(`Port ${port} on 127.0.0.1 is in use by another program; choose another one.`);
+    expect(error.message).toBe(`Port ${port} on 127.0.0.1 is already in use. Choose another port.`);
     const database = new DatabaseSync(file);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
     database.close();

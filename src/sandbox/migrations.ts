@@ -1,6 +1,6 @@
 /** One step from an older database file to the current one. Published migrations never change. */
 export interface Migration {
-  /** Version of the file after this step, stored as SQLite's `user_version`. Numbers have no gaps. */
+  /** Version of the file after this step, stored as SQLite's `user_version`. A new migration takes the next free number. */
   version: number;
   /** One sentence, shown if the step fails. */
   description: string;
@@ -8,97 +8,25 @@ export interface Migration {
 }
 
 /**
- * Notifications stay when their messages are deleted: the statistics count what was sent, not what still exists.
- * There are no foreign keys, because the real service also keeps references to deleted workflows and groups.
+ * Merges the migrations of all tables into one list, ordered by version.
+ *
+ * @throws {Error} if a number is missing or used twice; only version 1, the first one, is shared by several tables
  */
-const INITIAL_TABLES = `
-  CREATE TABLE notification_groups (
-    id TEXT PRIMARY KEY,
-    environment_id TEXT NOT NULL,
-    name TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX notification_groups_by_environment ON notification_groups (environment_id);
-
-  CREATE TABLE feeds (
-    id TEXT PRIMARY KEY,
-    environment_id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    UNIQUE (environment_id, name)
-  ) STRICT;
-
-  CREATE TABLE workflows (
-    id TEXT PRIMARY KEY,
-    environment_id TEXT NOT NULL,
-    identifier TEXT NOT NULL,
-    active INTEGER NOT NULL,
-    draft INTEGER NOT NULL,
-    updated_at TEXT NOT NULL,
-    document TEXT NOT NULL,
-    UNIQUE (environment_id, identifier)
-  ) STRICT;
-
-  CREATE TABLE subscribers (
-    id TEXT PRIMARY KEY,
-    environment_id TEXT NOT NULL,
-    subscriber_id TEXT NOT NULL,
-    first_name TEXT,
-    last_name TEXT,
-    email TEXT,
-    phone TEXT,
-    avatar TEXT,
-    locale TEXT,
-    data TEXT,
-    channels TEXT,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL,
-    UNIQUE (environment_id, subscriber_id)
-  ) STRICT;
-
-  CREATE TABLE notifications (
-    id TEXT PRIMARY KEY,
-    environment_id TEXT NOT NULL,
-    workflow_id TEXT NOT NULL,
-    subscriber_id TEXT NOT NULL,
-    transaction_id TEXT NOT NULL,
-    channels TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    day TEXT NOT NULL GENERATED ALWAYS AS (substr(created_at, 1, 10)) VIRTUAL
-  ) STRICT;
-  CREATE INDEX notifications_by_day ON notifications (environment_id, day);
-
-  CREATE TABLE messages (
-    id TEXT PRIMARY KEY,
-    environment_id TEXT NOT NULL,
-    notification_id TEXT NOT NULL,
-    workflow_id TEXT NOT NULL,
-    subscriber_id TEXT NOT NULL,
-    transaction_id TEXT NOT NULL,
-    channel TEXT NOT NULL,
-    created_at TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX messages_by_transaction ON messages (environment_id, transaction_id);
-
-  CREATE TABLE sample_traffic (
-    environment_id TEXT PRIMARY KEY,
-    last_day TEXT NOT NULL
-  ) STRICT;
-
-  CREATE TABLE idempotent_answers (
-    environment_id TEXT NOT NULL,
-    key TEXT NOT NULL,
-    request_hash TEXT NOT NULL,
-    status INTEGER NOT NULL,
-    body TEXT,
-    PRIMARY KEY (environment_id, key)
-  ) STRICT;
-`;
-
-/** All migrations, in order. */
-export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, description: 'Creates the tables.', sql: INITIAL_TABLES },
-  {
-    version: 2,
-    description: 'Names the stored responses of idempotent requests what they are.',
-    sql: 'ALTER TABLE idempotent_answers RENAME TO idempotent_responses;',
-  },
-];
+export function orderMigrations(migrations: readonly Migration[]): readonly Migration[] {
+  const ordered = migrations.toSorted((a, b) => a.version - b.version);
+  const last = ordered.at(-1)?.version;
+  let previous: Migration | undefined;
+  for (const migration of ordered) {
+    const { version, description } = migration;
+    if (version === previous?.version && version !== 1) {
+      throw new Error(
+        `Two sandbox migrations have version ${version} ("${previous.description}" and "${description}"). Change the newer one to the next free version; the last one is ${last}.`,
+      );
+    }
+    if (version - (previous?.version ?? 0) > 1) {
+      throw new Error(`The sandbox migration with version ${version} ("${description}") leaves out a version.`);
+    }
+    previous = migration;
+  }
+  return ordered;
+}

@@ -611,7 +611,7 @@ export const GUARDS: readonly Guard[] = [
   // The sandbox
   guard(
     'environments of the sandbox',
-    'sandbox/notification-groups.ts',
+    'sandbox/resources/notification-groups.ts',
     'WHERE environment_id = ?',
     'WHERE environment_id IS NOT ?',
     'sandbox-endpoints',

@@ -1,14 +1,16 @@
 /** Upgrades a sandbox file with a last migration that never ends: a process to be killed in the middle of an upgrade. */
 import { SandboxDatabase } from '../../src/sandbox/database.ts';
-import { MIGRATIONS } from '../../src/sandbox/migrations.ts';
+import { collectMigrations } from '../../src/sandbox/open-database.ts';
+import { resources } from '../../src/sandbox/resources/index.gen.ts';
 
 const [, , file = ''] = process.argv;
+const migrations = collectMigrations(resources);
 
 new SandboxDatabase(file, {
   migrations: [
-    ...MIGRATIONS,
+    ...migrations,
     {
-      version: MIGRATIONS.length + 1,
+      version: (migrations.at(-1)?.version ?? 0) + 1,
       description: 'Writes until the process is killed.',
       sql: `
         CREATE TABLE endless (bytes BLOB NOT NULL) STRICT;
