@@ -1,5 +1,5 @@
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
-import { SCOPES } from '../src/auth/scopes.ts';
+import { SCOPES } from '../src/settings/scopes.ts';
 import { keyOf, POPULATION } from './ids.ts';
 import { OURS, type Subject, variantOf } from './subjects.ts';
 

@@ -24,7 +24,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'cli/cluster': { modules: ['node:cluster', 'node:timers/promises', 'pino', 'zod'] },
   'cli/config': {
-    parts: ['cli', 'gateway.ts', 'http', 'auth', 'upstream/transport', 'lib'],
+    parts: ['cli', 'gateway.ts', 'http', 'auth', 'upstream/transport', 'settings', 'lib'],
     modules: ['node:path', 'yaml', 'zod'],
   },
   'index.ts': { parts: ['gateway.ts'] },
@@ -108,7 +108,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: ['auth', 'upstream/transport', 'settings'],
     modules: ['node:crypto', 'node:perf_hooks', 'lru-cache', 'pino', 'prom-client'],
   },
-  auth: { parts: ['rate-limits', 'lib'], modules: ['node:crypto', 'jose', 'pino', 'zod'] },
+  auth: { parts: ['rate-limits', 'settings', 'lib'], modules: ['node:crypto', 'jose', 'pino', 'zod'] },
   'rate-limits': { modules: ['node:crypto', '@redis/client', 'pino'] },
   upstream: { parts: ['upstream/resources', 'upstream/resilience', 'upstream/transport', 'upstream/errors'] },
   'upstream/resources': { parts: ['upstream'] },

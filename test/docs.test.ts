@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { SCOPES } from '../src/auth/scopes.ts';
+import { SCOPES } from '../src/settings/scopes.ts';
 import { createAccessSettings } from '../src/cli/config/access-settings.ts';
 import { ConfigError } from '../src/cli/config/config.ts';
 import { createSchema } from '../src/graphql/schema.ts';

@@ -20,7 +20,7 @@ import {
   printSchema,
 } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPES, type Scope } from '../src/auth/scopes.ts';
+import { SCOPES, type Scope } from '../src/settings/scopes.ts';
 import { createReadRequiredScopes } from '../src/graphql/documents/required-scopes.ts';
 import { createSchema } from '../src/graphql/schema.ts';
 import { subscriber } from './support/records.ts';

@@ -1,6 +1,6 @@
 import type { Secret } from '../lib/secret-files.ts';
 import type { RateLimit } from '../rate-limits/rate-limiter.ts';
-import type { Scope } from './scopes.ts';
+import type { Scope } from '../settings/scopes.ts';
 
 /** What becomes of a document that is in no manifest: it is served, served and noted in the log, or refused. */
 export type TrustedDocumentsMode = 'off' | 'log' | 'enforce';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { z } from 'zod';
+import { SCOPES, type Scope } from '../settings/scopes.ts';
 import type { ClientTokenKeys } from './client-token-keys.ts';
 import type { Credential } from './credentials.ts';
-import { SCOPES, type Scope } from './scopes.ts';
 import type { TenantKeys } from './tenant-keys.ts';
 
 /** The algorithm of client tokens: the gateway alone signs and checks them. */

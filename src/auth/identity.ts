@@ -1,5 +1,5 @@
+import type { Scope } from '../settings/scopes.ts';
 import type { Credential } from './credentials.ts';
-import type { Scope } from './scopes.ts';
 
 /**
  * Kind of client. `server`: sends the service's API key; `browser`: sends a signed token; `anonymous`: sends no credential, and gets

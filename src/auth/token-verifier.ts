@@ -1,7 +1,7 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { isScope, type Scope } from '../settings/scopes.ts';
 import { AuthenticationError, type AuthenticationReason } from './authentication-error.ts';
 import { readText, readTexts, readWords } from './claims.ts';
-import { isScope, type Scope } from './scopes.ts';
 
 /** How tokens of one issuer are checked, and what is read from them. */
 export interface TrustedIssuer {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
-import type { Scope } from '../../src/auth/scopes.ts';
+import type { Scope } from '../../src/settings/scopes.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Scope } from '../../src/auth/scopes.ts';
+import type { Scope } from '../../src/settings/scopes.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
 import type { Script, ScriptedAnswer } from './scripted-upstream.ts';
 import type { TwoWays, WireAnswer, WireRequest } from './two-ways.ts';

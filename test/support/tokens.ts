@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
 import type { BrowserClientOptions, ClientsOptions } from '../../src/auth/client-options.ts';
-import { SCOPES } from '../../src/auth/scopes.ts';
+import { SCOPES } from '../../src/settings/scopes.ts';
 
 /** Somebody who signs people in: a key pair, and tokens signed with it. */
 export interface TestSigner {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SIGNATURE_ALGORITHMS } from '../../auth/client-options.ts';
-import { SCOPES } from '../../auth/scopes.ts';
 import { isKeysAddress, isOrigin } from '../../lib/origins.ts';
+import { SCOPES } from '../../settings/scopes.ts';
 
 /** Turns what the configuration file says into what the gateway takes: variables are looked up, paths are made whole. */
 export interface SettingsSurroundings {
