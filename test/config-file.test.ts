@@ -239,7 +239,7 @@ reloadSeconds: 0
         "notigraph.config.yaml: clients.browser.issuers.1.jwks must be an https address (http on this machine alone) without user name and password.",
         "notigraph.config.yaml: clients.browser.issuers.1 has a fixed tenant, so that tenantClaim and tenants have no meaning.",
         "notigraph.config.yaml: clients.browser.issuers.2 needs either jwks or publicKey.",
-        "notigraph.config.yaml: clients.browser.scopes.0 must be one of: workflows:read, workflows:write, subscribers:read, subscribers:write, groups:read, groups:write, feeds:read, feeds:write, messages:write, stats:read.",
+        "notigraph.config.yaml: clients.browser.scopes.0 must be one of: feeds:read, feeds:write, groups:read, groups:write, messages:write, stats:read, subscribers:read, subscribers:write, workflows:read, workflows:write.",
         "notigraph.config.yaml: clients.browser.tenants.acme.key must say where the secret is kept: { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml: clients.browser.tenants.globex must hold settings by name.",
         "notigraph.config.yaml: clients.browser.tenants.initech.key needs the environment variable INITECH_KEY, which is not set.",
