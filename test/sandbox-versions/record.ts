@@ -1,7 +1,9 @@
 /**
- * Records a sandbox file of the current version, for the tests that upgrade it later: run `node test/sandbox-versions/record.ts <version>`
- * before you add a migration. Writes `version-<n>.db.gz`, and the writes and reads that a later version must still know to
- * `version-<n>.json`.
+ * Records a sandbox file of the current version, for the tests that upgrade it later. Run it before you add a migration:
+ *
+ *     npx node test/sandbox-versions/record.ts
+ *
+ * It writes the file to `version-<n>.db.gz`, and the requests that later versions must answer the same way to `version-<n>.json`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +13,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import type { RecordedExchange, Recording } from './recording.ts';
 
 const NOW = '2026-01-15T12:00:00.000Z';
-/** Days of sample traffic in the recorded file; all of them would make it a hundred times as large. */
+/** First day with sample traffic in the recorded file. All 90 days would make it much larger. */
 const FIRST_DAY = '2026-01-13';
 
 type Request = Omit<RecordedExchange, 'status' | 'text'>;
@@ -73,22 +75,24 @@ async function sendAll(file: string, requests: readonly Request[]): Promise<Reco
   return exchanges;
 }
 
-function trim(file: string): void {
+/** Removes most of the sample traffic, and returns the version of the file. */
+function trim(file: string): unknown {
   const database = new DatabaseSync(file);
   database.exec(`
     DELETE FROM messages WHERE created_at < '${FIRST_DAY}';
     DELETE FROM notifications WHERE created_at < '${FIRST_DAY}';
     VACUUM;
   `);
+  const version = database.prepare('PRAGMA user_version').get()?.user_version;
   database.close();
+  return version;
 }
 
 await using folder = await createTemporaryFolder();
 const file = folder.path('sandbox.db');
 const writes = await sendAll(file, WRITES);
-trim(file);
+const version = trim(file);
 const reads = await sendAll(file, READS);
 const recording: Recording = { now: NOW, writes, reads };
-const version = process.argv[2];
 writeFileSync(new URL(`version-${version}.db.gz`, import.meta.url), gzipSync(readFileSync(file), { level: 9 }));
 writeFileSync(new URL(`version-${version}.json`, import.meta.url), `${JSON.stringify(recording, null, 2)}\n`);

@@ -1,9 +1,15 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync } from 'node:zlib';
 import type { RecordedExchange, Recording } from './recording.ts';
 
 const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
+
+/** Returns the versions that have a recorded file. */
+export const recordedVersions = (): number[] =>
+  readdirSync(new URL('.', import.meta.url))
+    .filter((name) => name.endsWith('.db.gz'))
+    .map((name) => Number(/^version-(\d+)/.exec(name)?.[1]));
 
 /** Writes the recorded sandbox file of a version to a path, and returns what was recorded with it. */
 export function restore(version: number, file: string): Recording {

@@ -11,7 +11,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runSandbox, spawnSandbox } from '../support/sandbox-process.ts';
-import { change, readContents, restore, withKeys } from './recorded-files.ts';
+import { change, readContents, recordedVersions, restore, withKeys } from './recorded-files.ts';
 import type { Recording } from './recording.ts';
 
 const MIGRATIONS = collectMigrations(resources);
@@ -38,13 +38,14 @@ async function expectRecorded(url: string, recording: Recording): Promise<void> 
   }
 }
 
-describe('a file of version 1', () => {
-  it('is upgraded with all its data and every acknowledged write', async () => {
+it.each(recordedVersions())(
+  'a file of version %i is upgraded with all its data and every acknowledged write',
+  async (recorded) => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
-    const recording = restore(1, file);
+    const recording = restore(recorded, file);
     const before = readContents(file);
-    expect(before.version).toBe(1);
+    expect(before.version).toBe(recorded);
     expect(before.tables.notifications?.length).toBeGreaterThan(100);
     {
       await using sandbox = await startSandbox({ file, now: () => new Date(recording.now) });
@@ -55,8 +56,10 @@ describe('a file of version 1', () => {
     for (const [name, rows] of Object.entries(before.tables)) {
       expect(tables[RENAMED[name] ?? name]).toEqual(rows);
     }
-  });
+  },
+);
 
+describe('a file of version 1', () => {
   it('keeps version and data if the process is killed in the middle of the upgrade, and is upgraded by the next start', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
