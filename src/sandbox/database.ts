@@ -9,8 +9,8 @@ import { integer } from './rows.ts';
 /** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
 const APPLICATION_ID = 0x4e_54_47_52;
 
-/** How long a write waits while another process holds the write lock. */
-const BUSY_TIMEOUT_MS = 2000;
+/** How long a write waits while another process holds the write lock, for example to upgrade the file. */
+const BUSY_TIMEOUT_MS = 5000;
 
 export interface DatabaseOptions {
   /** In the order of their versions; the last one is the supported version. */

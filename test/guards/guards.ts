@@ -644,6 +644,27 @@ export const GUARDS: readonly Guard[] = [
     'this.#upgrade(migrations, supported, onUpgrade);',
     'sandbox-versions/sandbox-versions',
   ),
+  guard(
+    'sandbox samples of new nouns in older files',
+    'sandbox/open-database.ts',
+    'migrations.every(({ version }) => version > from)',
+    'from === 0',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox samples only once',
+    'sandbox/open-database.ts',
+    'migrations.every(({ version }) => version > from)',
+    'true',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox handlers of every operation',
+    'sandbox/operations.ts',
+    'missing.length > 0',
+    'false',
+    'sandbox-operations',
+  ),
   // The page
   // Scopes, documents, limits
   guard(

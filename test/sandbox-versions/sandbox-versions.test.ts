@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { orderMigrations } from '../../src/sandbox/migrations.ts';
-import { collectMigrations } from '../../src/sandbox/open-database.ts';
+import { collectMigrations, openDatabase } from '../../src/sandbox/open-database.ts';
+import type { Resource } from '../../src/sandbox/resource.ts';
 import { resources } from '../../src/sandbox/resources/index.gen.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
@@ -101,6 +102,25 @@ describe('a file of version 1', () => {
       }
     }
     expect(readContents(file).version).toBe(LATEST);
+  });
+
+  it('gets the tables and the samples of a resource that is new to it, once', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    restore(1, file);
+    const { tables } = readContents(file);
+    const topics: Resource = {
+      migrations: [{ version: LATEST + 1, description: 'Creates topics.', sql: 'CREATE TABLE topics (name TEXT)' }],
+      writeSamples: (database) => void database.prepare('INSERT INTO topics VALUES (?)').run('Makers'),
+      createHandlers: () => ({}),
+    };
+    for (const _start of ['first', 'second']) {
+      openDatabase(file, [...resources, topics], () => new Date()).close();
+      const upgraded = readContents(file).tables;
+      expect(upgraded.topics).toEqual([{ name: 'Makers' }]);
+      expect(upgraded.feeds).toEqual(tables.feeds);
+      expect(upgraded.subscribers).toEqual(tables.subscribers);
+    }
   });
 
   it('that lacks a table is rejected with the failed migration, and left as it is', async () => {
