@@ -249,7 +249,7 @@ describe('the endpoint', () => {
     expect(status).toBe(expected);
   });
 
-  const SCOPES_LIST = /^No token: "scopes" must be a list of: workflows:read, .*stats:read\.$/;
+  const SCOPES_LIST = /^No token: "scopes" must be a list of: feeds:read, .*workflows:write\.$/;
   const LIFETIME = /^No token: "expiresInSeconds" must be a whole number from 1 to 3600\.$/;
   it.each<[string, unknown, RegExp | string]>([
     ['no JSON', '{', 'The request body is not valid JSON.'],

@@ -244,7 +244,7 @@ reloadSeconds: 0
         "notigraph.config.yaml: clients.browser.issuers.1.jwks must be an https URL (http only on this machine) without user name and password.",
         "notigraph.config.yaml: clients.browser.issuers.1 has a fixed tenant, so tenantClaim and tenants have no effect; remove them.",
         "notigraph.config.yaml: clients.browser.issuers.2 needs either jwks or publicKey.",
-        "notigraph.config.yaml: clients.browser.scopes.0 must be workflows:read, workflows:write, subscribers:read, subscribers:write, groups:read, groups:write, feeds:read, feeds:write, messages:write or stats:read.",
+        "notigraph.config.yaml: clients.browser.scopes.0 must be a scope such as groups:read; see docs/frontend.md.",
         "notigraph.config.yaml: clients.browser.tenants.acme must be a secret: { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml: clients.browser.trustedDocuments must be off, log or enforce.",
         "notigraph.config.yaml: clients has the unknown setting "servers" (did you mean "server"?) and the unknown setting "local".",
@@ -477,7 +477,7 @@ describe('a process', () => {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr.trimEnd().split('\n')).toEqual([
         expect.stringContaining('notigraph.config.yml has the unknown setting "colour"'),
-        expect.stringContaining('clients.browser.scopes.0 must be workflows:read'),
+        expect.stringContaining('clients.browser.scopes.0 must be a scope such as'),
         expect.stringContaining('port must be a whole number'),
       ]);
       expect(stderr).not.toContain('canary');

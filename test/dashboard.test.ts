@@ -121,7 +121,7 @@ describe('the workflows of the dashboard', () => {
     const card = page.getByRole('article').filter({ hasText: 'Welcome and onboarding' });
     await card.waitFor();
     expect(await card.getByRole('list', { name: 'Steps' }).getByRole('listitem').allInnerTexts()).toEqual([
-      'E-mail\nWelcome e-mail',
+      'E-mail\nWelcome email',
       'In-app\nWelcome in the app',
       'Wait 2 days\nTwo days later',
       'E-mail\nReminder to complete the profile',

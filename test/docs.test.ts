@@ -54,7 +54,7 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
     const results = members.flatMap((member) => Object.values(member.getFields()));
     return results.flatMap(({ type: inner }) => [...scopeOf(getNamedType(inner)), ...recordScopes(inner)]);
   };
-  const table = rows(FRONTEND, /^\| operation \| needs/m);
+  const table = rows(FRONTEND, /^\| operation \| required scope/m);
   const seen = new Set<string>();
   for (const [operations, needed, record] of table) {
     for (const name of names(operations)) {

@@ -61,6 +61,7 @@ const clientKind = {
 
 const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
 const REDIS_PROBLEM = 'must be a URL redis://… or rediss://…, or { env: NAME }';
+const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
 const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
 
 const issuer = group({
@@ -122,7 +123,7 @@ const server = z
 const browser = group({
   issuers: setting(listOf(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
   scopes: setting(
-    listOf(choice(SCOPES)).default([]),
+    listOf(z.enum(SCOPES, SCOPE_PROBLEM)).default([]),
     'Scopes that tokens can grant at most. See [scopes](frontend.md#3-what-a-token-permits).',
   ),
   tenants: setting(

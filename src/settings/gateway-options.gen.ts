@@ -67,7 +67,7 @@ export interface GatewaySettingOptions {
         scopeClaim?: string;
       })[];
       /** Scopes that tokens can grant at most. See scopes. @default none */
-      scopes?: readonly ('workflows:read' | 'workflows:write' | 'subscribers:read' | 'subscribers:write' | 'groups:read' | 'groups:write' | 'feeds:read' | 'feeds:write' | 'messages:write' | 'stats:read')[];
+      scopes?: readonly ('feeds:read' | 'feeds:write' | 'groups:read' | 'groups:write' | 'messages:write' | 'stats:read' | 'subscribers:read' | 'subscribers:write' | 'workflows:read' | 'workflows:write')[];
       /** The service's API key of each tenant, without `ApiKey`. Names have up to 128 letters, digits, dots, dashes and underscores. @default none */
       tenants?: Readonly<Record<string, string | {
         /** Path of the file. */

@@ -1,17 +1,8 @@
-/** What a token can permit: reading or writing the records of one noun. */
-export const SCOPES = [
-  'workflows:read',
-  'workflows:write',
-  'subscribers:read',
-  'subscribers:write',
-  'groups:read',
-  'groups:write',
-  'feeds:read',
-  'feeds:write',
-  'messages:write',
-  'stats:read',
-] as const;
+import { SCOPES } from './scopes.gen.ts';
 
+export { SCOPES };
+
+/** A permission of a token: to read or to write the records of one noun. */
 export type Scope = (typeof SCOPES)[number];
 
 const KNOWN = new Set<string>(SCOPES);

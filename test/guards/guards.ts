@@ -617,10 +617,59 @@ export const GUARDS: readonly Guard[] = [
   // The sandbox
   guard(
     'environments of the sandbox',
-    'sandbox/notification-groups.ts',
+    'sandbox/resources/notification-groups.ts',
     'WHERE environment_id = ?',
     'WHERE environment_id IS NOT ?',
     'sandbox-endpoints',
+  ),
+  guard(
+    'sandbox files of other applications',
+    'sandbox/database.ts',
+    'applicationId !== APPLICATION_ID || version < 1',
+    'false',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox files of newer versions',
+    'sandbox/database.ts',
+    'version > supported',
+    'false',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'two upgrades of one sandbox file at once',
+    'sandbox/database.ts',
+    'const from = this.#readVersion(supported);',
+    'const from = 1;',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'a sandbox upgrade is one transaction',
+    'sandbox/database.ts',
+    'this.transaction(() => this.#upgrade(migrations, supported, onUpgrade));',
+    'this.#upgrade(migrations, supported, onUpgrade);',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox samples of new nouns in older files',
+    'sandbox/open-database.ts',
+    'migrations.every(({ version }) => version > from)',
+    'from === 0',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox samples only once',
+    'sandbox/open-database.ts',
+    'migrations.every(({ version }) => version > from)',
+    'true',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox handlers of every operation',
+    'sandbox/operations.ts',
+    'missing.length > 0',
+    'false',
+    'sandbox-operations',
   ),
   // The page
   // Scopes, documents, limits
