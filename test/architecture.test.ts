@@ -108,11 +108,11 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: ['auth', 'upstream/transport', 'settings'],
     modules: ['node:crypto', 'node:perf_hooks', 'lru-cache', 'pino', 'prom-client'],
   },
-  auth: { parts: ['rate-limits', 'lib'], modules: ['node:crypto', 'jose', 'pino', 'zod'] },
+  auth: { parts: ['rate-limits', 'lib'], modules: ['node:crypto', 'jose', 'lru-cache', 'pino', 'zod'] },
   'rate-limits': { modules: ['node:crypto', '@redis/client', 'pino'] },
   upstream: { parts: ['upstream/resources', 'upstream/resilience', 'upstream/transport', 'upstream/errors'] },
   'upstream/resources': { parts: ['upstream'] },
-  'upstream/resilience': { parts: ['upstream/transport', 'upstream/errors'] },
+  'upstream/resilience': { parts: ['upstream/transport', 'upstream/errors'], modules: ['lru-cache'] },
   'upstream/transport': {
     parts: ['upstream', 'upstream/resilience', 'upstream/errors', 'lib'],
     modules: ['node:buffer', 'node:net', 'undici'],

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/secret-files.ts';
 import type { VerifiedToken, VerifyToken } from './token-verifier.ts';
 
@@ -15,7 +16,7 @@ const CHECKED_FOR_MS = 60_000;
 /** A longer token is checked every time: what is remembered must not fill the memory. */
 const MAX_LENGTH = 4 * 1024;
 
-/** Those that came first are forgotten first. */
+/** Those that have not been used for the longest time are forgotten first. */
 const MAX_TOKENS = 10_000;
 
 /**
@@ -27,7 +28,12 @@ export function createTokenSessions(
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
 ): TokenSessions {
-  const tokens = new Map<string, { verified: VerifiedToken; until: number }>();
+  // No `ttl`: lru-cache keeps an entry through the last millisecond of it, and for ever if it is 0.
+  const tokens = new LRUCache<string, { verified: VerifiedToken; until: number }>({
+    max: MAX_TOKENS,
+    maxEntrySize: MAX_LENGTH,
+    sizeCalculation: (_, authorization) => authorization.length,
+  });
   const present = keys.map((files) => files.secrets());
 
   function forgetWhereKeysChanged(): void {
@@ -48,12 +54,6 @@ export function createTokenSessions(
     async check(authorization, token) {
       tokens.delete(authorization);
       const verified = await verify(token);
-      if (tokens.size >= MAX_TOKENS) {
-        tokens.delete(tokens.keys().next().value ?? '');
-      }
-      if (authorization.length > MAX_LENGTH) {
-        return verified;
-      }
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + CHECKED_FOR_MS) });
       return verified;
     },

@@ -593,6 +593,13 @@ export const GUARDS: readonly Guard[] = [
     'left > 0',
     'upstream-rate-limit',
   ),
+  guard(
+    'memory of holds',
+    'upstream/resilience/rate-hold.ts',
+    'const MAX_BYTES = 4 * 1024 * 1024;',
+    'const MAX_BYTES = 1024 ** 4;',
+    'attacks/rate-limit-memory',
+  ),
   // Idempotency
   guard(
     'keys of several fields',
