@@ -75,6 +75,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: [
       'graphql/types',
       'graphql/loaders',
+      'graphql/executor',
       'auth',
       'upstream',
       'upstream/resources',
