@@ -1022,7 +1022,13 @@ export const GUARDS: readonly Guard[] = [
     'false',
     'pipeline',
   ),
-  guard('tokens', 'graphql/documents/use-document-limits.ts', '{ ...options, maxTokens }', '{ ...options }', 'hostile'),
+  guard(
+    'tokens',
+    'graphql/documents/use-document-limits.ts',
+    '{ ...options, maxLexicalTokens: maxTokens }',
+    '{ ...options }',
+    'hostile',
+  ),
   guard(
     'long documents',
     'graphql/documents/use-document-limits.ts',
