@@ -48,10 +48,12 @@ export function openRedis(url: string): RedisConnection {
   let client: Client | undefined;
   let isClosed = false;
   let trouble = 'NOT_CONNECTED';
+  let isReply: (error: Error) => boolean = () => false;
 
   /** The package is loaded here: it takes its time, and only who has a Redis needs it. */
   async function open(): Promise<void> {
-    const { createClient, defineScript } = await import('@redis/client');
+    const { createClient, defineScript, ErrorReply } = await import('@redis/client');
+    isReply = (error) => error instanceof ErrorReply;
     if (isClosed) {
       return;
     }
@@ -81,7 +83,7 @@ export function openRedis(url: string): RedisConnection {
     });
     client = created;
     created.on('error', (error: unknown) => {
-      trouble = codeOf(error);
+      trouble = codeOf(error, isReply);
     });
     created.on('ready', resolve);
     created.on('connect', () => {
@@ -93,7 +95,7 @@ export function openRedis(url: string): RedisConnection {
   }
 
   open().catch((error: unknown) => {
-    trouble = codeOf(error);
+    trouble = codeOf(error, isReply);
   });
 
   return {
@@ -107,7 +109,7 @@ export function openRedis(url: string): RedisConnection {
         return readReply(await client.bucket(key, args));
       } catch (error) {
         if (client.isReady) {
-          trouble = codeOf(error); // Without a connection, the reason for that says more.
+          trouble = codeOf(error, isReply); // Without a connection, the reason for that says more.
         }
         throw error;
       }
@@ -141,12 +143,12 @@ function readReply(reply: unknown): ScriptReply {
   return { isGranted: granted === 1, missingMs };
 }
 
-/** Of Node (`ECONNREFUSED`), of Redis (`WRONGPASS`, the first word of its sentence), or the error's class. Sentences may quote anything. */
-function codeOf(error: unknown): string {
+/** Of Node (`ECONNREFUSED`), of Redis (`WRONGPASS`, by its protocol the first word of an error), or the error's class. Sentences may quote anything. */
+function codeOf(error: unknown, isReply: (error: Error) => boolean): string {
   if (!(error instanceof Error)) {
     return 'UNKNOWN';
   }
   const code: unknown = Reflect.get(error, 'code');
-  const ofRedis = /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0];
+  const ofRedis = isReply(error) ? /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] : undefined;
   return typeof code === 'string' && /^\w{1,60}$/.test(code) ? code : (ofRedis ?? error.constructor.name);
 }
