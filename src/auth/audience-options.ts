@@ -2,44 +2,44 @@ import type { Secret } from '../lib/secret-files.ts';
 import type { RateLimit } from '../rate-limits/rate-limiter.ts';
 import type { Scope } from './scopes.ts';
 
-/** What becomes of a document that is in no manifest: it is served, served and noted in the log, or refused. */
+/** Handling of documents that are in no manifest: accept, accept and log, or reject. */
 export type TrustedDocumentsMode = 'off' | 'log' | 'enforce';
 
-/** What every audience has. */
+/** Options of every kind of client. */
 export interface AudienceOptions {
-  /** Exact origins whose pages may call, such as `https://app.example.com`. @default none */
+  /** Allowed CORS origins, exact, such as `https://app.example.com`. @default none */
   corsOrigins?: readonly string[] | undefined;
-  /** @default 'off' */
+  /** Handling of documents that are in no manifest. @default 'off' */
   trustedDocuments?: TrustedDocumentsMode | undefined;
-  /** For each identity by itself. @default none */
+  /** Rate limit per caller. @default none */
   rateLimit?: RateLimit | undefined;
 }
 
-/** An issuer of tokens that browsers show. */
+/** Identity provider whose tokens browsers send. */
 export interface TokenIssuer {
-  /** The claim `iss`, exactly. */
+  /** Exact value of the claim `iss`. */
   issuer: string;
-  /** What the claim `aud` must be or hold. */
+  /** Accepted values of the claim `aud`. */
   audience: string | readonly string[];
-  /** Where the issuer publishes its keys (JWKS), by https; http on this machine alone. Give this or `publicKey`. */
+  /** URL of the issuer's JWKS: https, or http on this machine. Use either this or `publicKey`. */
   jwks?: URL | string | undefined;
-  /** The issuer's public key, as PEM or JSON Web Key. */
+  /** The issuer's public key, as PEM or JWK. */
   publicKey?: Secret | undefined;
-  /** Which signatures are taken. @default ['RS256', 'ES256'] */
+  /** Accepted signature algorithms. @default ['RS256', 'ES256'] */
   algorithms?: readonly SignatureAlgorithm[] | undefined;
-  /** How much the issuer's clock may differ, in seconds. @default 5 */
+  /** Maximum clock difference to the issuer, in seconds. @default 5 */
   clockSkewSeconds?: number | undefined;
-  /** The claim that names the tenant. Give this or `tenant`. */
+  /** Claim that contains the tenant. Use either this or `tenant`. */
   tenantClaim?: string | undefined;
-  /** The tenant of everybody whom the issuer signs in. */
+  /** Tenant of all of the issuer's users. */
   tenant?: string | undefined;
-  /** The tenants that `tenantClaim` may name. @default all of them */
+  /** Tenants that `tenantClaim` may contain. @default all */
   tenants?: readonly string[] | undefined;
-  /** The claim that lists scopes: a text with spaces between, or a list. @default 'scope' */
+  /** Claim that contains the scopes, as a space-separated string or a list. @default 'scope' */
   scopeClaim?: string | undefined;
 }
 
-/** Signatures by key pairs; a shared secret or none cannot be asked for. */
+/** Supported signature algorithms: only those with key pairs, neither shared secrets nor `none`. */
 export const SIGNATURE_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -56,36 +56,36 @@ export const SIGNATURE_ALGORITHMS = [
 
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
-/** Frontends: `Authorization: Bearer <token>`. */
+/** Options of browsers, which send `Authorization: Bearer <token>`. */
 export interface BrowserAudienceOptions extends AudienceOptions {
-  /** Whose tokens are taken; may be none where client tokens are. */
+  /** Accepted token issuers; may be empty if `clientTokens` is set. */
   issuers?: readonly TokenIssuer[] | undefined;
-  /** The most that any token can permit, whatever it says. @default none */
+  /** Scopes that tokens can grant; others are ignored. @default none */
   scopes?: readonly Scope[] | undefined;
-  /** The service's API key of each tenant, without the word ApiKey. */
+  /** The service's API key per tenant, without the word ApiKey. */
   tenants?: Readonly<Record<string, Secret>> | undefined;
-  /** A folder of such keys: a file for each tenant, named like it. */
+  /** Folder with a file per tenant that contains its API key; the file name is the tenant. */
   tenantKeysDirectory?: string | undefined;
-  /** Tokens that the gateway signs itself, for servers that hold a tenant's key. @default none */
+  /** Tokens that the gateway issues to servers with a tenant's API key. @default none */
   clientTokens?: ClientTokenOptions | undefined;
 }
 
-/** Tokens for frontends, which servers fetch from the gateway. */
+/** Options of client tokens: tokens for frontends, which servers request from the gateway. */
 export interface ClientTokenOptions {
-  /** Secrets of 32 characters or more. The first one signs; all of them are taken, so that the first can be replaced. */
+  /** Secrets of at least 32 characters. The first one signs; all are accepted, so that secrets can be rotated. */
   secrets: readonly Secret[];
-  /** The claims `iss` and `aud`. @default 'notigraph' */
+  /** Value of the claims `iss` and `aud`. @default 'notigraph' */
   issuer?: string | undefined;
-  /** How long a token is valid at most, in seconds. @default 3600 */
+  /** Maximum lifetime of a token, in seconds. @default 3600 */
   maxLifetimeSeconds?: number | undefined;
-  /** Tokens for one tenant. @default 60 in 60 seconds */
+  /** Tokens issued per tenant. @default 60 per 60 seconds */
   rateLimit?: RateLimit | undefined;
 }
 
-/** Whom a gateway serves. */
+/** Kinds of client that a gateway serves. */
 export interface AudiencesOptions {
-  /** Servers that send the service's API key; false: they are refused. @default {} */
+  /** Servers, which send the service's API key; false rejects them. @default {} */
   server?: AudienceOptions | false | undefined;
-  /** @default none */
+  /** Browsers, which send a token. @default none */
   browser?: BrowserAudienceOptions | undefined;
 }

@@ -12,30 +12,32 @@ import { createTenantKeys, findTenantProblem } from './tenant-keys.ts';
 import { createTokenSessions } from './token-sessions.ts';
 import { createTokenVerifier, type TrustedIssuer } from './token-verifier.ts';
 
-/** What browsers are served with. */
+/** Services for the requests of browsers. */
 export interface BrowserAccess extends BrowserAudience {
-  /** undefined: the gateway signs none. */
+  /** Issues client tokens; undefined if they are not configured. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
-  /** Everything that is kept in files, to be looked at again. */
+  /** Key and secret files to reload. */
   files: readonly SecretFiles[];
 }
 
 export interface BrowserAccessDeps {
   logger: Logger;
   now: () => Date;
-  /** The SHA-256 of the trusted document that has this id. */
+  /** Returns the SHA-256 of the trusted document with this id. */
   documentOf: (id: string) => string | undefined;
 }
 
-/** What the gateway calls itself in the tokens that it signs. */
+/** Default issuer of client tokens. */
 const OWN_ISSUER = 'notigraph';
 
-/** Client tokens that are issued for a tenant. */
+/** Default limit of client tokens per tenant. */
 const TOKENS: RateLimit = { calls: 60, perSeconds: 60 };
 
 /**
- * @throws {SecretError} when a key or secret cannot be used
- * @throws {TypeError} when the issuers cannot be told apart, or their keys not be trusted
+ * Creates the services for the requests of browsers.
+ *
+ * @throws {SecretError} if a key or secret is invalid
+ * @throws {TypeError} if two issuers have the same name, or the source of their keys is missing or not trustworthy
  */
 export function createBrowserAccess(options: BrowserAudienceOptions, deps: BrowserAccessDeps): BrowserAccess {
   const { issuers = [], scopes = [], tenants, tenantKeysDirectory: directory, clientTokens } = options;
@@ -71,7 +73,7 @@ export function createBrowserAccess(options: BrowserAudienceOptions, deps: Brows
   return { sessions, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles] };
 }
 
-/** What the configuration file says of them is looked at before; who mounts a gateway is told here. */
+/** Validates the issuers. Those of a configuration file are already valid; options of `createGateway` may not be. */
 function requireIssuers({ issuers = [], clientTokens }: BrowserAudienceOptions): void {
   const names = issuers.map(({ issuer }) => issuer);
   if (clientTokens !== undefined) {
@@ -79,14 +81,14 @@ function requireIssuers({ issuers = [], clientTokens }: BrowserAudienceOptions):
   }
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
-    throw new TypeError(`There are two issuers named ${twice}: tokens could not be told apart.`);
+    throw new TypeError(`There are two issuers named ${twice}. Use a different name for each.`);
   }
   for (const { issuer, jwks, publicKey } of issuers) {
     if ((jwks === undefined) === (publicKey === undefined)) {
       throw new TypeError(`The issuer ${issuer} needs either jwks or publicKey.`);
     }
     if (jwks !== undefined && !isKeysAddress(String(jwks))) {
-      throw new TypeError(`The issuer ${issuer} must publish its keys (jwks) by https; by http on this machine alone.`);
+      throw new TypeError(`The jwks of the issuer ${issuer} must be an https URL, or an http URL on this machine.`);
     }
   }
 }

@@ -2,20 +2,24 @@ import type { RateLimit } from '../rate-limits/rate-limiter.ts';
 import type { AudienceOptions, AudiencesOptions, TrustedDocumentsMode } from './audience-options.ts';
 import type { Audience } from './identity.ts';
 
-/** How an audience is served. */
+/** Rules for one kind of client. */
 export interface AudiencePolicy {
   trustedDocuments: TrustedDocumentsMode;
-  /** Whose pages may call. */
+  /** Allowed CORS origins. */
   origins: ReadonlySet<string>;
   rateLimit: RateLimit | undefined;
 }
 
 export type AudiencePolicies = Readonly<Record<Audience, AudiencePolicy>>;
 
-/** From the loosest to the strictest. */
+/** Modes from the loosest to the strictest. */
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
-/** @param everywhere origins that every audience has */
+/**
+ * Creates the rules for all kinds of client.
+ *
+ * @param everywhere origins that are allowed for every kind
+ */
 export function createPolicies({ server, browser }: AudiencesOptions, everywhere: readonly string[]): AudiencePolicies {
   const toPolicy = ({
     corsOrigins = [],
@@ -33,7 +37,7 @@ export function createPolicies({ server, browser }: AudiencesOptions, everywhere
   const all = Object.values(policies);
   return {
     ...policies,
-    // Whoever leaves the token out must not come further than with it.
+    // Leaving out the token must not permit more than sending it.
     anonymous: {
       trustedDocuments:
         all.map(({ trustedDocuments: mode }) => mode).sort((a, b) => MODES.indexOf(b) - MODES.indexOf(a))[0] ?? 'off',

@@ -1,4 +1,4 @@
-/** What a token can permit: reading or writing the records of one noun. */
+/** All scopes: a token can permit reading or writing the records of a noun. */
 export const SCOPES = [
   'workflows:read',
   'workflows:write',
@@ -16,4 +16,5 @@ export type Scope = (typeof SCOPES)[number];
 
 const KNOWN = new Set<string>(SCOPES);
 
+/** Whether a value is a scope. */
 export const isScope = (text: unknown): text is Scope => typeof text === 'string' && KNOWN.has(text);

@@ -2,25 +2,31 @@ import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/secret-files.ts';
 import type { VerifiedToken, VerifyToken } from './token-verifier.ts';
 
-/** Tokens that have been checked, so that the next request with one costs a look instead of a signature's check. */
+/** Cache of verified tokens: verifying a signature takes much longer than a lookup. */
 export interface TokenSessions {
-  /** What a token says that was checked a short time ago, found by the header that it came in. */
+  /** Returns the content of a token that was verified recently, by its `Authorization` header. */
   known(authorization: string): VerifiedToken | undefined;
-  /** Checks it. @throws {AuthenticationError} */
+  /**
+   * Verifies a token.
+   *
+   * @throws {AuthenticationError}
+   */
   check(authorization: string, token: string): Promise<VerifiedToken>;
 }
 
-/** Tokens are checked again after it: one whose key was withdrawn is refused from then on at the latest. */
+/** Time after which tokens are verified again. One whose key was withdrawn is rejected from then on at the latest. */
 const CHECKED_FOR_MS = 60_000;
 
-/** A longer token is checked every time: what is remembered must not fill the memory. */
+/** Maximum length of a cached token. Longer ones are verified for every request. */
 const MAX_LENGTH = 4 * 1024;
 
-/** Those that have not been used for the longest time are forgotten first. */
+/** Maximum cached tokens. The least recently used ones are dropped. */
 const MAX_TOKENS = 10_000;
 
 /**
- * @param keys what tokens are checked with, where it is kept in files: when one changes, all tokens are checked again
+ * Creates the cache of verified tokens.
+ *
+ * @param keys files with the keys of tokens; when one changes, all tokens are verified again
  * @param now the current time
  */
 export function createTokenSessions(
@@ -28,7 +34,7 @@ export function createTokenSessions(
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
 ): TokenSessions {
-  // No `ttl`: lru-cache keeps an entry through the last millisecond of it, and for ever if it is 0.
+  // Without `ttl`: lru-cache keeps an entry through its last millisecond, and forever if the ttl is 0.
   const tokens = new LRUCache<string, { verified: VerifiedToken; until: number }>({
     max: MAX_TOKENS,
     maxEntrySize: MAX_LENGTH,
