@@ -147,7 +147,7 @@ function parsePublicKey(text: string): KeyObject {
 
 function readKey(text: string): KeyObject {
   if (/PRIVATE KEY/.test(text) || /"d"\s*:/.test(text)) {
-    throw new SecretError('the file contains a private key; use only the public key');
+    throw new SecretError('the key is private; use the public key of the pair');
   }
   try {
     return text.trimStart().startsWith('{')
