@@ -382,9 +382,10 @@ describe('the service’s sentence', () => {
 describe('Retry-After', () => {
   it.each([
     ['7', 7],
-    [new Date(Date.now() + 60_000).toUTCString(), expect.closeTo(60, -1)],
+    ['a date', expect.closeTo(60, -1)],
     ['soon', undefined],
-  ])('of %s is handed on in seconds', async (header, expected) => {
+  ])('of %s is handed on in seconds', async (text, expected) => {
+    const header = text === 'a date' ? new Date(Date.now() + 60_000).toUTCString() : text;
     await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   });
