@@ -96,6 +96,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: [
       'graphql/types',
       'graphql/loaders',
+      'graphql/executor',
       'auth',
       'upstream',
       'upstream/resources',
@@ -129,13 +130,13 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: ['auth', 'upstream/transport', 'settings'],
     modules: ['node:crypto', 'node:perf_hooks', 'lru-cache', 'pino', 'prom-client'],
   },
-  auth: { parts: ['settings', 'lib'], modules: ['node:crypto', 'jose', 'pino', 'zod'] },
+  auth: { parts: ['settings', 'lib'], modules: ['node:crypto', 'jose', 'lru-cache', 'pino', 'zod'] },
   'rate-limits': { parts: ['settings'], modules: ['node:crypto', '@redis/client', 'pino'] },
   upstream: {
     parts: ['upstream/resources', 'upstream/resilience', 'upstream/transport', 'upstream/errors', 'settings'],
   },
   'upstream/resources': { parts: ['upstream'] },
-  'upstream/resilience': { parts: ['upstream/transport', 'upstream/errors', 'settings'] },
+  'upstream/resilience': { parts: ['upstream/transport', 'upstream/errors', 'settings'], modules: ['lru-cache'] },
   'upstream/transport': {
     parts: ['upstream', 'upstream/resilience', 'upstream/errors', 'settings', 'lib'],
     modules: ['node:buffer', 'node:net', 'undici'],

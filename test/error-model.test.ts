@@ -279,6 +279,12 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
+  it('at the field alone, where a list is a number', async () => {
+    await using gateway = await drive(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
+    const { error } = await gateway.run('query { workflow(idOrIdentifier: "w1") { steps { id } } }');
+    expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', message: expect.stringContaining('no valid value') });
+  });
+
   it('and is UNKNOWN after a write', async () => {
     await using gateway = await drive(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
     const document =
@@ -288,6 +294,15 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
       error: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'UNKNOWN' },
     });
   });
+});
+
+it('an argument that turns out to be null is BAD_USER_INPUT, and nothing is called', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: workflow() } }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
+  const { body, codes } = await gateway.send(document, { id: null });
+  expect([body.data, codes]).toEqual([{ workflow: null }, ['BAD_USER_INPUT']]);
+  expect(upstream.requests).toEqual([]);
 });
 
 describe('what the contract is silent about is taken', () => {
@@ -367,9 +382,10 @@ describe('the service’s sentence', () => {
 describe('Retry-After', () => {
   it.each([
     ['7', 7],
-    [new Date(Date.now() + 60_000).toUTCString(), expect.closeTo(60, -1)],
+    ['a date', expect.closeTo(60, -1)],
     ['soon', undefined],
-  ])('of %s is handed on in seconds', async (header, expected) => {
+  ])('of %s is handed on in seconds', async (text, expected) => {
+    const header = text === 'a date' ? new Date(Date.now() + 60_000).toUTCString() : text;
     await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   });

@@ -10,8 +10,8 @@ import { hasRedis, redisOnly, startRedis } from './support/redis.ts';
 /** One call an hour: nothing comes back while a test runs. */
 const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
 
-const AWAY = 'Redis does not answer: until it does, every process limits its callers by itself.';
-const BACK = 'Redis answers again: limits are shared again.';
+const AWAY = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
+const BACK = 'Redis is available again. Rate limits are shared.';
 
 /** A limiter with its log. */
 function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = {}) {

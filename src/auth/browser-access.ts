@@ -10,18 +10,18 @@ import { createTenantKeys, findTenantProblem } from './tenant-keys.ts';
 import { createTokenVerifier, type TrustedIssuer } from './token-verifier.ts';
 import { createVerifiedTokenCache } from './verified-token-cache.ts';
 
-/** What browsers are served with. */
+/** Services for the requests of browsers. */
 export interface BrowserAccess extends TokenAuthentication {
-  /** undefined: the gateway signs none. */
+  /** Issues client tokens; undefined if they are not configured. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
-  /** Everything that is kept in files, to be looked at again. */
+  /** Key and secret files to reload. */
   files: readonly SecretFiles[];
 }
 
 export interface BrowserAccessDeps {
   logger: Logger;
   now: () => Date;
-  /** The SHA-256 of the trusted document that has this id. */
+  /** Returns the SHA-256 of the trusted document with this id. */
   documentOf: (id: string) => string | undefined;
 }
 

@@ -599,6 +599,13 @@ export const GUARDS: readonly Guard[] = [
     'left > 0',
     'upstream-rate-limit',
   ),
+  guard(
+    'memory of holds',
+    'upstream/resilience/throttle.ts',
+    'const MAX_BYTES = 4 * 1024 * 1024;',
+    'const MAX_BYTES = 1024 ** 4;',
+    'attacks/rate-limit-memory',
+  ),
   // Idempotency
   guard(
     'keys of several fields',
@@ -1058,7 +1065,13 @@ export const GUARDS: readonly Guard[] = [
     'false',
     'pipeline',
   ),
-  guard('tokens', 'graphql/documents/use-document-limits.ts', '{ ...options, maxTokens }', '{ ...options }', 'hostile'),
+  guard(
+    'tokens',
+    'graphql/documents/use-document-limits.ts',
+    '{ ...options, maxLexicalTokens: maxTokens }',
+    '{ ...options }',
+    'hostile',
+  ),
   guard(
     'long documents',
     'graphql/documents/use-document-limits.ts',

@@ -1,4 +1,12 @@
-import { type DocumentNode, GraphQLError, NoSchemaIntrospectionCustomRule, parse } from 'graphql';
+import {
+  type DocumentNode,
+  GraphQLError,
+  Lexer,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  Source,
+  TokenKind,
+} from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Settings } from '../../settings/settings.ts';
 import { type DocumentLimits, findExcess } from './document-limits.ts';
@@ -44,10 +52,25 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
 
 function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof parse>): DocumentNode {
   try {
-    return withoutStack(() => parse(source, { ...options, maxTokens }));
+    return withoutStack(() => parse(source, { ...options, maxLexicalTokens: maxTokens }));
   } catch (error) {
-    const isLimit = error instanceof GraphQLError && /more tha[nt] \d+ tokens/.test(error.message);
+    const isLimit = error instanceof GraphQLError && hasMoreTokens(source, maxTokens);
     throw isLimit ? limitExceeded(`The document has more than ${maxTokens} tokens.`) : error;
+  }
+}
+
+/** Whether a document has more tokens than `max`, as the parser counts them: its own error for that has no code. */
+function hasMoreTokens(source: string | Source, max: number): boolean {
+  const lexer = new Lexer(typeof source === 'string' ? new Source(source) : source);
+  try {
+    for (let count = 0; count <= max; count += 1) {
+      if (lexer.advance().kind === TokenKind.EOF) {
+        return false;
+      }
+    }
+    return true;
+  } catch {
+    return false; // An invalid character comes first, and that is what the parser reported.
   }
 }
 

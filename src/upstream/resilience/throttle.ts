@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Settings } from '../../settings/settings.ts';
 import { type Endpoint, isUpstreamError } from '../errors/errors.ts';
 import { heldBack } from '../errors/failures.ts';
@@ -24,8 +25,11 @@ interface Hold {
   limit: number | undefined;
 }
 
-/** Those that have ended are looked for when there are this many, and then each time there are twice as many as were left. */
-const MANY = 1_000;
+/** Maximum size of all holds. Clients can invent API keys of 2 KB, and a forgotten hold costs one request that is refused. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Size of a hold, besides its key. */
+const BYTES_PER_HOLD = 256;
 
 /**
  * Sends no calls of a credential when the service has said that it would refuse them, and until when: they would only be counted against
@@ -36,8 +40,10 @@ export function createThrottle(
   now: () => number = () => performance.now(),
 ): UpstreamThrottle {
   const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter ones.
-  const holds = new Map<string, Hold>();
-  let many = MANY;
+  const holds = new LRUCache<string, Hold>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_, credential) => BYTES_PER_HOLD + credential.length,
+  });
 
   async function tryOne<T>(credential: string, hold: Hold, attempt: () => Promise<T>): Promise<T> {
     const end = () => {
@@ -89,24 +95,11 @@ export function createThrottle(
     }
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
     const known = holds.get(credential);
-    if (known === undefined) {
-      sweep();
-    } else if (known.until >= until) {
+    if (known !== undefined && known.until >= until) {
       return;
     }
     const isCutShort = resetSeconds > MAX_SECONDS;
     holds.set(credential, Object.assign(known ?? { isTrying: false }, { until, isCutShort, limit }));
-  }
-
-  function sweep(): void {
-    if (holds.size >= many) {
-      for (const [credential, { until, isTrying }] of holds) {
-        if (until <= now() && !isTrying) {
-          holds.delete(credential);
-        }
-      }
-      many = Math.max(MANY, 2 * holds.size);
-    }
   }
 
   return Object.assign(run, { note });
