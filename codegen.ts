@@ -7,6 +7,7 @@
  * | schema/schema.graphql | the Pothos schema in src/graphql |
  * | src/client/possible-types.gen.ts | the same schema |
  * | test/support/operations.gen.ts | schema/operations/*.graphql |
+ * | docs/images/architecture-*.svg | docs/images/architecture.yaml |
  * | typed documents and trusted documents of each app | its documents, see APPS |
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,6 +16,7 @@ import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { drawArchitecture } from './codegen/architecture-picture.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { writeManifest } from './codegen/manifest.ts';
 import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
@@ -84,11 +86,14 @@ async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string,
 
 async function generate(): Promise<Record<string, string>> {
   const schema = lexicographicSortSchema(createSchema());
+  const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
     'schema/schema.graphql': `${printSchema(schema)}\n`,
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'test/support/operations.gen.ts': await typedOperations(schema),
+    'docs/images/architecture-light.svg': architecture.light,
+    'docs/images/architecture-dark.svg': architecture.dark,
   };
   for (const app of APPS) {
     try {

@@ -24,8 +24,10 @@ import {
 
 const CONFIGURATION = read('docs/configuration.md');
 
-const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter((file) =>
-  file.endsWith('.md'),
+const PAGES = ['.', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
 );
 
 /** Every setting of a JSON schema, at whatever depth, with a default that is a plain value. */
@@ -116,13 +118,13 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
   );
 });
 
-it('docs/operations.md names the fields of the log’s lines', async () => {
+it('docs/monitoring.md names the fields of the log’s lines', async () => {
   const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}audiences: { browser: { trustedDocuments: log } }`));
   const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
   const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
   const authorization = `Bearer ${token}`;
   await gateway.send('query Unlisted { notificationGroups { id } }', {}, { authorization });
-  const table = rows(read('docs/operations.md'), /^\| `msg` \|/m);
+  const table = rows(read('docs/monitoring.md'), /^\| `msg` \|/m);
   for (const msg of ['operation', 'client token', 'a document that is in no manifest was served']) {
     const { level, time, pid, hostname, msg: _, ...fields } = gateway.log.find((line) => line.msg === msg) ?? {};
     const row = table.find(([cell]) => cell === `\`${msg}\``)?.[2] ?? '';
