@@ -142,11 +142,16 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-  const broken = [...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g)].filter(([, path = '', anchor]) => {
+  const links = [
+    ...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g),
+    ...text.matchAll(/ src(?:set)?="(?!http)([^"]+)"/g),
+  ];
+  const broken = links.filter(([, path = '', anchor]) => {
     const target = path === '' ? file : join(dirname(file), path);
     return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
   });
   expect(broken.map(([link]) => link)).toEqual([]);
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
+  expect(paths.filter((path) => !exists(path))).toEqual([]);
 });

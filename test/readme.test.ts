@@ -7,13 +7,14 @@ import { startSandboxedGateway } from './support/gateway.ts';
 
 const README = read('README.md');
 
-it('every query of the README gets the answer that stands below it', async () => {
-  const queries = blocks(README, 'graphql');
-  const answers = blocks(README, 'json');
-  expect(queries.length).toBe(answers.length);
-  for (const [i, query] of queries.entries()) {
+it.each(['README.md', 'docs/errors.md'])('every query of %s gets the answer that stands below it', async (file) => {
+  const text = read(file);
+  const examples = [...text.matchAll(/^```graphql\n([\s\S]*?)^```\n\n```json\n([\s\S]*?)^```/gm)];
+  expect(examples).toHaveLength(blocks(text, 'graphql').length);
+  expect(examples.length).toBeGreaterThan(0);
+  for (const [, query = '', answer = ''] of examples) {
     await using gateway = await startSandboxedGateway();
-    expect((await gateway.send(query)).body).toEqual(JSON.parse(answers[i] ?? ''));
+    expect((await gateway.send(query)).body).toEqual(JSON.parse(answer));
   }
 });
 
