@@ -23,7 +23,7 @@ import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './code
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
 import { createSchema } from './src/graphql/schema.ts';
 
-/** Who sends documents: what it may ask for, and what is generated from that. */
+/** An app with documents, and the files generated from them. */
 interface App {
   /** A folder of `.graphql` files; an app whose folder does not exist has nothing generated. */
   documents: string;
@@ -31,7 +31,7 @@ interface App {
   /** The generic type of its documents; see `writeTypedDocuments`. */
   documentType: { name: string; from: string };
   manifest: string;
-  /** Whether people send the texts of the files too, with curl or from GraphiQL's tabs. */
+  /** Whether people also send the files' texts, with curl or from GraphiQL's tabs. */
   isForPeople: boolean;
 }
 
