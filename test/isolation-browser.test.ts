@@ -95,7 +95,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   await using gateway = await startGateway({
     upstream: upstream.url,
     policies: { retry: { baseDelayMs: 5, maxDelayMs: 10 } },
-    audiences: {
+    clients: {
       browser: {
         issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
         scopes: SCOPES,
@@ -197,7 +197,7 @@ describe('reads of the same record at the same time', () => {
     await using upstream = await startRawUpstream((request, connection) => held.push([request, connection]));
     await using gateway = await startGateway({
       upstream: upstream.url,
-      audiences: {
+      clients: {
         browser: {
           issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256'] }],
           scopes: SCOPES,
@@ -258,7 +258,7 @@ describe("a tenant's key and a browser's token", () => {
       misbehave === undefined ? quote(Number(name), connection) : misbehave(connection, CANARY);
     });
     const config = {
-      audiences: {
+      clients: {
         browser: {
           issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
           scopes: SCOPES,

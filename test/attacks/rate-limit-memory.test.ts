@@ -6,7 +6,7 @@ import { growthOf, MAX_CALLERS_MB } from './growth.ts';
 it('API keys of 2 KB with a rate limit for each leave little behind', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
   await using limited = await startTarget(upstream.url, {
-    NOTIGRAPH_CONFIG_TEXT: 'audiences: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
+    NOTIGRAPH_CONFIG_TEXT: 'clients: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
   });
   // Each makes a call: a limit that is not used is forgotten.
   const growth = await growthOf(limited, 20_000, (i) => postWithLongKey('{ notificationGroups { id } }', i));

@@ -79,7 +79,7 @@ export async function startDashboard({
     await startGateway(
       {
         upstream: service.url,
-        audiences: {
+        clients: {
           server: false,
           browser: {
             issuers: [
