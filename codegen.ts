@@ -11,6 +11,7 @@
  * | src/client/possible-types.gen.ts | the same schema |
  * | test/support/operations.gen.ts | schema/operations/*.graphql |
  * | src/settings/gateway-options.gen.ts, schema/config.schema.json, tables of docs/configuration.md | src/settings/settings.ts |
+ * | docs/images/architecture-*.svg | docs/images/architecture.yaml |
  * | typed documents and trusted documents of each app | its documents, see APPS |
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,18 +20,20 @@ import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { replaceGenerated, writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
+import { drawArchitecture } from './codegen/architecture-picture.ts';
+import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
 import { writeSandboxIndex, writeTypesIndex, writeUpstreamIndex } from './codegen/indexes.ts';
 import { writeManifest } from './codegen/manifest.ts';
+import { replaceGenerated } from './codegen/markdown.ts';
 import { listScopes } from './codegen/schema-fields.ts';
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
-import { insertSettingTables } from './codegen/settings/tables.ts';
+import { writeSettingTables } from './codegen/settings/tables.ts';
 import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
 
-/** Who sends documents: what it may ask for, and what is generated from that. */
+/** An app with documents, and the files generated from them. */
 interface App {
   /** A folder of `.graphql` files; an app whose folder does not exist has nothing generated. */
   documents: string;
@@ -38,7 +41,7 @@ interface App {
   /** The generic type of its documents; see `writeTypedDocuments`. */
   documentType: { name: string; from: string };
   manifest: string;
-  /** Whether people send the texts of the files too, with curl or from GraphiQL's tabs. */
+  /** Whether people also send the files' texts, with curl or from GraphiQL's tabs. */
   isForPeople: boolean;
 }
 
@@ -115,6 +118,7 @@ const pageWith = (file: string, name: string, table: string): Record<string, str
 async function generate(): Promise<Record<string, string>> {
   const { createSchema } = await import('./src/graphql/schema.ts'); // Not before the indexes are up to date.
   const schema = lexicographicSortSchema(createSchema());
+  const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
@@ -123,9 +127,11 @@ async function generate(): Promise<Record<string, string>> {
     'test/support/operations.gen.ts': await typedOperations(schema),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
-    'docs/configuration.md': insertSettingTables(readFileSync(pathOf('docs/configuration.md'), 'utf8')),
+    ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
     ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(schema)),
+    'docs/images/architecture-light.svg': architecture.light,
+    'docs/images/architecture-dark.svg': architecture.dark,
   };
   for (const app of APPS) {
     try {

@@ -1,13 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
+import { code, table } from './markdown.ts';
 import { type CostlyField, listCostlyFields } from './schema-fields.ts';
-
-const code = (text: string): string => `\`${text}\``;
-
-const row = (cells: readonly string[]): string =>
-  `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell} `)).join('|')}|\n`;
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map(row).join('');
 
 /** Returns the REST calls that a field's description names. */
 function restCallsOf({ field }: CostlyField): string[] {
@@ -36,19 +29,4 @@ export function writeScopesTable(schema: GraphQLSchema): string {
     ['operation', 'required scope', 'for the record in its result'],
     rows.map(([names = '', scopes = '']) => [names, ...scopes.split(' | ')]),
   );
-}
-
-/**
- * Replaces the generated part of a page, between `<!-- generated: <name> -->` and `<!-- /generated -->`.
- *
- * @throws {Error} if the page lacks one of them
- */
-export function replaceGenerated(page: string, name: string, content: string): string {
-  const begin = `<!-- generated: ${name} -->\n`;
-  const start = page.indexOf(begin);
-  const end = page.indexOf('<!-- /generated -->', start);
-  if (start === -1 || end === -1) {
-    throw new Error(`The page lacks "${begin.trim()}" or "<!-- /generated -->" after it.`);
-  }
-  return page.slice(0, start + begin.length) + content + page.slice(end);
 }

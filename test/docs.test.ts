@@ -21,8 +21,10 @@ import {
 
 const CONFIGURATION = read('docs/configuration.md');
 
-const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter((file) =>
-  file.endsWith('.md'),
+const PAGES = ['.', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
 );
 
 describe('the configuration files of the docs', () => {
@@ -80,13 +82,13 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
   );
 });
 
-it('docs/operations.md names the fields of the log’s lines', async () => {
+it('docs/monitoring.md names the fields of the log’s lines', async () => {
   const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
   const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
   const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
   const authorization = `Bearer ${token}`;
   await gateway.send('query Unlisted { notificationGroups { id } }', {}, { authorization });
-  const table = rows(read('docs/operations.md'), /^\| `msg` \|/m);
+  const table = rows(read('docs/monitoring.md'), /^\| `msg` \|/m);
   for (const msg of ['operation', 'client token', 'a document that is in no manifest was served']) {
     const { level, time, pid, hostname, msg: _, ...fields } = gateway.log.find((line) => line.msg === msg) ?? {};
     const row = table.find(([cell]) => cell === `\`${msg}\``)?.[2] ?? '';
@@ -104,11 +106,16 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-  const broken = [...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g)].filter(([, path = '', anchor]) => {
+  const links = [
+    ...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g),
+    ...text.matchAll(/ src(?:set)?="(?!http)([^"]+)"/g),
+  ];
+  const broken = links.filter(([, path = '', anchor]) => {
     const target = path === '' ? file : join(dirname(file), path);
     return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
   });
   expect(broken.map(([link]) => link)).toEqual([]);
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
+  expect(paths.filter((path) => !exists(path))).toEqual([]);
 });

@@ -1,18 +1,12 @@
 import { variableOf } from '../../src/settings/setting.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
+import { code, table } from '../markdown.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
 
 type Setting = readonly [name: string, schema: Described];
 
-const [BEGIN, END] = ['<!-- begin: generated from src/settings -->', '<!-- end: generated -->'];
-
-/** Replaces the part of a page between the marks by the tables of all settings. */
-export function insertSettingTables(page: string): string {
-  const [before, after] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)];
-  return `${page.slice(0, before)}\n\n${writeSettingTables()}\n${page.slice(after)}`;
-}
-
-function writeSettingTables(): string {
+/** Writes the tables of docs/configuration.md: all settings, by group and section. */
+export function writeSettingTables(): string {
   const seen = new Set<string>();
   return SETTING_GROUPS.flatMap(({ title, settings }) => {
     const all = Object.entries(describe(settings));
@@ -20,7 +14,7 @@ function writeSettingTables(): string {
     const single = all.filter(([, { type }]) => type !== 'object');
     return [
       `### ${title}\n`,
-      ...(single.length === 0 ? [] : [toTable(['Setting', 'Variable', 'Default', 'Description'], single.map(toRow))]),
+      ...(single.length === 0 ? [] : [table(['Setting', 'Variable', 'Default', 'Description'], single.map(toRow))]),
       ...sections.flatMap(([name, schema]) => toSections(name, schema, seen)),
     ];
   }).join('\n');
@@ -28,13 +22,13 @@ function writeSettingTables(): string {
 
 const toRow = ([name, schema]: Setting): string[] => {
   const flag = schema.flag === undefined ? '' : `\`--${name} ${schema.flag}\`, `;
-  return [`\`${name}\``, `${flag}\`${variableOf(name)}\``, toCode(defaultOf(schema)), toDescription(name, schema)];
+  return [code(name), `${flag}\`${variableOf(name)}\``, toCode(defaultOf(schema)), toDescription(name, schema)];
 };
 
 /** Writes a table of the settings in a section, and one for each section inside it that was not shown before. */
 function toSections(path: string, section: Described, seen: Set<string>): string[] {
   const members = Object.entries(section.properties ?? {});
-  const rows = members.map(([name, schema]) => [`\`${name}\``, toCode(defaultOf(schema)), toDescription(name, schema)]);
+  const rows = members.map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
   const inner = members.flatMap(([name, schema]) => {
     const nested = sectionIn(schema);
     const key = JSON.stringify(nested?.properties);
@@ -47,7 +41,7 @@ function toSections(path: string, section: Described, seen: Set<string>): string
   return [
     `#### \`${path}\`\n`,
     `${section.description}\n`,
-    toTable(['Setting', 'Default', 'Description'], rows),
+    table(['Setting', 'Default', 'Description'], rows),
     ...inner,
   ];
 }
@@ -70,11 +64,4 @@ function toDescription(name: string, schema: Described): string {
 
 /** Marks a value as code; words that describe a default are text. */
 const toCode = (text: string): string =>
-  /^(?:required|none|all|random|as |on;|`|off$|on$)/.test(text) ? text : `\`${text}\``;
-
-function toTable(head: readonly string[], rows: readonly string[][]): string {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escapeBars).join(' | ')} |`);
-  return `${lines.join('\n')}\n`;
-}
-
-const escapeBars = (cell: string): string => cell.replaceAll('|', '\\|');
+  /^(?:required|none|all|random|as |`)/.test(text) ? text : code(text.replace(/^'(.*)'$/, '$1'));

@@ -47,7 +47,7 @@ export const rateLimit = () =>
   });
 
 const clientKind = {
-  corsOrigins: setting(origins().default([]), 'Exact origins whose pages may send this kind of credential.'),
+  corsOrigins: setting(origins().default([]), 'Allowed CORS origins for this kind of credential.'),
   trustedDocuments: setting(
     choice(['off', 'log', 'enforce']).default('off'),
     'Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See [trusted documents](frontend.md#4-trusted-documents).',

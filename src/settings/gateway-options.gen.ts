@@ -24,7 +24,7 @@ export interface GatewaySettingOptions {
   clients?: {
     /** Servers, which send the service's API key. `off` rejects API keys. @default on */
     server?: boolean | 'on' | 'off' | null | {
-      /** Exact origins whose pages may send this kind of credential. @default none */
+      /** Allowed CORS origins for this kind of credential. @default none */
       corsOrigins?: readonly string[];
       /** Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
       trustedDocuments?: 'off' | 'log' | 'enforce';
@@ -78,7 +78,7 @@ export interface GatewaySettingOptions {
         /** Path of the directory. */
         directory: string;
       };
-      /** Exact origins whose pages may send this kind of credential. @default none */
+      /** Allowed CORS origins for this kind of credential. @default none */
       corsOrigins?: readonly string[];
       /** Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See trusted documents. @default 'off' */
       trustedDocuments?: 'off' | 'log' | 'enforce';
