@@ -12,6 +12,7 @@ const COVERED = [
   'docs',
   'examples',
   'schema/operations',
+  'src/upstream',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);
