@@ -1,7 +1,7 @@
 import type { Results } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
 
-/** A figure beside what it must reach. */
+/** Result compared with its target. */
 export interface BarRow {
   what: string;
   figure: string;
@@ -9,7 +9,7 @@ export interface BarRow {
   verdict: 'met' | 'missed' | 'void' | 'not measured';
 }
 
-/** CPU time of a request as a multiple of the floor's. */
+/** Maximum CPU time per request, as a multiple of the floor's. */
 const CPU_LIMITS: Readonly<Record<string, number>> = { q1: 1.3, q2: 1.5, q3: 1.2, q4: 1.3, m1: 1.5 };
 const TAILCALL_LIMIT = 0.6;
 const SHARED_CALLS_LIMIT = 0.05;
@@ -18,15 +18,15 @@ const LATENCY_LIMIT = 1.5;
 const GROWTH_LIMIT = 0.1;
 const MEMORY_LIMIT = 200e6;
 const START_LIMIT_MS = 1_000;
-/** "About 0": the clock of the accounting ticks a hundred times a second. */
+/** Stands for "about 0 %": Linux counts CPU time in hundredths of a second. */
 const IDLE_LIMIT = 0.01;
 
-/** Holds every figure against the bar; what was not measured is said too. */
+/** Compares every result with its target. Rows that were not measured are included. */
 export function judge(results: Results): BarRow[] {
   return [...judgeWorkloads(results), ...judgeLatency(results), ...judgeMemory(results), ...judgeRest(results)];
 }
 
-/** The limits of CPU time, for the chart. */
+/** Returns the CPU time target of a workload, if any. */
 export const cpuLimitOf = (key: string): number | undefined => CPU_LIMITS[key];
 
 const row = (what: string, bar: string, figure: string | undefined, isMet: boolean, fault?: string): BarRow => ({
@@ -65,20 +65,20 @@ function judgeWorkloads({ workloads }: Results): BarRow[] {
       tailcall && (tailcall.fault ?? own.fault),
     ),
     row(
-      'H1 upstream requests for one of the clients’, same credential',
+      'H1 upstream requests per request, same credential',
       `≤ ${SHARED_CALLS_LIMIT}`,
       shared.figures?.calls.toFixed(3),
       (shared.figures?.calls ?? 0) <= SHARED_CALLS_LIMIT,
       shared.fault,
     ),
     row(
-      'H1 the same, every client with its own credential',
+      'H1 upstream requests per request, one credential per client',
       '1.00',
       times(apart.figures?.calls),
       times(apart.figures?.calls) === '1.00',
       apart.fault,
     ),
-    ratioRow('b1', 'B1 time of 100 subscribers', BULK_LIMIT),
+    ratioRow('b1', 'B1 time for 100 subscribers', BULK_LIMIT),
   ];
 }
 
@@ -98,13 +98,13 @@ function judgeMemory({ memory }: Results): BarRow[] {
   const span = memory ? `${memory.early.requests} to ${memory.late.requests}` : '100000 to 300000';
   return [
     row(
-      `memory from ${span} mixed requests`,
+      `memory growth from ${span} mixed requests`,
       `within ${GROWTH_LIMIT * 100} %`,
       growth === undefined ? undefined : `${growth < 0 ? '−' : '+'}${Math.abs(growth * 100).toFixed(1)} %`,
       (growth ?? 0) <= GROWTH_LIMIT,
     ),
     row(
-      'memory that is resident then',
+      'resident memory after mixed requests',
       `< ${MEMORY_LIMIT / 1e6} MB`,
       largest === undefined ? undefined : `${(largest / 1e6).toFixed(0)} MB`,
       (largest ?? 0) < MEMORY_LIMIT,
@@ -117,13 +117,13 @@ function judgeRest({ subjects, rest }: Results): BarRow[] {
   const idle = rest[OURS.name]?.idleCpu;
   return [
     row(
-      'first answer after the start of the process',
+      'time from process start to first response',
       `≤ ${START_LIMIT_MS} ms`,
       startMs === undefined ? undefined : `${startMs.toFixed(0)} ms`,
       (startMs ?? 0) <= START_LIMIT_MS,
     ),
     row(
-      'CPU of an idle process, of one core',
+      'idle CPU, as a share of one core',
       'about 0 %',
       idle === undefined ? undefined : `${(idle * 100).toFixed(1)} %`,
       (idle ?? 0) <= IDLE_LIMIT,

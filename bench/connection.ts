@@ -1,37 +1,37 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** What came back: enough to tell a right answer from a wrong one, at little cost. */
+/** Summary of a response, sufficient to recognize a wrong one at little cost. */
 export interface Received {
   status: number;
   /** Bytes of the body. */
   length: number;
 }
 
-/** A connection that is kept and sends one request at a time. */
+/** Persistent connection that sends one request at a time. */
 export interface Connection {
-  /** @param onEnd is told what came back, undefined: the connection broke */
+  /** Sends a request. @param onEnd called with the response, or undefined if the connection broke */
   send(request: Buffer, onEnd: (received: Received | undefined) => void): void;
   close(): void;
 }
 
 interface Answer extends Received {
-  /** What its head announces; undefined: it comes in chunks. */
+  /** Length from the response head; undefined if the body is chunked. */
   announced: number | undefined;
-  /** Whether the connection ends with it. */
+  /** Whether the server closes the connection after it. */
   isLast: boolean;
-  /** The last bytes of the chunks. */
+  /** Last bytes of the chunked body. */
   tail: string;
 }
 
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-/** What is read is looked at before anything else is read, thus all connections share it. */
+/** Shared by all connections, because each read is processed before the next one. */
 const readBuffer = Buffer.allocUnsafe(256 * 1024);
 
 /**
- * Speaks as much HTTP/1.1 as the subjects answer with, and no more: the load shares the machine with what it measures, and a complete
- * client costs as much a request as the floor does.
+ * Opens a connection. It supports only the HTTP/1.1 that the subjects send, because the load shares the machine with the subject, and
+ * a complete client costs as much per request as the floor.
  */
 export async function openConnection(url: string): Promise<Connection> {
   const { hostname, port } = new URL(url);
@@ -69,7 +69,7 @@ export async function openConnection(url: string): Promise<Connection> {
       const start = head === undefined ? bytes : Buffer.concat([head, bytes]);
       const headEnd = start.indexOf('\r\n\r\n');
       if (headEnd < 0) {
-        head = Buffer.from(start); // A copy: the next read goes where this one was.
+        head = Buffer.from(start); // A copy, because the next read overwrites the buffer.
         return;
       }
       answer = readHead(start.toString('latin1', 0, headEnd));
@@ -101,7 +101,7 @@ export async function openConnection(url: string): Promise<Connection> {
   return {
     send(request, callback) {
       onEnd = callback;
-      socket ??= open(); // The subject may have closed it after the last answer.
+      socket ??= open(); // The subject may have closed it after the last response.
       socket.write(request);
     },
     close() {

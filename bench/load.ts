@@ -4,36 +4,37 @@ import { createRequests, type Outgoing } from './requests.ts';
 import type { SubjectRequest } from './subjects.ts';
 import type { Workload } from './workloads.ts';
 
-/** What a load came to. */
+/** Result of a load. */
 export interface LoadResult {
   answered: number;
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last response. */
   seconds: number;
-  /** Answers that were no 200 or of another length than the first one of their kind, and connections that broke. */
+  /** Responses that were not 200 or not as long as the first one of their kind, and broken connections. */
   failed: number;
   p50Us: number;
   p99Us: number;
 }
 
+/** Options of a load. */
 export interface LoadOptions {
   connections: number;
-  /** For how long requests are sent; what is on its way then is waited for. @default until there are enough of them */
+  /** Time in which requests are sent. In-flight requests are then awaited. @default until `requests` were sent */
   seconds?: number;
-  /** How many requests are sent. @default as many as fit into the time */
+  /** Number of requests. @default as many as possible in `seconds` */
   requests?: number;
   /**
-   * Requests a second that fall due, however fast they are answered: equally many every millisecond. A request's time counts from when
-   * it was due, so that whoever holds up the next ones pays for them. @default each connection asks again as soon as it is answered
+   * Requests per second, due at even intervals regardless of responses. A request's time counts from when it was due, so that a delay
+   * of the next requests counts too. @default each connection sends its next request as soon as it has a response
    */
   rate?: number;
-  /** @param index how many requests were sent before, @param connection which connection sends it */
+  /** Returns the next request. @param index number of requests sent before, @param connection index of the connection */
   next(index: number, connection: number): Outgoing;
 }
 
-/** A subject that answers nothing at all for so long is given up. */
+/** Time without any response after which the load fails. */
 const PATIENCE_MS = 30_000;
 
-/** Asks for a workload from all its connections. */
+/** Sends a workload's requests from all its connections. */
 export const load = (
   url: string,
   workload: Workload,
@@ -42,14 +43,14 @@ export const load = (
 ): Promise<LoadResult> =>
   drive(url, { connections: workload.connections, next: createRequests(url, workload, request), ...options });
 
-/** Sends requests until there are enough of them, and waits for every answer: none is lost that cost the subject something. */
+/** Sends requests and waits for every response, so that all work of the subject is counted. */
 export async function drive(
   url: string,
   { connections, seconds = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY, rate, next }: LoadOptions,
 ): Promise<LoadResult> {
   const opened: Connection[] = [];
   for (let index = 0; index < connections; index += 1) {
-    opened.push(await openConnection(url)); // One by one: the queue of connections to accept is short.
+    opened.push(await openConnection(url)); // One by one, because the listen backlog is short.
   }
   const free = opened.map((_, index) => index);
   const times = createHistogram({ highest: 60_000_000 });
@@ -60,7 +61,7 @@ export async function drive(
   let [sent, answered, failed] = [0, 0, 0];
   let answeredAt = startedAt;
 
-  /** When the next request is due: in a closed loop, at once. */
+  /** Returns when the next request is due: now, if no rate is set. */
   const dueAt = (): number => (rate === undefined ? performance.now() : startedAt + Math.floor((sent * 1_000) / rate));
 
   function isRight({ status, length }: Received, kind: string): boolean {
@@ -93,7 +94,7 @@ export async function drive(
     while (sent < requests && due < endAt) {
       const connection = due <= performance.now() ? free.shift() : undefined;
       if (connection === undefined) {
-        return; // An answer or the next millisecond goes on.
+        return; // The next response or tick continues.
       }
       send(connection, due);
       due = dueAt();
@@ -107,7 +108,7 @@ export async function drive(
     () => {
       sendDue();
       if (performance.now() - answeredAt > PATIENCE_MS) {
-        over.reject(new Error(`no answer for ${PATIENCE_MS / 1_000} seconds`));
+        over.reject(new Error(`no response for ${PATIENCE_MS / 1_000} seconds`));
       }
     },
     rate === undefined ? 1_000 : 1,

@@ -6,30 +6,31 @@ import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import type { Workload } from './workloads.ts';
 
+/** Options of a measurement. */
 export interface MeasureOptions {
   rounds: number;
-  /** Up to so many are run until they lie close enough together. @default three times as many as were asked for */
+  /** Maximum number of rounds if the planned ones differ too much. @default three times `rounds` */
   maxRounds?: number;
-  /** How long a subject is under load in a round. */
+  /** Duration of the load per subject and round. */
   seconds: number;
-  /** And before the first: a new process takes seconds to compile what is used often. @default at most 2 */
+  /** Duration of the load before the first round, because a new process takes seconds to compile hot code. @default at most 2 */
   warmUpSeconds?: number;
   report: (line: string) => void;
 }
 
-/** They are in every round: the bar is about the two of them side by side. */
+/** Subjects that take part in every round, because the targets compare the two. */
 const ESSENTIAL: ReadonlySet<Subject> = new Set([FLOOR, OURS]);
 
 interface Candidate {
   running: RunningSubject;
   request: SubjectRequest;
   rounds: Round[];
-  /** The rounds as multiples of the floor's. */
+  /** Judged value of each round, as a multiple of the floor's in that round. */
   ratios: number[];
   fault?: string;
 }
 
-/** Measures subjects with one workload, in turns; the first one is the floor. */
+/** Measures subjects with one workload, in turns. The first subject is the floor. */
 export async function measureWorkload(
   key: string,
   workload: Workload,
@@ -68,14 +69,14 @@ export async function measureWorkload(
 
 const isSound = ({ fault }: Candidate): boolean => fault === undefined;
 
-/** Without the floor there is nothing to compare with. */
+/** Throws if the floor failed, because results are multiples of the floor's. */
 function requireFloor([floor]: readonly Candidate[]): void {
   if (floor === undefined || !isSound(floor)) {
-    throw new Error(`The floor cannot be measured: ${floor?.fault ?? 'it was not started'}.`);
+    throw new Error(`The floor can't be measured: ${floor?.fault ?? 'it was not started'}.`);
   }
 }
 
-/** Marks the candidates that do not answer what the floor answers. */
+/** Marks the candidates whose responses differ from the floor's. */
 async function compareAnswers(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
   for (const number of comparedNumbers(workload)) {
     let expected: string | undefined;
@@ -84,7 +85,7 @@ async function compareAnswers(workload: Workload, candidates: readonly Candidate
         const answer = JSON.stringify(await askOnce(candidate.running.url, workload, candidate.request, number));
         expected ??= answer;
         if (answer !== expected) {
-          candidate.fault = 'its answer differs from the floor’s';
+          candidate.fault = 'its response differs from the floor’s';
         }
       } catch (error) {
         candidate.fault = messageOf(error);
@@ -93,7 +94,7 @@ async function compareAnswers(workload: Workload, candidates: readonly Candidate
   }
 }
 
-/** Puts each of them under load once. @returns what came of it */
+/** Puts each candidate under load once. @returns a summary line */
 async function runRound(
   workload: Workload,
   candidates: readonly Candidate[],
@@ -129,7 +130,7 @@ async function underLoad(
   const { answered, failed, ...result } = await load(running.url, workload, request, { seconds });
   const [cpuAfter, callsAfter] = [running.cpuUs(), await upstream.count()];
   if (failed > 0) {
-    throw new Error(`${failed} of ${answered + failed} answers were wrong`);
+    throw new Error(`${failed} of ${answered + failed} responses were wrong`);
   }
   return {
     cpuUs: (cpuAfter - cpuBefore) / answered,

@@ -7,12 +7,13 @@ import { askOnce, comparedNumbers } from './requests.ts';
 import { median } from './statistics.ts';
 import { WORKLOADS } from './workloads.ts';
 
+/** Options of a measurement at one amount of work. */
 export type PointOptions = Omit<MeasureOptions, 'maxRounds'>;
 
-/** Until the code of a subject has been compiled for what comes, and at a further amount of the same. */
+/** Time until a subject's code is compiled: at the first amount, and at further ones. */
 const WARM_UP_SECONDS = { first: 2, further: 0.7 };
 
-/** Measures subjects in turns at one amount of work. Answers that are wrong, or not the first one's, stop it. */
+/** Measures subjects in turns at one amount of work. Throws if responses are wrong or differ between subjects. */
 export async function measurePoint(
   dimension: Dimension,
   amount: number,
@@ -37,7 +38,7 @@ export async function measurePoint(
       const before = running.cpuUs();
       const { answered, failed, p99Us, ...result } = await drive(running.url, { connections, next, seconds });
       if (failed > 0) {
-        throw new Error(`${running.subject.title} gave ${failed} wrong answers at ${amount} ${dimension.unit}.`);
+        throw new Error(`${running.subject.title} sent ${failed} wrong responses at ${amount} ${dimension.unit}.`);
       }
       costs.push({ cpuUs: (running.cpuUs() - before) / answered, perSecond: answered / result.seconds, p99Us });
     }
@@ -73,7 +74,7 @@ async function compareAnswers(
       answers.add(JSON.stringify(answer));
     }
     if (answers.size > 1) {
-      throw new Error(`The answers at ${amount} ${dimension.unit} differ.`);
+      throw new Error(`The responses at ${amount} ${dimension.unit} differ.`);
     }
   }
 }

@@ -14,10 +14,10 @@ import { MEASURED } from './workloads.ts';
 
 const MEMORY_REQUESTS = 300_000;
 
-/** The paths that all workloads share are compiled during the first. */
+/** Longer for the first workload, because code that all workloads share is compiled then. */
 const FIRST_WARM_UP_SECONDS = 6;
 
-/** Measures everything that was asked for. @param folder where the subjects' logs go */
+/** Runs the benchmark. @param folder folder for the subjects' logs */
 export async function runBenchmark(
   options: Options,
   folder: string,
@@ -43,7 +43,7 @@ export async function runBenchmark(
 
 type UnderLoad = Pick<Results, 'subjects' | 'skipped' | 'workloads' | 'latency' | 'rest'>;
 
-/** What is measured while all subjects run side by side. */
+/** Measures workloads, latency and memory while all subjects are running. */
 async function measureUnderLoad(
   options: Options,
   folder: string,
@@ -75,7 +75,7 @@ async function measureUnderLoad(
   };
 }
 
-/** Starts what can run: the floor first, and whether it was asked for or not. */
+/** Starts the chosen subjects that can run, and always the floor, which comes first. */
 async function startSubjects(
   { subjects: chosen }: Options,
   upstream: string,
@@ -106,7 +106,7 @@ async function startSubjects(
   return { running, skipped };
 }
 
-/** At half of what the floor answered in this very run; not where that is unknown. */
+/** Measures latency at half of the floor's throughput in this run. Workloads without a floor result are left out. */
 async function measureLatencies(
   subjects: readonly RunningSubject[],
   workloads: readonly WorkloadFigures[],

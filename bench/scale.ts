@@ -1,5 +1,5 @@
 /**
- * Measures how the cost of a request goes with the amount of work, and judges whether it grows faster than that:
+ * Measures how the cost of a request grows with the amount of work, and reports where it grows faster than linearly:
  * npm run bench:scale [-- --only groups,bytes --rounds 5 --seconds 1]
  */
 import { mkdtempDisposable } from 'node:fs/promises';
@@ -40,7 +40,7 @@ const skipped: ScaleResults['skipped'] = [];
 
 await using upstream = await startUpstream();
 {
-  // A thousand connections that all ask at once are more than it admits by default.
+  // The default limit is lower than the thousand concurrent connections measured here.
   const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '2000' } });
   await using floor = await startSubject(FLOOR, upstream.url, folder.path);
   await using running = await startSubject(ours, upstream.url, folder.path);
@@ -75,5 +75,5 @@ if (values.only === undefined) {
     skipped,
     curves,
   };
-  report(`kept in ${writeResults('scale', results)} and ${writeReport()}`);
+  report(`saved in ${writeResults('scale', results)} and ${writeReport()}`);
 }

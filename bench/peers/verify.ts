@@ -1,6 +1,6 @@
 /**
- * Checks that the peers answer what the floor answers, byte for byte and with the caller's credential:
- * `node bench/peers/verify.ts [name…]`. Prints a line for each peer and workload, and fails when an answer differs.
+ * Checks that the peers' responses equal the floor's byte for byte, and that their calls carry the caller's credential:
+ * `node bench/peers/verify.ts [name…]`. Prints one line per peer and workload, and fails if a response differs.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,28 +19,28 @@ import { PEERS } from './index.ts';
 
 interface Answer {
   data: unknown;
-  /** Calls upstream, as `GET /v1/…`. */
+  /** Upstream calls, for example `GET /v1/…`. */
   calls: string[];
-  /** Those of them that carried another credential, or none. */
+  /** Upstream calls with another credential, or none. */
   strays: string[];
 }
 
-/** What passed on its way to the upstream since it was last emptied. */
+/** Requests forwarded to the upstream since the array was last emptied. */
 const passed: { call: string; authorization: string | undefined }[] = [];
 
-/** Passes everything on to the upstream, and notes it. */
+/** Starts a proxy that forwards requests to the upstream and records them. */
 async function startRecorder(upstream: string): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((incoming, response) => {
     const { method = '', url = '', headers } = incoming;
     passed.push({ call: `${method} ${url}`, authorization: headers.authorization });
-    const outgoing = request(upstream + url, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      pipeline(answer, response, () => {});
+    const outgoing = request(upstream + url, { method, headers }, (forwarded) => {
+      response.writeHead(forwarded.statusCode ?? 502, forwarded.headers);
+      pipeline(forwarded, response, () => {});
     });
     pipeline(incoming, outgoing, () => {});
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // It listens on a port, thus has one.
+  const { port } = server.address() as AddressInfo; // Listens on a port, not on a pipe.
   return {
     url: `http://127.0.0.1:${port}`,
     async [Symbol.asyncDispose]() {
@@ -58,7 +58,7 @@ function start(subject: Subject, upstream: string, folder: string): Promise<Runn
       await (workload !== undefined && askOnce(url, ...workload));
       return true;
     } catch (error) {
-      // Once it listens, its first answer counts: a wrong one is reported with the others.
+      // Any response means that it is listening. Wrong ones are reported later, with the others.
       return !String(error).includes('fetch failed');
     }
   });
@@ -81,7 +81,7 @@ async function ask(url: string, workload: Workload, request: SubjectRequest, num
   };
 }
 
-/** @returns what is wrong with an answer, undefined: nothing */
+/** Compares a result with the floor's. @returns a message; undefined if they are equal */
 function findFault(answer: Answer, expected: Answer): string | undefined {
   if (answer.strays.length > 0) {
     return `called without the caller's credential: ${answer.strays.join(', ')}`;
@@ -128,7 +128,7 @@ async function verify(subject: Subject, floor: RunningSubject, upstream: string,
 const names = process.argv.slice(2);
 const subjects = PEERS.filter(({ name }) => names.length === 0 || names.includes(name));
 if (subjects.length < names.length) {
-  throw new Error(`Unknown peer; there are ${PEERS.map(({ name }) => name).join(', ')}.`);
+  throw new Error(`Unknown peer. Use ${PEERS.map(({ name }) => name).join(', ')}.`);
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'notigraph-peers-'));

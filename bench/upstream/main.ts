@@ -5,10 +5,8 @@ import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody } fr
 import { DEFAULT_SETTINGS, type UpstreamReport, type UpstreamSettings } from './settings.ts';
 import { workflowBody } from './workflow-body.ts';
 
-/**
- * Answers every call of the workloads with a body that is made once, and counts the calls. It runs in a process of its own and does
- * nothing else: the benchmark measures the subject between it and the load.
- */
+// Responds to every call of the workloads with a prepared body, and counts the calls. Runs in a separate process, because the benchmark
+// measures the subject between it and the load.
 let settings: UpstreamSettings = DEFAULT_SETTINGS;
 let requests = 0;
 let bodies = new Map<string, Buffer>();
@@ -23,7 +21,7 @@ const workflowNumbers = numbered(POPULATION, (number) => WORKFLOWS + workflowId(
 const groupNumbers = numbered(GROUPS, (number) => `${NOTIFICATION_GROUPS}/${groupId(number)}`);
 const credentialNumbers = numbered(POPULATION, authorizationOf);
 
-/** Makes the body for a call. @returns undefined if there is no such path or id */
+/** Creates the body of a response. @returns undefined if the path or id is unknown */
 function makeBody(method: string, path: string, authorization: string): Buffer | undefined {
   const workflow = workflowNumbers.get(path);
   if (method === 'GET' && workflow !== undefined) {
