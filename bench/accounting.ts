@@ -5,16 +5,16 @@ const TICK_US = 10_000;
 
 /** Returns user and system CPU time of a process and its descendants so far, including ended children, in microseconds. */
 export const cpuUs = (pid: number): number =>
-  sum(familyOf(pid), (member) => TICK_US * sum((fieldsOf(member) ?? []).slice(11, 15), Number));
+  sum(processTree(pid), (member) => TICK_US * sum((fieldsOf(member) ?? []).slice(11, 15), Number));
 
 /** Returns the resident memory of a process and its descendants, in bytes. */
-export const rssBytes = (pid: number): number => sum(familyOf(pid), (member) => statusOf(member, 'VmRSS'));
+export const rssBytes = (pid: number): number => sum(processTree(pid), (member) => statusOf(member, 'VmRSS'));
 
 /** Returns the peak resident memory of a process and its descendants, in bytes: the sum of their individual peaks. */
-export const peakRssBytes = (pid: number): number => sum(familyOf(pid), (member) => statusOf(member, 'VmHWM'));
+export const peakRssBytes = (pid: number): number => sum(processTree(pid), (member) => statusOf(member, 'VmHWM'));
 
 /** Returns the ids of a process and all its descendants. */
-function familyOf(pid: number): number[] {
+function processTree(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const entry of readdirSync('/proc')) {
     const parent = /^\d+$/.test(entry) ? Number(fieldsOf(Number(entry))?.[1]) : undefined;

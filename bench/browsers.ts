@@ -17,7 +17,7 @@ const TENANTS = Array.from({ length: POPULATION }, (_, credential) => ({
 }));
 
 /** Returns Notigraph called by browser clients: the same requests, with a signed token instead of each credential's key. */
-export async function askedByBrowsers(name: string, title: string, settings: BrowserSettings = {}): Promise<Subject> {
+export async function calledByBrowsers(name: string, title: string, settings: BrowserSettings = {}): Promise<Subject> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const sign = (tenant: string) =>
     new SignJWT({ tenant, scope: SCOPES.join(' ') })

@@ -1,9 +1,9 @@
-import { cpuLimitOf } from './bar.ts';
-import { type Curve, sayVerdict } from './curves.ts';
+import { type Curve, describeVerdict } from './curves.ts';
 import type { WorkloadFigures } from './figures.ts';
 import type { Results, ScaleResults } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
 import { drawing, line, path, rect, text } from './svg.ts';
+import { cpuLimitOf } from './targets.ts';
 
 const WIDTH = 760;
 const MARGIN = 20;
@@ -92,7 +92,7 @@ function drawCurve(curve: Curve, left: number, top: number): string[] {
   const xOf = (amount: number) =>
     axis + (Math.log(amount / first) / Math.log(last / first)) * (left + PANEL.width - 14 - axis);
   const yOf = (cost: number) => plotBottom - (Math.log(cost / low) / Math.log(high / low)) * (plotBottom - plotTop);
-  const parts = [text(left, top, title, 'title'), text(left, top + 17, sayVerdict(curve), 'quiet')];
+  const parts = [text(left, top, title, 'title'), text(left, top + 17, describeVerdict(curve), 'quiet')];
   for (let cost = low; cost <= high; cost *= 10) {
     parts.push(line(axis, yOf(cost), left + PANEL.width, yOf(cost), 'grid'));
     parts.push(text(axis - 6, yOf(cost) + 4, cost >= 1_000 ? `${cost / 1_000} ms` : `${cost} µs`, 'quiet right'));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** Summary of a response, sufficient to recognize a wrong one at little cost. */
-export interface Received {
+export interface ResponseSummary {
   status: number;
   /** Bytes of the body. */
   length: number;
@@ -11,13 +11,13 @@ export interface Received {
 /** Persistent connection that sends one request at a time. */
 export interface Connection {
   /** Sends a request. @param onEnd called with the response, or undefined if the connection broke */
-  send(request: Buffer, onEnd: (received: Received | undefined) => void): void;
+  send(request: Buffer, onEnd: (received: ResponseSummary | undefined) => void): void;
   close(): void;
 }
 
-interface Answer extends Received {
+interface PartialResponse extends ResponseSummary {
   /** Length from the response head; undefined if the body is chunked. */
-  announced: number | undefined;
+  contentLength: number | undefined;
   /** Whether the server closes the connection after it. */
   isLast: boolean;
   /** Last bytes of the chunked body. */
@@ -37,8 +37,8 @@ export async function openConnection(url: string): Promise<Connection> {
   const { hostname, port } = new URL(url);
   let socket: Socket | undefined;
   let head: Buffer | undefined;
-  let answer: Answer | undefined;
-  let onEnd: ((received: Received | undefined) => void) | undefined;
+  let response: PartialResponse | undefined;
+  let onEnd: ((received: ResponseSummary | undefined) => void) | undefined;
 
   function open(): Socket {
     const opened = connect({
@@ -65,42 +65,44 @@ export async function openConnection(url: string): Promise<Connection> {
 
   function receive(bytes: Buffer): void {
     let body = bytes;
-    if (answer === undefined) {
+    if (response === undefined) {
       const start = head === undefined ? bytes : Buffer.concat([head, bytes]);
       const headEnd = start.indexOf('\r\n\r\n');
       if (headEnd < 0) {
         head = Buffer.from(start); // A copy, because the next read overwrites the buffer.
         return;
       }
-      answer = readHead(start.toString('latin1', 0, headEnd));
+      response = readHead(start.toString('latin1', 0, headEnd));
       body = start.subarray(headEnd + 4);
     }
-    answer.length += body.byteLength;
-    if (answer.announced === undefined) {
-      answer.tail = (answer.tail + body.toString('latin1', Math.max(0, body.byteLength - LAST_CHUNK.length))).slice(
+    response.length += body.byteLength;
+    if (response.contentLength === undefined) {
+      response.tail = (response.tail + body.toString('latin1', Math.max(0, body.byteLength - LAST_CHUNK.length))).slice(
         -LAST_CHUNK.length,
       );
     }
-    if (answer.announced === undefined ? answer.tail === LAST_CHUNK : answer.length >= answer.announced) {
-      end(answer);
+    if (
+      response.contentLength === undefined ? response.tail === LAST_CHUNK : response.length >= response.contentLength
+    ) {
+      end(response);
     }
   }
 
-  function end(received: Received | undefined): void {
-    const told = onEnd;
-    if (answer?.isLast) {
+  function end(received: ResponseSummary | undefined): void {
+    const callback = onEnd;
+    if (response?.isLast) {
       socket?.destroy();
       socket = undefined;
     }
-    [head, answer, onEnd] = [undefined, undefined, undefined];
-    told?.(received);
+    [head, response, onEnd] = [undefined, undefined, undefined];
+    callback?.(received);
   }
 
   socket = open();
   await once(socket, 'connect');
   return {
-    send(request, callback) {
-      onEnd = callback;
+    send(request, onResponse) {
+      onEnd = onResponse;
       socket ??= open(); // The subject may have closed it after the last response.
       socket.write(request);
     },
@@ -111,13 +113,13 @@ export async function openConnection(url: string): Promise<Connection> {
   };
 }
 
-function readHead(head: string): Answer {
+function readHead(head: string): PartialResponse {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   return {
     status: Number(head.slice(9, 12)),
     length: 0,
     isLast: /\r\nconnection: close/i.test(head),
-    announced: length === undefined ? undefined : Number(length),
+    contentLength: length === undefined ? undefined : Number(length),
     tail: '',
   };
 }

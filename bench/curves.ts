@@ -70,7 +70,7 @@ export function judgeCurve(curve: Curve): { isLinear: boolean; cliffs: Step[] } 
 }
 
 /** Describes the verdict on a curve. */
-export function sayVerdict(curve: Curve): string {
+export function describeVerdict(curve: Curve): string {
   const { isLinear, cliffs } = judgeCurve(curve);
   const costs = curve.points.flatMap(({ costs }) => costs[OURS.name]?.cpuUs ?? []);
   const growth =

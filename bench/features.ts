@@ -6,7 +6,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { askedByBrowsers } from './browsers.ts';
+import { calledByBrowsers } from './browsers.ts';
 import { measureWorkload } from './measure.ts';
 import { readNumber } from './options.ts';
 import { startSubject, startUpstream } from './processes.ts';
@@ -26,8 +26,8 @@ const VARIANTS: readonly Subject[] = [
   without('no-metrics', 'without metrics', { NOTIGRAPH_METRICS: 'off' }),
   without('no-retries', 'without retries', { NOTIGRAPH_MAX_RETRIES: '0' }),
   without('origins', 'with an allowed CORS origin', { NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com' }),
-  await askedByBrowsers('browser', 'browser clients with cached tokens'),
-  await askedByBrowsers('limited-browser', 'browser clients with cached tokens and a rate limit', {
+  await calledByBrowsers('browser', 'browser clients with cached tokens'),
+  await calledByBrowsers('limited-browser', 'browser clients with cached tokens and a rate limit', {
     rateLimit: { calls: 1_000_000, perSeconds: 1 },
   }),
 ];

@@ -42,16 +42,16 @@ export interface WorkloadFigures {
 const FIGURE = { cpu: 'cpuUs', time: 'p50Us', calls: 'calls' } as const;
 
 /** Returns the value of a round that is compared with the target. */
-export const judged = (round: Round, { judgedBy }: Workload): number => round[FIGURE[judgedBy]];
+export const judgedValue = (round: Round, { judgedBy }: Workload): number => round[FIGURE[judgedBy]];
 
 /** Returns the spread of the rounds. If more than planned were run, only the middle half counts, to ignore bursts of other load. */
 function spreadOf(rounds: readonly Round[], workload: Workload, planned: number): number {
-  const values = rounds.map((round) => judged(round, workload));
+  const values = rounds.map((round) => judgedValue(round, workload));
   return spread(values.length > planned ? middleHalf(values) : values);
 }
 
 /** Returns whether the spread of the rounds is small enough. */
-export const areClose = (rounds: readonly Round[], workload: Workload, planned: number): boolean =>
+export const isSpreadAcceptable = (rounds: readonly Round[], workload: Workload, planned: number): boolean =>
   spreadOf(rounds, workload, planned) <= MAX_SPREAD;
 
 /** Summarizes the rounds of one subject. @param ratios judged value of each round as a multiple of the floor's */
@@ -72,7 +72,7 @@ export function summarize(
     ratio: median(ratios),
     spread: spreadOf(rounds, workload, planned),
   };
-  return areClose(rounds, workload, planned)
+  return isSpreadAcceptable(rounds, workload, planned)
     ? { figures }
     : { fault: `spread of ${Math.round(figures.spread * 100)} %`, figures };
 }

@@ -34,10 +34,10 @@ export function idOf(kind: string, number: number): string {
 }
 
 /** Returns the id of a workflow, from 0 to 256. 5 % of them have 16 decimal digits in a row. */
-export const workflowId = (number: number): string => sometimesDigits('workflow', number);
+export const workflowId = (number: number): string => idWithDigitRuns('workflow', number);
 
 /** Returns the id of the environment that a credential belongs to. 5 % of them have 16 decimal digits in a row. */
-export const environmentId = (credential: number): string => sometimesDigits('environment', credential);
+export const environmentId = (credential: number): string => idWithDigitRuns('environment', credential);
 
 /** Returns the id of a notification group. */
 export const groupId = (number: number): string => idOf('group', number);
@@ -57,7 +57,7 @@ export const keyOf = (credential: number): string => hash(`credential ${credenti
 /** Formats a number for a name, so that all names are equally long. */
 export const padded = (number: number): string => String(number).padStart(3, '0');
 
-function sometimesDigits(kind: string, number: number): string {
+function idWithDigitRuns(kind: string, number: number): string {
   const id = idOf(kind, number);
   return number % DIGIT_RUN_EVERY === FIRST_DIGIT_RUN
     ? id.slice(0, 8) + id.slice(8).replace(/[a-f]/g, (digit) => String(digit.charCodeAt(0) % 10))

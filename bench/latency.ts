@@ -6,7 +6,7 @@ import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Workloads whose latency is measured. */
-export const PROMPT: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
+export const LATENCY_WORKLOADS: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
 
 /** Latency at a fixed request rate: medians over the rounds. */
 export interface LatencyFigures {
@@ -31,7 +31,7 @@ export async function measureLatency(
 ): Promise<LatencyFigures> {
   const workload = WORKLOADS[name];
   await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
-  const ask = async ({ subject, url }: RunningSubject) => {
+  const measure = async ({ subject, url }: RunningSubject) => {
     const { failed, p50Us, p99Us } = await load(url, workload, subject.requests[name] ?? {}, { seconds, rate });
     if (failed > 0) {
       throw new Error(`${subject.title} sent ${failed} wrong responses to ${name} at ${rate} requests per second.`);
@@ -40,7 +40,7 @@ export async function measureLatency(
   };
   const turns: { floor: { p50Us: number; p99Us: number }; ours: { p50Us: number; p99Us: number } }[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const turn = { floor: await ask(floor), ours: await ask(ours) };
+    const turn = { floor: await measure(floor), ours: await measure(ours) };
     turns.push(turn);
     report(
       `${name} at ${rate}/s round ${round} of ${rounds}: p99 ${turn.floor.p99Us} µs for the floor, ${turn.ours.p99Us} µs for ${ours.subject.title}`,

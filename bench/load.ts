@@ -1,5 +1,5 @@
 import { createHistogram } from 'node:perf_hooks';
-import { type Connection, openConnection, type Received } from './connection.ts';
+import { type Connection, openConnection, type ResponseSummary } from './connection.ts';
 import { createRequests, type Outgoing } from './requests.ts';
 import type { SubjectRequest } from './subjects.ts';
 import type { Workload } from './workloads.ts';
@@ -32,7 +32,7 @@ export interface LoadOptions {
 }
 
 /** Time without any response after which the load fails. */
-const PATIENCE_MS = 30_000;
+const STALL_TIMEOUT_MS = 30_000;
 
 /** Sends a workload's requests from all its connections. */
 export const load = (
@@ -55,16 +55,16 @@ export async function drive(
   const free = opened.map((_, index) => index);
   const times = createHistogram({ highest: 60_000_000 });
   const lengths = new Map<string, number>();
-  const over = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
   const startedAt = performance.now();
   const endAt = startedAt + seconds * 1_000;
   let [sent, answered, failed] = [0, 0, 0];
-  let answeredAt = startedAt;
+  let lastResponseAt = startedAt;
 
   /** Returns when the next request is due: now, if no rate is set. */
   const dueAt = (): number => (rate === undefined ? performance.now() : startedAt + Math.floor((sent * 1_000) / rate));
 
-  function isRight({ status, length }: Received, kind: string): boolean {
+  function isExpected({ status, length }: ResponseSummary, kind: string): boolean {
     if (status !== 200) {
       return false;
     }
@@ -77,9 +77,9 @@ export async function drive(
     const { kind, bytes } = next(sent, connection);
     sent += 1;
     opened[connection]?.send(bytes, (received) => {
-      answeredAt = performance.now();
-      times.record(Math.max(1, Math.round((answeredAt - due) * 1_000)));
-      if (received !== undefined && isRight(received, kind)) {
+      lastResponseAt = performance.now();
+      times.record(Math.max(1, Math.round((lastResponseAt - due) * 1_000)));
+      if (received !== undefined && isExpected(received, kind)) {
         answered += 1;
       } else {
         failed += 1;
@@ -100,22 +100,22 @@ export async function drive(
       due = dueAt();
     }
     if (answered + failed === sent) {
-      over.resolve();
+      done.resolve();
     }
   }
 
   const ticks = setInterval(
     () => {
       sendDue();
-      if (performance.now() - answeredAt > PATIENCE_MS) {
-        over.reject(new Error(`no response for ${PATIENCE_MS / 1_000} seconds`));
+      if (performance.now() - lastResponseAt > STALL_TIMEOUT_MS) {
+        done.reject(new Error(`no response for ${STALL_TIMEOUT_MS / 1_000} seconds`));
       }
     },
     rate === undefined ? 1_000 : 1,
   );
   sendDue();
   try {
-    await over.promise;
+    await done.promise;
   } finally {
     clearInterval(ticks);
     for (const connection of opened) {
@@ -124,7 +124,7 @@ export async function drive(
   }
   return {
     answered,
-    seconds: (answeredAt - startedAt) / 1_000,
+    seconds: (lastResponseAt - startedAt) / 1_000,
     failed,
     p50Us: times.percentile(50),
     p99Us: times.percentile(99),

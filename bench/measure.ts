@@ -1,7 +1,14 @@
-import { areClose, judged, type Outcome, type Round, summarize, type WorkloadFigures } from './figures.ts';
+import {
+  isSpreadAcceptable,
+  judgedValue,
+  type Outcome,
+  type Round,
+  summarize,
+  type WorkloadFigures,
+} from './figures.ts';
 import { load } from './load.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { askOnce, comparedNumbers } from './requests.ts';
+import { comparedNumbers, sendOnce } from './requests.ts';
 import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import type { Workload } from './workloads.ts';
@@ -43,19 +50,21 @@ export async function measureWorkload(
     const request = running.subject.requests[workload.name];
     return request === undefined ? [] : [{ running, request, rounds: [], ratios: [] }];
   });
-  await compareAnswers(workload, candidates);
+  await compareResponses(workload, candidates);
   requireFloor(candidates);
-  for (const { running, request } of candidates.filter(isSound)) {
+  for (const { running, request } of candidates.filter(isValid)) {
     await load(running.url, workload, request, { seconds: warmUpSeconds });
   }
-  const isRestless = (candidate: Candidate) => !areClose(candidate.rounds, workload, rounds);
+  const needsMoreRounds = (candidate: Candidate) => !isSpreadAcceptable(candidate.rounds, workload, rounds);
   for (let round = 0; round < maxRounds; round += 1) {
-    const sound = candidates.filter(isSound);
+    const valid = candidates.filter(isValid);
     const isPlanned = round < rounds;
-    if (!(isPlanned || sound.some(isRestless))) {
+    if (!(isPlanned || valid.some(needsMoreRounds))) {
       break;
     }
-    const inTurn = isPlanned ? sound : sound.filter((each) => ESSENTIAL.has(each.running.subject) || isRestless(each));
+    const inTurn = isPlanned
+      ? valid
+      : valid.filter((each) => ESSENTIAL.has(each.running.subject) || needsMoreRounds(each));
     const line = await runRound(workload, inTurn, upstream, seconds);
     requireFloor(candidates);
     report(`${key} round ${round + 1}${isPlanned ? ` of ${rounds}` : ', one more'}: ${line}`);
@@ -67,24 +76,24 @@ export async function measureWorkload(
   return { key, title: workload.title, judgedBy: workload.judgedBy, subjects: Object.fromEntries(outcomes) };
 }
 
-const isSound = ({ fault }: Candidate): boolean => fault === undefined;
+const isValid = ({ fault }: Candidate): boolean => fault === undefined;
 
 /** Throws if the floor failed, because results are multiples of the floor's. */
 function requireFloor([floor]: readonly Candidate[]): void {
-  if (floor === undefined || !isSound(floor)) {
+  if (floor === undefined || !isValid(floor)) {
     throw new Error(`The floor can't be measured: ${floor?.fault ?? 'it was not started'}.`);
   }
 }
 
 /** Marks the candidates whose responses differ from the floor's. */
-async function compareAnswers(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
+async function compareResponses(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
   for (const number of comparedNumbers(workload)) {
     let expected: string | undefined;
     for (const candidate of candidates) {
       try {
-        const answer = JSON.stringify(await askOnce(candidate.running.url, workload, candidate.request, number));
-        expected ??= answer;
-        if (answer !== expected) {
+        const response = JSON.stringify(await sendOnce(candidate.running.url, workload, candidate.request, number));
+        expected ??= response;
+        if (response !== expected) {
           candidate.fault = 'its response differs from the floor’s';
         }
       } catch (error) {
@@ -109,7 +118,7 @@ async function runRound(
       const round = await underLoad(workload, candidate, upstream, seconds);
       floor ??= round;
       candidate.rounds.push(round);
-      candidate.ratios.push(judged(round, workload) / judged(floor, workload));
+      candidate.ratios.push(judgedValue(round, workload) / judgedValue(floor, workload));
       lines.push(`${name} ${round.cpuUs.toFixed(0)} µs ${round.perSecond.toFixed(0)}/s`);
     } catch (error) {
       candidate.fault = messageOf(error);

@@ -32,19 +32,19 @@ export function readOptions(args: string[]): Options {
   const { quick } = values;
   const only = values.only?.split(',');
   const subjects = values.subjects?.split(',');
-  const unknown = only?.find((name) => !Object.keys(MEASURED).some((key) => belongs(key, name)));
-  if (unknown !== undefined) {
-    throw new Error(`Unknown workload "${unknown}". Use ${Object.keys(MEASURED).join(', ')}.`);
+  const unknownWorkload = only?.find((name) => !Object.keys(MEASURED).some((key) => isSelectedBy(key, name)));
+  if (unknownWorkload !== undefined) {
+    throw new Error(`Unknown workload "${unknownWorkload}". Use ${Object.keys(MEASURED).join(', ')}.`);
   }
   const names = [FLOOR, OURS, ...PEERS].map(({ name }) => name);
-  const stranger = subjects?.find((name) => !names.includes(name));
-  if (stranger !== undefined) {
-    throw new Error(`Unknown subject "${stranger}". Use ${names.join(', ')}.`);
+  const unknownSubject = subjects?.find((name) => !names.includes(name));
+  if (unknownSubject !== undefined) {
+    throw new Error(`Unknown subject "${unknownSubject}". Use ${names.join(', ')}.`);
   }
   return {
     rounds: readNumber('rounds', values.rounds ?? (quick ? '3' : '7')),
     seconds: readNumber('seconds', values.seconds ?? (quick ? '1' : '2')),
-    workloads: Object.keys(MEASURED).filter((key) => only?.some((name) => belongs(key, name)) ?? true),
+    workloads: Object.keys(MEASURED).filter((key) => only?.some((name) => isSelectedBy(key, name)) ?? true),
     subjects,
     quick,
     isComplete: !quick && only === undefined && subjects === undefined,
@@ -52,7 +52,7 @@ export function readOptions(args: string[]): Options {
 }
 
 /** Returns whether a name selects a workload. `h1` selects both of its variants. */
-const belongs = (key: string, name: string): boolean => key === name || key.startsWith(`${name}-`);
+const isSelectedBy = (key: string, name: string): boolean => key === name || key.startsWith(`${name}-`);
 
 /** Parses a number. @throws {Error} with a message for the user if it is out of range */
 export function readNumber(name: string, text: string): number {

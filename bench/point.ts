@@ -3,7 +3,7 @@ import type { Dimension } from './dimensions.ts';
 import { drive } from './load.ts';
 import type { MeasureOptions } from './measure.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { askOnce, comparedNumbers } from './requests.ts';
+import { comparedNumbers, sendOnce } from './requests.ts';
 import { median } from './statistics.ts';
 import { WORKLOADS } from './workloads.ts';
 
@@ -22,7 +22,7 @@ export async function measurePoint(
   { rounds, seconds, report }: PointOptions,
 ): Promise<Point> {
   await upstream.apply(dimension.upstream(amount));
-  await compareAnswers(dimension, amount, subjects);
+  await compareResponses(dimension, amount, subjects);
   const connections = dimension.connections(amount);
   const isFirst = amount === dimension.amounts[0];
   const loaded = subjects.map((running) => {
@@ -62,18 +62,18 @@ export async function measurePoint(
   return point;
 }
 
-async function compareAnswers(
+async function compareResponses(
   dimension: Dimension,
   amount: number,
   subjects: readonly RunningSubject[],
 ): Promise<void> {
   for (const number of comparedNumbers(WORKLOADS[dimension.name])) {
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     for (const { subject, url } of subjects) {
-      const answer = await askOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount), number);
-      answers.add(JSON.stringify(answer));
+      const response = await sendOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount), number);
+      responses.add(JSON.stringify(response));
     }
-    if (answers.size > 1) {
+    if (responses.size > 1) {
       throw new Error(`The responses at ${amount} ${dimension.unit} differ.`);
     }
   }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
-import { askOnce } from './requests.ts';
+import { sendOnce } from './requests.ts';
 import type { Subject } from './subjects.ts';
 import type { UpstreamReport, UpstreamSettings } from './upstream/settings.ts';
 import { WORKLOADS } from './workloads.ts';
@@ -60,12 +60,12 @@ export interface RunningSubject extends AsyncDisposable {
 }
 
 /** Kills a child process when this process exits or is interrupted. */
-function endWithThisProcess(child: ChildProcess): void {
-  const end = () => child.kill('SIGKILL');
-  const breakOff = () => process.exit(130); // Runs the listeners of `exit`.
-  process.once('exit', end).once('SIGINT', breakOff).once('SIGTERM', breakOff);
+function killOnExit(child: ChildProcess): void {
+  const kill = () => child.kill('SIGKILL');
+  const interrupt = () => process.exit(130); // Runs the listeners of `exit`.
+  process.once('exit', kill).once('SIGINT', interrupt).once('SIGTERM', interrupt);
   child.once('exit', () => {
-    process.off('exit', end).off('SIGINT', breakOff).off('SIGTERM', breakOff);
+    process.off('exit', kill).off('SIGINT', interrupt).off('SIGTERM', interrupt);
   });
 }
 
@@ -74,7 +74,7 @@ export async function startSubject(
   subject: Subject,
   upstream: string,
   folder: string,
-  isReady: (url: string) => Promise<boolean> = (url) => answers(subject, url),
+  isReady: (url: string) => Promise<boolean> = (url) => isResponding(subject, url),
 ): Promise<RunningSubject> {
   const port = await freePort();
   const { file, args, env, hasChannel = false } = subject.command({ port, upstream });
@@ -85,15 +85,15 @@ export async function startSubject(
     stdio: ['ignore', output, output, ...(hasChannel ? ['ipc' as const] : [])],
     env: { PATH: process.env.PATH, ...env },
   });
-  endWithThisProcess(child);
+  killOnExit(child);
   const { pid } = child;
   if (pid === undefined) {
     throw new Error(`${subject.title} can't be started: ${file}`);
   }
   const url = `http://127.0.0.1:${port}`;
-  const until = startedAt + 60_000;
+  const deadline = startedAt + 60_000;
   while (!(await isReady(url))) {
-    if (child.exitCode !== null || performance.now() > until) {
+    if (child.exitCode !== null || performance.now() > deadline) {
       await stop(child);
       throw new Error(`${subject.title} did not respond: ${readFileSync(log, 'utf8').slice(-2_000)}`);
     }
@@ -113,11 +113,11 @@ export async function startSubject(
 }
 
 /** Returns whether the subject responds to its first workload. Wrong responses are found later. */
-async function answers({ requests }: Subject, url: string): Promise<boolean> {
+async function isResponding({ requests }: Subject, url: string): Promise<boolean> {
   const workload = Object.values(WORKLOADS).find(({ name }) => requests[name] !== undefined);
   const request = workload && requests[workload.name];
   try {
-    await (request && askOnce(url, workload, request));
+    await (request && sendOnce(url, workload, request));
     return true;
   } catch (error) {
     return !(error instanceof TypeError); // From fetch: the port isn't open yet.
@@ -130,9 +130,9 @@ async function stop(child: ChildProcess): Promise<void> {
   }
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  const fuse = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 5_000);
   await ended;
-  clearTimeout(fuse);
+  clearTimeout(killTimer);
 }
 
 async function freePort(): Promise<number> {

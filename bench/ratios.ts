@@ -30,8 +30,7 @@ export const writeRatios = (ratios: Ratios): void => writeFileSync(FILE, `${JSON
 /** Returns the highest accepted ratio. */
 export const cpuLimit = (recorded: number): number => recorded * (1 + CPU_TOLERANCE);
 
-const ADVICE =
-  'Find the cause (see docs/benchmarks.md), or accept the change with "node bench/guard.ts --record".';
+const ADVICE = 'Find the cause (see docs/benchmarks.md), or accept the change with "node bench/guard.ts --record".';
 
 /** Compares values with the recorded ones. @returns a message for each value that got worse */
 export function findRegressions(measured: Measured, recorded: Ratios): string[] {

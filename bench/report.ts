@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { drawCpu, drawScale } from './chart.ts';
-import { sayVerdict } from './curves.ts';
+import { describeVerdict } from './curves.ts';
 import { asMarkdown } from './render.ts';
 import { type Results, readNewestRun, readNewestScale, type ScaleResults } from './results.ts';
 import { curveTable, tablesOf } from './tables.ts';
@@ -45,7 +45,7 @@ function reportScale(results: ScaleResults): string[] {
     `## Scale\n\n${describe(results)}\n`,
     ...results.skipped.map(({ title, reason }) => `${title} were skipped: ${reason}.\n`),
     `![CPU time per request as the work grows](${CHARTS.scale})\n`,
-    ...results.curves.map((curve) => `${asMarkdown(curveTable(curve))}\nNotigraph: ${sayVerdict(curve)}.\n`),
+    ...results.curves.map((curve) => `${asMarkdown(curveTable(curve))}\nNotigraph: ${describeVerdict(curve)}.\n`),
   ];
 }
 

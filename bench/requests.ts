@@ -30,7 +30,7 @@ export const comparedNumbers = ({ callers }: Workload): number[] =>
   callers === 'rotating' ? [0, FIRST_DIGIT_RUN] : [0];
 
 /** Sends one request. @returns the response's `data`, in the floor's form */
-export async function askOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
+export async function sendOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
   const response = await fetch(url + pathOf(request), {
     method: 'POST',
     headers: headersFor(request, number),

@@ -1,6 +1,6 @@
 import { measureRest, measureStart } from './at-rest.ts';
 import type { WorkloadFigures } from './figures.ts';
-import { type LatencyFigures, measureLatency, PROMPT } from './latency.ts';
+import { LATENCY_WORKLOADS, type LatencyFigures, measureLatency } from './latency.ts';
 import { describeMachine, describeRevision } from './machine.ts';
 import { type MeasureOptions, measureWorkload } from './measure.ts';
 import { measureMemory } from './memory.ts';
@@ -115,7 +115,7 @@ async function measureLatencies(
 ): Promise<LatencyFigures[]> {
   const [floor, ours] = [FLOOR, OURS].map(({ name }) => subjects.find(({ subject }) => subject.name === name));
   const latency: LatencyFigures[] = [];
-  for (const name of PROMPT) {
+  for (const name of LATENCY_WORKLOADS) {
     const most = workloads.find(({ key }) => key === name)?.subjects[FLOOR.name]?.figures?.perSecond;
     if (floor !== undefined && ours !== undefined && most !== undefined) {
       latency.push(await measureLatency(name, Math.round(most / 2), [floor, ours], upstream, options));

@@ -6,7 +6,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Curve, sayVerdict } from './curves.ts';
+import { type Curve, describeVerdict } from './curves.ts';
 import { DIMENSIONS } from './dimensions.ts';
 import { describeMachine, describeRevision } from './machine.ts';
 import { readNumber } from './options.ts';
@@ -62,7 +62,7 @@ if (typeof workers === 'string') {
 }
 
 for (const curve of curves) {
-  process.stdout.write(`\n${asText(curveTable(curve))}  ${sayVerdict(curve)}\n`);
+  process.stdout.write(`\n${asText(curveTable(curve))}  ${describeVerdict(curve)}\n`);
 }
 if (values.only === undefined) {
   const { rounds, seconds } = options;

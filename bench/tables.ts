@@ -1,22 +1,22 @@
-import { judge } from './bar.ts';
 import { type Curve, type Point, stepsOf } from './curves.ts';
 import type { Figures, Outcome, WorkloadFigures } from './figures.ts';
 import type { Table } from './render.ts';
 import type { Results } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
+import { compareWithTargets } from './targets.ts';
 
 /** Returns the tables of a run, for the terminal and the docs. */
 export const tablesOf = (results: Results): Table[] => [
-  barTable(results),
+  targetTable(results),
   ...results.workloads.map((workload) => workloadTable(workload, results)),
   ...(results.latency.length > 0 ? [latencyTable(results)] : []),
   restTable(results),
 ];
 
-const barTable = (results: Results): Table => ({
+const targetTable = (results: Results): Table => ({
   title: 'Targets',
   head: ['value', 'result', 'target', ''],
-  rows: judge(results).map(({ what, figure, bar, verdict }) => [what, figure, bar, verdict]),
+  rows: compareWithTargets(results).map(({ value, result, target, verdict }) => [value, result, target, verdict]),
 });
 
 const RATIO_OF = { cpu: 'CPU', time: 'time', calls: 'calls' } as const;

@@ -21,7 +21,7 @@ export async function measureWorkers(
   folder: string,
   options: PointOptions,
 ): Promise<Curve | string> {
-  if (!knowsWorkers()) {
+  if (!supportsWorkers()) {
     return 'this version does not support --workers';
   }
   const points: Point[] = [];
@@ -34,7 +34,7 @@ export async function measureWorkers(
   return { key, title, unit, expected, points };
 }
 
-function knowsWorkers(): boolean {
+function supportsWorkers(): boolean {
   const { file, args } = OURS.command({ port: 0, upstream: '' });
   const [program = ''] = args;
   return execFileSync(file, [program, '--help'], { encoding: 'utf8' }).includes('--workers');

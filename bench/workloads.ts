@@ -1,4 +1,3 @@
-
 import { POPULATION, padded, subscriberId, workflowId } from './ids.ts';
 
 /** Name of a workload's operation. */

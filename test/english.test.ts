@@ -7,6 +7,7 @@ import { ROOT, read } from './support/docs.ts';
 const COVERED = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   '.github',
+  'bench',
   'codegen',
   'codegen.ts',
   'docs',

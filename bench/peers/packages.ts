@@ -9,7 +9,9 @@ export const inPackage = (path: string): string => beside(import.meta.url, `../n
 /** Returns a message if packages of a peer are missing. */
 export function findMissing(title: string, packages: readonly string[]): string | undefined {
   const missing = packages.filter((name) => !existsSync(inPackage(`${name}/package.json`)));
-  return missing.length === 0 ? undefined : `${title} requires ${missing.join(', ')}. Run "npm --prefix bench ci" first.`;
+  return missing.length === 0
+    ? undefined
+    : `${title} requires ${missing.join(', ')}. Run "npm --prefix bench ci" first.`;
 }
 
 /** Returns the last line of a failed command's error. The lines before it contain the command. */

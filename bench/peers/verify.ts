@@ -12,27 +12,27 @@ import { pipeline } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { authorizationOf } from '../ids.ts';
 import { type RunningSubject, startSubject, startUpstream } from '../processes.ts';
-import { askOnce, comparedNumbers } from '../requests.ts';
+import { comparedNumbers, sendOnce } from '../requests.ts';
 import { FLOOR, type Subject, type SubjectRequest } from '../subjects.ts';
 import { WORKLOADS, type Workload } from '../workloads.ts';
 import { PEERS } from './index.ts';
 
-interface Answer {
+interface Observation {
   data: unknown;
   /** Upstream calls, for example `GET /v1/…`. */
   calls: string[];
   /** Upstream calls with another credential, or none. */
-  strays: string[];
+  wrongCredentials: string[];
 }
 
 /** Requests forwarded to the upstream since the array was last emptied. */
-const passed: { call: string; authorization: string | undefined }[] = [];
+const recorded: { call: string; authorization: string | undefined }[] = [];
 
 /** Starts a proxy that forwards requests to the upstream and records them. */
 async function startRecorder(upstream: string): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((incoming, response) => {
     const { method = '', url = '', headers } = incoming;
-    passed.push({ call: `${method} ${url}`, authorization: headers.authorization });
+    recorded.push({ call: `${method} ${url}`, authorization: headers.authorization });
     const outgoing = request(upstream + url, { method, headers }, (forwarded) => {
       response.writeHead(forwarded.statusCode ?? 502, forwarded.headers);
       pipeline(forwarded, response, () => {});
@@ -55,7 +55,7 @@ function start(subject: Subject, upstream: string, folder: string): Promise<Runn
   const [workload] = workloadsOf(subject);
   return startSubject(subject, upstream, folder, async (url) => {
     try {
-      await (workload !== undefined && askOnce(url, ...workload));
+      await (workload !== undefined && sendOnce(url, ...workload));
       return true;
     } catch (error) {
       // Any response means that it is listening. Wrong ones are reported later, with the others.
@@ -70,24 +70,24 @@ const workloadsOf = ({ requests }: Subject): [Workload, SubjectRequest][] =>
     return request === undefined ? [] : [[workload, request]];
   });
 
-async function ask(url: string, workload: Workload, request: SubjectRequest, number: number): Promise<Answer> {
-  passed.length = 0;
-  const data = await askOnce(url, workload, request, number);
+async function observe(url: string, workload: Workload, request: SubjectRequest, number: number): Promise<Observation> {
+  recorded.length = 0;
+  const data = await sendOnce(url, workload, request, number);
   const own = authorizationOf(number);
   return {
     data,
-    calls: passed.map(({ call }) => call),
-    strays: passed.filter(({ authorization }) => authorization !== own).map(({ call }) => call),
+    calls: recorded.map(({ call }) => call),
+    wrongCredentials: recorded.filter(({ authorization }) => authorization !== own).map(({ call }) => call),
   };
 }
 
 /** Compares a result with the floor's. @returns a message; undefined if they are equal */
-function findFault(answer: Answer, expected: Answer): string | undefined {
-  if (answer.strays.length > 0) {
-    return `called without the caller's credential: ${answer.strays.join(', ')}`;
+function findFault(actual: Observation, expected: Observation): string | undefined {
+  if (actual.wrongCredentials.length > 0) {
+    return `called without the caller's credential: ${actual.wrongCredentials.join(', ')}`;
   }
-  const [text, expectedText] = [JSON.stringify(answer.data), JSON.stringify(expected.data)];
-  if (!isDeepStrictEqual(answer.data, expected.data) || text !== expectedText) {
+  const [text, expectedText] = [JSON.stringify(actual.data), JSON.stringify(expected.data)];
+  if (!isDeepStrictEqual(actual.data, expected.data) || text !== expectedText) {
     return `differs:\n  ${text?.slice(0, 400)}\n  ${expectedText?.slice(0, 400)}`;
   }
   return undefined;
@@ -104,13 +104,13 @@ async function verify(subject: Subject, floor: RunningSubject, upstream: string,
   let isRight = true;
   for (const [workload, request] of workloadsOf(subject)) {
     for (const number of comparedNumbers(workload)) {
-      const expected = await ask(floor.url, workload, FLOOR.requests[workload.name] ?? {}, number);
+      const expected = await observe(floor.url, workload, FLOOR.requests[workload.name] ?? {}, number);
       let fault: string | undefined;
       let calls = 0;
       try {
-        const answer = await ask(running.url, workload, request, number);
-        fault = findFault(answer, expected);
-        calls = answer.calls.length;
+        const actual = await observe(running.url, workload, request, number);
+        fault = findFault(actual, expected);
+        calls = actual.calls.length;
       } catch (error) {
         fault = `fails: ${String(error)}`;
       }

@@ -45,7 +45,7 @@ function makeBody(method: string, path: string, authorization: string): Buffer |
   return undefined;
 }
 
-function answer(method: string, path: string, authorization: string, response: ServerResponse): void {
+function respond(method: string, path: string, authorization: string, response: ServerResponse): void {
   // A workflow is the same for every credential; everything else belongs to the credential's environment.
   const key = path.startsWith(WORKFLOWS) ? `${method} ${path}` : `${method} ${path} ${authorization}`;
   const body = bodies.get(key) ?? makeBody(method, path, authorization);
@@ -65,9 +65,9 @@ const server = createServer({ keepAliveTimeout: 60_000 }, ({ method = '', url = 
   const { authorization = '' } = headers;
   requests += 1;
   if (settings.latencyMs > 0) {
-    setTimeout(answer, settings.latencyMs, method, url, authorization, response);
+    setTimeout(respond, settings.latencyMs, method, url, authorization, response);
   } else {
-    answer(method, url, authorization, response);
+    respond(method, url, authorization, response);
   }
 });
 

@@ -2,7 +2,7 @@ import { defineConfig } from '@graphql-hive/gateway';
 import { type GraphQLResolveInfo, print, type SelectionSetNode } from 'graphql';
 
 /** Function that queries a field of a subgraph, from the gateway's documentation. It requests equal keys only once per request. */
-type Ask<Result> = (options: {
+type SubgraphQuery<Result> = (options: {
   root: unknown;
   context: SubgraphContext;
   info: GraphQLResolveInfo;
@@ -16,8 +16,8 @@ type Ask<Result> = (options: {
 interface SubgraphContext {
   notifications: {
     Query: {
-      getWorkflow: Ask<{ data: object }>;
-      listNotificationGroups: Ask<{ data: { _id: string }[] }>;
+      getWorkflow: SubgraphQuery<{ data: object }>;
+      listNotificationGroups: SubgraphQuery<{ data: { _id: string }[] }>;
     };
   };
 }

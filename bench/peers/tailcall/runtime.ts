@@ -23,7 +23,7 @@ const TIMEOUT_MS = 60_000;
 const run = promisify(execFile);
 
 /** Returns the command that starts the binary, with the downloaded libraries if there are any, or else with the system's. */
-export const startOf = (args: readonly string[]): { file: string; args: string[] } =>
+export const commandFor = (args: readonly string[]): { file: string; args: string[] } =>
   existsSync(LOADER)
     ? { file: LOADER, args: ['--library-path', LIBRARIES, BINARY, ...args] }
     : { file: BINARY, args: [...args] };
@@ -34,19 +34,19 @@ export const startOf = (args: readonly string[]): { file: string; args: string[]
  * @returns why the binary can't run; undefined if it can
  */
 export async function prepareRuntime(): Promise<string | undefined> {
-  if (await doesRun()) {
+  if (await isRunnable()) {
     return undefined;
   }
   try {
-    await fetchLibraries();
+    await downloadLibraries();
   } catch (error) {
     return `Tailcall requires glibc 2.39, and Debian's packages of it can't be downloaded: ${lastLineOf(error)}`;
   }
-  return (await doesRun()) ? undefined : 'Tailcall does not run, even with the downloaded glibc.';
+  return (await isRunnable()) ? undefined : 'Tailcall does not run, even with the downloaded glibc.';
 }
 
-async function doesRun(): Promise<boolean> {
-  const { file, args } = startOf(['--version']);
+async function isRunnable(): Promise<boolean> {
+  const { file, args } = commandFor(['--version']);
   try {
     await run(file, args, { timeout: TIMEOUT_MS, env: { TAILCALL_TRACKER: 'false' } });
     return true;
@@ -55,7 +55,7 @@ async function doesRun(): Promise<boolean> {
   }
 }
 
-async function fetchLibraries(): Promise<void> {
+async function downloadLibraries(): Promise<void> {
   await mkdir(RUNTIME, { recursive: true });
   const folder = await mkdtemp(join(RUNTIME, 'fetch-'));
   try {

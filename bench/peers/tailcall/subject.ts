@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { OURS, Q1, type Subject } from '../../subjects.ts';
 import { asBulk, createEach } from '../bulk.ts';
 import { beside, findMissing } from '../packages.ts';
-import { PACKAGE, prepareRuntime, RUNTIME, startOf } from './runtime.ts';
+import { commandFor, PACKAGE, prepareRuntime, RUNTIME } from './runtime.ts';
 
 const CACHE = `${RUNTIME}/cache`;
 
@@ -39,7 +39,7 @@ export const TAILCALL: Subject = {
       ? 'The benchmark supports Tailcall only on Linux x64.'
       : (findMissing('Tailcall', [PACKAGE]) ?? (await prepareRuntime())),
   command: ({ port, upstream }) => {
-    const { file, args } = startOf(['start', writeConfig(port)]);
+    const { file, args } = commandFor(['start', writeConfig(port)]);
     return {
       file,
       args,

@@ -2,10 +2,10 @@ import type { Results } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
 
 /** Result compared with its target. */
-export interface BarRow {
-  what: string;
-  figure: string;
-  bar: string;
+export interface TargetRow {
+  value: string;
+  result: string;
+  target: string;
   verdict: 'met' | 'missed' | 'void' | 'not measured';
 }
 
@@ -22,37 +22,37 @@ const START_LIMIT_MS = 1_000;
 const IDLE_LIMIT = 0.01;
 
 /** Compares every result with its target. Rows that were not measured are included. */
-export function judge(results: Results): BarRow[] {
-  return [...judgeWorkloads(results), ...judgeLatency(results), ...judgeMemory(results), ...judgeRest(results)];
+export function compareWithTargets(results: Results): TargetRow[] {
+  return [...workloadRows(results), ...latencyRows(results), ...memoryRows(results), ...restRows(results)];
 }
 
 /** Returns the CPU time target of a workload, if any. */
 export const cpuLimitOf = (key: string): number | undefined => CPU_LIMITS[key];
 
-const row = (what: string, bar: string, figure: string | undefined, isMet: boolean, fault?: string): BarRow => ({
-  what,
-  bar,
-  figure: figure ?? '—',
-  verdict: fault !== undefined ? 'void' : figure === undefined ? 'not measured' : isMet ? 'met' : 'missed',
+const row = (value: string, target: string, result: string | undefined, isMet: boolean, fault?: string): TargetRow => ({
+  value,
+  target,
+  result: result ?? '—',
+  verdict: fault !== undefined ? 'void' : result === undefined ? 'not measured' : isMet ? 'met' : 'missed',
 });
 
 const times = (ratio: number | undefined): string | undefined => ratio?.toFixed(2);
 
-function judgeWorkloads({ workloads }: Results): BarRow[] {
+function workloadRows({ workloads }: Results): TargetRow[] {
   const outcomeOf = (key: string, name: string) => workloads.find((workload) => workload.key === key)?.subjects[name];
   const ours = (key: string) => {
     const { figures, fault } = outcomeOf(key, OURS.name) ?? {};
     return { figures, fault: fault ?? outcomeOf(key, FLOOR.name)?.fault };
   };
-  const ratioRow = (key: string, what: string, limit: number) => {
+  const ratioRow = (key: string, value: string, limit: number) => {
     const { figures, fault } = ours(key);
-    return row(what, `≤ ${limit.toFixed(2)} × floor`, times(figures?.ratio), (figures?.ratio ?? 0) <= limit, fault);
+    return row(value, `≤ ${limit.toFixed(2)} × floor`, times(figures?.ratio), (figures?.ratio ?? 0) <= limit, fault);
   };
   const tailcall = outcomeOf('q1', 'tailcall');
   const own = ours('q1');
   const toTailcall = tailcall?.figures && own.figures && own.figures.ratio / tailcall.figures.ratio;
   const shared = ours('h1');
-  const apart = ours('h1-own');
+  const unshared = ours('h1-own');
   return [
     ...Object.entries(CPU_LIMITS).map(([key, limit]) =>
       ratioRow(key, `${key.toUpperCase()} CPU time per request`, limit),
@@ -74,15 +74,15 @@ function judgeWorkloads({ workloads }: Results): BarRow[] {
     row(
       'H1 upstream requests per request, one credential per client',
       '1.00',
-      times(apart.figures?.calls),
-      times(apart.figures?.calls) === '1.00',
-      apart.fault,
+      times(unshared.figures?.calls),
+      times(unshared.figures?.calls) === '1.00',
+      unshared.fault,
     ),
     ratioRow('b1', 'B1 time for 100 subscribers', BULK_LIMIT),
   ];
 }
 
-const judgeLatency = ({ latency }: Results): BarRow[] =>
+const latencyRows = ({ latency }: Results): TargetRow[] =>
   latency.map(({ key, rate, ratio }) =>
     row(
       `${key.toUpperCase()} p99 at ${rate} requests per second`,
@@ -92,7 +92,7 @@ const judgeLatency = ({ latency }: Results): BarRow[] =>
     ),
   );
 
-function judgeMemory({ memory }: Results): BarRow[] {
+function memoryRows({ memory }: Results): TargetRow[] {
   const growth = memory && memory.late.rss / memory.early.rss - 1;
   const largest = memory && Math.max(memory.early.rss, memory.late.rss);
   const span = memory ? `${memory.early.requests} to ${memory.late.requests}` : '100000 to 300000';
@@ -112,7 +112,7 @@ function judgeMemory({ memory }: Results): BarRow[] {
   ];
 }
 
-function judgeRest({ subjects, rest }: Results): BarRow[] {
+function restRows({ subjects, rest }: Results): TargetRow[] {
   const startMs = subjects.find(({ name }) => name === OURS.name)?.startMs;
   const idle = rest[OURS.name]?.idleCpu;
   return [
