@@ -17,6 +17,7 @@ export interface LoadResult {
 
 /** Options of a load. */
 export interface LoadOptions {
+  /** Number of concurrent connections. */
   connections: number;
   /** Time in which requests are sent. In-flight requests are then awaited. @default until `requests` were sent */
   seconds?: number;

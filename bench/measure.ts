@@ -15,6 +15,7 @@ import type { Workload } from './workloads.ts';
 
 /** Options of a measurement. */
 export interface MeasureOptions {
+  /** Planned number of rounds. */
   rounds: number;
   /** Maximum number of rounds if the planned ones differ too much. @default three times `rounds` */
   maxRounds?: number;
@@ -22,6 +23,7 @@ export interface MeasureOptions {
   seconds: number;
   /** Duration of the load before the first round, because a new process takes seconds to compile hot code. @default at most 2 */
   warmUpSeconds?: number;
+  /** Prints a line of progress. */
   report: (line: string) => void;
 }
 

@@ -5,7 +5,9 @@ import { MEASURED } from './workloads.ts';
 
 /** Options of `npm run bench`. */
 export interface Options {
+  /** Number of rounds per workload. */
   rounds: number;
+  /** Duration of the load per subject and round. */
   seconds: number;
   /** Keys of the workloads. */
   workloads: string[];

@@ -27,13 +27,13 @@ export function writeReport(): string {
 
 function reportRun(results: Results): string[] {
   writeFileSync(inProject(`docs/${CHARTS.cpu}`), drawCpu(results));
-  const [bar, ...others] = tablesOf(results).map(asMarkdown);
+  const [targets, ...others] = tablesOf(results).map(asMarkdown);
   const peers = results.subjects.filter(({ version }) => version !== undefined);
   return [
     `## The run\n\n${describe(results)}\n`,
     ...(peers.length > 0 ? [`Peers: ${peers.map(({ title, version }) => `${title} ${version}`).join(', ')}.\n`] : []),
     ...results.skipped.map(({ title, reason }) => `${title} was skipped: ${reason}\n`),
-    bar ?? '',
+    targets ?? '',
     `![CPU time per request](${CHARTS.cpu})\n`,
     ...others,
   ];

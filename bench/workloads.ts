@@ -48,7 +48,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
 /** The hot query again, but with a credential per connection, so that no upstream call may be shared. */
 export const H1_OWN: Workload = {
   ...WORKLOADS.h1,
-  title: 'one hot query from many clients with credentials of their own',
+  title: 'one hot query from many clients, each with its own credential',
   callers: 'per connection',
 };
 

@@ -16,6 +16,7 @@ export interface UpstreamCall {
 
 /** Call that changes data. */
 export interface UpstreamWrite extends UpstreamCall {
+  /** HTTP method. */
   method: Exclude<Endpoint['method'], 'GET'>;
   /** Sent as JSON. */
   body?: object;
@@ -37,6 +38,7 @@ export interface UpstreamRequest {
 
 /** Result of a write. */
 export interface WriteResult<T> {
+  /** Response body without its envelope. */
   body: T;
   /** Whether the service returned its stored response to an earlier write with the same idempotency key. */
   replayed: boolean;

@@ -70,12 +70,15 @@ export interface UpstreamErrorOptions {
   status?: number | undefined;
   /** Whether the caller can safely send the same request again, and it may succeed. @default false */
   retryable?: boolean;
+  /** Time after which the caller can try again. */
   retryAfterSeconds?: number | undefined;
-  /** Writes only. @default 'NOT_APPLIED' */
+  /** Outcome of a write; ignored for reads. @default 'NOT_APPLIED' */
   outcome?: WriteOutcome | undefined;
   /** The service's own id of the failure, to find it in its logs. */
   errorId?: string | undefined;
+  /** Problems with the input. @default none */
   issues?: InputIssue[] | undefined;
+  /** Reason for a conflict. @default 'OTHER' */
   conflict?: ConflictReason | undefined;
   /** The service's rate limit, as reported with the response. */
   rateLimit?: UpstreamRateLimit | undefined;

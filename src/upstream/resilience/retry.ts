@@ -74,7 +74,7 @@ export function createRetry(settings: RetrySettings, random: () => number = Math
             throw error;
           }
           isOutcomeUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
-          await sleep(delay, call.signal).catch(() => {}); // If aborted meanwhile, the call fails with `error`.
+          await sleep(delay, call.signal).catch(() => {}); // If aborted, the call fails with `error`.
           const maxWaitMs = Math.min(retryMaxDelayMs, call.deadlineAt - performance.now());
           isRetrying = !call.signal.aborted && (await budget.startRetry(maxWaitMs, call.signal));
           if (!isRetrying) {

@@ -48,7 +48,7 @@ export function createThrottle(
   async function probe<T>(credential: string, pause: Pause, attempt: () => Promise<T>): Promise<T> {
     const endPause = () => {
       if (pause.until <= now()) {
-        pauses.delete(credential); // No new limit was reported meanwhile.
+        pauses.delete(credential); // No new limit was reported during the probe.
       }
     };
     pause.isProbing = true;

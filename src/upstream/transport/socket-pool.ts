@@ -12,6 +12,7 @@ export interface WaitingHandler extends Dispatcher.DispatchHandler {
 export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'connectTimeout'> {
   /** Maximum number of sockets. */
   connections: number;
+  /** Time limit for connecting, in milliseconds. */
   connectTimeoutMs: number;
   /** Maximum bytes of response bodies that are being received. */
   maxBufferedBytes: number;
