@@ -7,11 +7,13 @@ import { ROOT, read } from './support/docs.ts';
 const COVERED = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   '.github',
+  'bench',
   'codegen',
   'codegen.ts',
   'docs',
   'examples',
   'schema/operations',
+  'src/upstream',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);

@@ -80,7 +80,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'missing credentials',
     'upstream/client.ts',
-    'if (authorization === undefined) {\n      throw noCredential(endpoint);\n    }',
+    'if (authorization === undefined) {\n      throw missingCredential(endpoint);\n    }',
     '',
     'http',
   ),
@@ -147,7 +147,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the key in another case',
     'upstream/errors/credential-filter.ts',
-    '!holdsPlain(text) && ',
+    '!containsPlain(text) && ',
     '',
     'credential-filter',
   ),
@@ -224,7 +224,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'members of one object',
     'upstream/transport/body.ts',
-    'if (holdsLargeObject(body)) {',
+    'if (containsLargeObject(body)) {',
     'if (false) {',
     'json-values',
   ),
@@ -491,7 +491,7 @@ export const GUARDS: readonly Guard[] = [
     "endpoint.method !== 'PUT' ||",
     'faults',
   ),
-  guard('attempts are limited', 'upstream/resilience/retry.ts', 'retried >= maxRetries', 'retried >= 9', 'faults'),
+  guard('attempts are limited', 'upstream/resilience/retry.ts', 'retries >= maxRetries', 'retries >= 9', 'faults'),
   guard(
     'Retry-After that is too long',
     'upstream/resilience/retry.ts',
@@ -537,8 +537,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'write before a read',
     'upstream/resilience/coalescing.ts',
-    'of(credential);\n      reads.length = 0;',
-    'of(credential);',
+    'get(credential);\n      reads.length = 0;',
+    'get(credential);',
     'policies',
   ),
   guard(
@@ -558,14 +558,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.running < maxConcurrentCallsPerKey) {',
+    'if (queue.running < maxConcurrentCallsPerKey) {',
     'if (true) {',
     'policies',
   ),
   guard(
     'waiting calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.waiting.size >= maxQueuedCallsPerKey) {',
+    'if (queue.waiting.size >= maxQueuedCallsPerKey) {',
     'if (false) {',
     'policies',
   ),
@@ -593,10 +593,10 @@ export const GUARDS: readonly Guard[] = [
     'upstream-rate-limit',
   ),
   guard(
-    'one try after a hold',
+    'one probe after a pause',
     'upstream/resilience/throttle.ts',
-    'left > 0 || hold.isTrying',
-    'left > 0',
+    'remainingMs > 0 || pause.isProbing',
+    'remainingMs > 0',
     'upstream-rate-limit',
   ),
   guard(
