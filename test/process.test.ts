@@ -112,7 +112,7 @@ describe('a process that cannot start', () => {
     const args = ['--port', '0', '--host', '192.0.2.1', '--sandbox', ':memory:'];
     const ending = await runNotigraph({ cwd, args });
     expect(ending).toMatchObject({ code: 1, stdout: '' });
-    expect(ending.stderr).toMatch(/^This machine has no address 192\.0\.2\.1: [^\n]+\.\n$/);
+    expect(ending.stderr).toMatch(/^This machine has no address 192\.0\.2\.1\. [^\n]+\.\n$/);
   });
 
   it('says in one sentence that its database file is broken', async () => {
