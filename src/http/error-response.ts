@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql';
 import type { ClientError, ToClientError } from '../graphql/client-errors.ts';
 import { isRecord } from '../lib/is-record.ts';
-import { Refusal } from '../lib/refusal.ts';
+import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import { InvalidDocument } from './prepare.ts';
 
 /** Content of a response to a request that was not executed. */
@@ -29,10 +29,7 @@ export function toErrorResponse(
   { requestId, isMutation, allowsStatus200 }: ErrorResponseOptions,
 ): ErrorResponse {
   if (failure instanceof Refusal) {
-    const errors = failure.errors.map(({ message, ...details }) => ({
-      message,
-      extensions: { ...details, requestId, ...(isMutation && { outcome: 'NOT_APPLIED' as const }) },
-    }));
+    const errors = refusalErrors(failure, { requestId, ...(isMutation && { outcome: 'NOT_APPLIED' as const }) });
     return { status: failure.status, headers: failure.headers, errors };
   }
   const graphqlErrors = toGraphQLErrors(failure);

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refuse } from '../settings/refuse.ts';
+import { bodyTooLarge } from './request-body.ts';
 import { sendRefusal } from './send-refusal.ts';
 
 /** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */
@@ -6,13 +8,11 @@ export function refuseLargeBody(request: IncomingMessage, response: ServerRespon
   if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) {
     return false;
   }
-  const message = `The request body is larger than ${maxBodyBytes} bytes. Send a smaller one.`;
-  sendRefusal(response, { status: 413, code: 'PAYLOAD_TOO_LARGE', message, closes: true });
+  sendRefusal(response, bodyTooLarge(maxBodyBytes), { closes: true });
   return true;
 }
 
 /** Rejects a request with an `Expect` header other than `100-continue`. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const message = 'The Expect header must be 100-continue.';
-  sendRefusal(response, { status: 417, code: 'BAD_REQUEST', message, closes: true });
+  sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
 }

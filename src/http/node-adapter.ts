@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { joinBytes } from '../lib/join-bytes.ts';
+import { refuse } from '../settings/refuse.ts';
 import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createHostCheck } from './host.ts';
@@ -14,7 +15,7 @@ export function createListener(handle: HandleRequest): RequestListener {
     const duplicate = findDuplicateHeader(request.rawHeaders);
     if (duplicate !== undefined) {
       const message = `The ${duplicate} header occurs more than once. Send it once.`;
-      sendRefusal(response, { status: 400, code: 'BAD_REQUEST', message, closes: true });
+      sendRefusal(response, refuse('BAD_REQUEST', message), { closes: true });
       return;
     }
     const incoming = new NodeRequest(request, isValidHost);

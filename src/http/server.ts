@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { defaultSettings } from '../settings/parse-settings.ts';
+import { refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { createConnections } from './connections.ts';
@@ -103,7 +104,7 @@ export async function startServer({
       const message = isDraining
         ? 'This process is shutting down. Send the request again; another process will handle it.'
         : 'The gateway is overloaded. Send the request again in a moment.';
-      sendRefusal(response, { status: 503, code: 'OVERLOADED', message, retryAfterSeconds: 1 });
+      sendRefusal(response, refuse('OVERLOADED', message, { retryAfterSeconds: 1 }));
     }
     return reason === undefined;
   }

@@ -27,3 +27,7 @@ export class Refusal extends Error {
     this.headers = headers;
   }
 }
+
+/** Returns the errors of a refusal as they appear in the response, with further extensions. */
+export const refusalErrors = <Extensions extends object>({ errors }: Refusal, extensions: Extensions) =>
+  errors.map(({ message, ...details }) => ({ message, extensions: { ...details, ...extensions } }));
