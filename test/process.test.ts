@@ -105,7 +105,7 @@ describe('a process that cannot start', () => {
     const { port } = new URL(other.url);
     const ending = await runNotigraph({ cwd, args: ['--port', port, '--sandbox', ':memory:'] });
     expect(ending).toMatchObject({ code: 1, stdout: '' });
-    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use: [^\\n]+\\.\\n$`));
+    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
   });
 
   it('says in one sentence that its host is no address of the machine', async () => {

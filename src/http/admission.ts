@@ -9,12 +9,11 @@ export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 export interface Admission {
   /** Takes one call before the operation runs. Returns undefined if there is no limit. */
   take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
-  /** Charges the upstream calls of an operation, minus the one already taken. */
+  /** Charges the difference between the upstream calls of an operation and the one already taken. */
   charge(identity: Identity, calls: number): void;
 }
 
 /** Creates the admission with a rate limiter and the limits of each kind of client. */
-
 export function createAdmission(limiter: RateLimiter, clientRules: RulesByClientKind): Admission {
   return {
     take({ clientKind, callerId }) {

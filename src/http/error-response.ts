@@ -11,7 +11,7 @@ export interface ErrorResponse {
   errors: readonly ClientError[];
 }
 
-/** Codes of errors in the document or its variables. All other requests are not well-formed GraphQL requests. */
+/** Codes of errors in the document or its variables, as opposed to errors in the HTTP request. */
 const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
 
 /** Options of `toErrorResponse`. */

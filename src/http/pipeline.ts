@@ -35,7 +35,7 @@ export interface PipelineOptions {
   respond: Respond;
 }
 
-/** Creates the function that handles every request to the GraphQL endpoint, in a fixed order of steps. */
+/** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
 export function createPipeline(options: PipelineOptions): HandleRequest {
   const { endpoint, maxBodyBytes, admission, readRequiredScopes, authenticate, prepare, respond } = options;
 

@@ -2,7 +2,6 @@
 export type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Creates a limit of `max` functions at a time. */
-
 export function createLimit(max: number): Limit {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -44,10 +44,10 @@ export function createRedisRateLimiter({
   let nextRetryAt = 0;
 
   /** Changes a bucket in Redis. Rejects if there is no connection, no response in time, or an error. */
-  async function runScript(change: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
+  async function runScript(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
-    const args = [cost * msPerCall, emptyMs, deepestMs, change === 'take' ? 1 : 0].map(String);
+    const args = [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String);
     const run = () => redis.run(prefix + hash('sha256', key, 'base64url'), args);
     const whenOpened = async () => {
       await redis.opened;
@@ -78,18 +78,18 @@ export function createRedisRateLimiter({
     }
   }
 
-  async function count(change: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
+  async function count(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     if (!isUnavailable && !isDisposed) {
       try {
-        return await runScript(change, key, limit, cost);
+        return await runScript(method, key, limit, cost);
       } catch (failure) {
         onFailure(failure);
       }
     } else if (redis.isReady() && performance.now() >= nextRetryAt) {
       nextRetryAt = Number.POSITIVE_INFINITY; // Only one attempt at a time.
-      runScript(change, key, limit, cost).then(onRecovery, onFailure); // In the background.
+      runScript(method, key, limit, cost).then(onRecovery, onFailure); // In the background.
     }
-    return fallback[change](key, limit, cost);
+    return fallback[method](key, limit, cost);
   }
 
   async function dispose(): Promise<void> {
