@@ -14,6 +14,14 @@ const COVERED = [
   'examples',
   'schema/operations',
   'src/upstream',
+  'src/auth',
+  'src/cli/command-line.ts',
+  'src/cli/config',
+  'src/cli/help.ts',
+  'src/http',
+  'src/lib',
+  'src/rate-limits',
+  'src/telemetry',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);

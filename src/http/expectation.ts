@@ -3,7 +3,7 @@ import { refuse } from '../settings/refuse.ts';
 import { bodyTooLarge } from './request-body.ts';
 import { sendRefusal } from './send-refusal.ts';
 
-/** Refuses a request that waits for permission to send a body that is too large. Returns whether it did. */
+/** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */
 export function refuseLargeBody(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number): boolean {
   if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) {
     return false;
@@ -12,7 +12,7 @@ export function refuseLargeBody(request: IncomingMessage, response: ServerRespon
   return true;
 }
 
-/** Refuses a request with an `Expect` other than `100-continue`. */
+/** Rejects a request with an `Expect` header other than `100-continue`. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  sendRefusal(response, refuse('EXPECTATION_FAILED', 'The header Expect must be 100-continue.'), { closes: true });
+  sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
 }

@@ -342,14 +342,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'time in which the gateway works',
     'http/connection.ts',
-    "if (responses.some(({ isRunning }) => isRunning)) {\n      return 'gateway';",
+    "if (responses.some(({ isRunning }) => isRunning)) {\n      return 'processing';",
     "if (responses.some(({ isRunning }) => isRunning)) {\n      return 'sending';",
     'attacks/slow-clients',
   ),
   guard(
     'time in which a body is not read',
     'http/connection.ts',
-    "request.readableLength > 0 ? 'gateway' : 'sending'",
+    "request.readableLength > 0 ? 'processing' : 'sending'",
     "'sending'",
     'attacks/slow-clients',
   ),
@@ -384,8 +384,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'connections that are being answered',
     'http/eviction.ts',
-    "case 'gateway':\n        return undefined;",
-    "case 'gateway':\n        return SENDING;",
+    "case 'processing':\n        return undefined;",
+    "case 'processing':\n        return SENDING;",
     'attacks/connection-limit',
   ),
   guard(
@@ -405,7 +405,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'buffered bytes',
     'http/load-shedding.ts',
-    "allBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason()",
+    "totalBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason()",
     'overload?.reason()',
     'attacks/buffered-bytes',
   ),
@@ -424,11 +424,11 @@ export const GUARDS: readonly Guard[] = [
     'attacks/buffered-bytes',
   ),
   guard('unsent bytes', 'http/exchanges.ts', 'unread.add(this.#connection);', '', 'attacks/buffered-bytes'),
-  guard('bytes of closed connections', 'http/connection.ts', 'this.leave();', '', 'attacks/buffered-bytes'),
+  guard('bytes of closed connections', 'http/connection.ts', 'this.releaseResponses();', '', 'attacks/buffered-bytes'),
   guard(
     'room for others among stalled bodies',
     'http/load-shedding.ts',
-    'excess + RELIEF_SHARE * maxBufferedBytes',
+    'excess + EXTRA_SHARE * maxBufferedBytes',
     '0',
     'attacks/stalled-connections',
   ),
@@ -574,7 +574,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'memory of rate limits',
     'rate-limits/memory-rate-limiter.ts',
-    'if (entries.size >= limit) {',
+    'if (entries.size >= sweepSize) {',
     'if (false) {',
     'rate-limiter',
   ),
@@ -774,7 +774,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'secrets of client tokens',
     'auth/client-token-keys.ts',
-    'present().find(({ id }) => id === header.kid)',
+    'currentKeys().find(({ id }) => id === header.kid)',
     'present()[0]',
     'client-tokens',
   ),
@@ -842,8 +842,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'tokens that expire while they are known',
     'auth/verified-token-cache.ts',
-    'Math.min(verified.expiresAt, now().getTime() + CHECKED_FOR_MS)',
-    'now().getTime() + CHECKED_FOR_MS',
+    'Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS)',
+    'now().getTime() + MAX_AGE_MS',
     'tenant-keys',
   ),
   guard(
@@ -866,16 +866,22 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'keys of other tenants',
     'auth/tenant-keys.ts',
-    'present().byTenant.get(tenant),',
-    'present().byTenant.get(tenant) && present().byTenant.values().next().value,',
+    'current().byTenant.get(tenant),',
+    'current().byTenant.get(tenant) && current().byTenant.values().next().value,',
     'isolation-browser',
   ),
   guard('hidden files', 'lib/secret-files.ts', ".filter((name) => !name.startsWith('.'))", '', 'tenant-keys'),
-  guard('keys that are set twice', 'lib/secret-files.ts', 'if (twice !== undefined) {', 'if (false) {', 'tenant-keys'),
+  guard(
+    'keys that are set twice',
+    'lib/secret-files.ts',
+    'if (duplicate !== undefined) {',
+    'if (false) {',
+    'tenant-keys',
+  ),
   guard(
     'secrets that are used on',
     'lib/secret-files.ts',
-    'keepAsBefore(found.name);',
+    'keepPrevious(found.name);',
     'secrets.delete(found.name);',
     'tenant-keys',
   ),
@@ -893,7 +899,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'peace for an issuer that has failed',
     'auth/jwks.ts',
-    'performance.now() - failedAt < PAUSE_MS',
+    'performance.now() - failedAt < RETRY_DELAY_MS',
     'false',
     'issuer-keys',
   ),
@@ -962,7 +968,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'client gone in mid-body',
     'http/node-adapter.ts',
-    'const leave = () => reject(clientClosed());',
+    'const onAbort = () => reject(clientClosed());',
     "const leave = () => reject(new Error('closed'));",
     'client-closed',
   ),
@@ -1040,7 +1046,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the header Host',
     'http/node-adapter.ts',
-    'isHost(headers.host) ? originForm(url) : undefined',
+    'isValidHost(headers.host) ? originForm(url) : undefined',
     'originForm(url)',
     'hostile',
   ),
@@ -1096,14 +1102,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'origins',
     'http/cors.ts',
-    'origin !== undefined && clientRules[clientKindOf(authorization)].origins.has(origin)',
+    'origin !== undefined && clientRules[guessClientKind(authorization)].origins.has(origin)',
     'origin !== undefined',
     'cors-audiences',
   ),
   guard(
     'origins of a kind of client',
     'http/cors.ts',
-    'clientRules[clientKindOf(authorization)].origins',
+    'clientRules[guessClientKind(authorization)].origins',
     'policies.anonymous.origins',
     'cors-audiences',
   ),
