@@ -14,7 +14,7 @@ export type DocumentLimits = Pick<
 >;
 
 /** Says in one sentence what is too much, or undefined. */
-export function findExcess(
+export function findExceededLimit(
   document: DocumentNode,
   { maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives }: DocumentLimits,
 ): string | undefined {
@@ -32,8 +32,8 @@ export function findExcess(
     [most('fields'), maxFields, 'fields'],
     [most('directives'), maxDirectives, 'directives'],
   ];
-  const excess = checks.find(([found, limit]) => found > limit);
-  return excess && `The operation has ${excess[0]} ${excess[2]}; at most ${excess[1]} are allowed.`;
+  const exceeded = checks.find(([found, limit]) => found > limit);
+  return exceeded && `The operation has ${exceeded[0]} ${exceeded[2]}; at most ${exceeded[1]} are allowed.`;
 }
 
 /** What a selection comes to with its fragments spread out. */
@@ -65,23 +65,23 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
   }
   const measured = new Map<string, Size>();
 
-  function ofFragment(name: string): Size {
+  function measureFragment(name: string): Size {
     const known = measured.get(name);
     const fragment = fragments.get(name);
     if (known !== undefined || fragment === undefined) {
       return known ?? EMPTY;
     }
     measured.set(name, EMPTY);
-    const size = ofSelections(fragment.selectionSet.selections);
+    const size = measureSelections(fragment.selectionSet.selections);
     measured.set(name, size);
     return size;
   }
 
-  function ofSelection(node: SelectionNode): Size {
+  function measureSelection(node: SelectionNode): Size {
     if (node.kind === Kind.FRAGMENT_SPREAD) {
-      return ofFragment(node.name.value);
+      return measureFragment(node.name.value);
     }
-    const inner = ofSelections(node.selectionSet?.selections ?? []);
+    const inner = measureSelections(node.selectionSet?.selections ?? []);
     if (node.kind === Kind.INLINE_FRAGMENT) {
       return inner;
     }
@@ -95,10 +95,10 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
     };
   }
 
-  function ofSelections(nodes: readonly SelectionNode[]): Size {
+  function measureSelections(nodes: readonly SelectionNode[]): Size {
     let total = EMPTY;
     for (const node of nodes) {
-      const size = ofSelection(node);
+      const size = measureSelection(node);
       total = {
         depth: Math.max(total.depth, size.depth),
         aliases: total.aliases + size.aliases,
@@ -111,7 +111,7 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
   }
 
   return ({ selectionSet, directives = [] }) => {
-    const size = ofSelections(selectionSet.selections);
+    const size = measureSelections(selectionSet.selections);
     return { ...size, directives: size.directives + directives.length };
   };
 }

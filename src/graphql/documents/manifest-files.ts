@@ -19,26 +19,26 @@ export interface ManifestFiles {
  */
 export function createManifestFiles(sources: readonly (string | Manifest)[]): ManifestFiles {
   const paths = sources.filter((source) => typeof source === 'string');
-  const given = sources.filter((source) => typeof source !== 'string');
-  let signature: string | undefined;
-  let present: readonly Manifest[] = given;
+  const inline = sources.filter((source) => typeof source !== 'string');
+  let fingerprint: string | undefined;
+  let current: readonly Manifest[] = inline;
 
   function reload(): void {
-    const files = paths.flatMap(filesOf);
-    const found = files.map(({ signature: each }) => each).join('\n');
-    if (found !== signature) {
-      const manifests = [...given, ...files.map(({ file }) => readManifest(file))];
+    const files = paths.flatMap(findManifests);
+    const newFingerprint = files.map(({ signature: each }) => each).join('\n');
+    if (newFingerprint !== fingerprint) {
+      const manifests = [...inline, ...files.map(({ file }) => readManifest(file))];
       assertIds(manifests);
-      present = manifests;
-      signature = found;
+      current = manifests;
+      fingerprint = newFingerprint;
     }
   }
 
   reload();
-  return { manifests: () => present, reload };
+  return { manifests: () => current, reload };
 }
 
-function filesOf(path: string) {
+function findManifests(path: string) {
   try {
     const names = statSync(path).isDirectory()
       ? readdirSync(path)

@@ -15,17 +15,17 @@ export const sha256Of = (text: string): string => createHash('sha256').update(te
 /** An id that says how it was made. */
 const SHA256_ID = /^(?:sha256:)?([0-9a-f]{64})$/;
 
-const plain = z.record(z.string(), z.string());
+const plainFormat = z.record(z.string(), z.string());
 
 /** What `@apollo/generate-persisted-query-manifest` writes. */
-const apollo = z.object({
+const apolloFormat = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.literal(1),
   operations: z.array(z.object({ id: z.string(), body: z.string() })),
 });
 
 /** An id as it is looked up: clients and manifests may say how it was made. */
-export const withoutScheme = (id: string): string => (id.startsWith('sha256:') ? id.slice('sha256:'.length) : id);
+export const withoutHashPrefix = (id: string): string => (id.startsWith('sha256:') ? id.slice('sha256:'.length) : id);
 
 /**
  * Reads a manifest: a JSON object of texts by id, or Apollo's format.
@@ -50,10 +50,10 @@ export function assertIds(manifests: readonly Manifest[]): void {
     if (hash !== undefined && hash !== sha256Of(document)) {
       throw new ManifestError(`the text under the id ${shorten(id)} has another SHA-256`);
     }
-    if ((texts.get(withoutScheme(id)) ?? document) !== document) {
+    if ((texts.get(withoutHashPrefix(id)) ?? document) !== document) {
       throw new ManifestError(`the id ${shorten(id)} stands for two documents`);
     }
-    texts.set(withoutScheme(id), document);
+    texts.set(withoutHashPrefix(id), document);
   }
 }
 
@@ -68,13 +68,13 @@ function parseJson(text: string): unknown {
 }
 
 function readFormat(value: unknown): Manifest {
-  const byApollo = apollo.safeParse(value);
-  if (byApollo.success) {
-    const { operations } = byApollo.data;
+  const apolloResult = apolloFormat.safeParse(value);
+  if (apolloResult.success) {
+    const { operations } = apolloResult.data;
     assertIds(operations.map(({ id, body }) => ({ [id]: body }))); // Two of one id would become one.
     return Object.fromEntries(operations.map(({ id, body }) => [id, body]));
   }
-  const parsed = plain.safeParse(value);
+  const parsed = plainFormat.safeParse(value);
   if (!parsed.success) {
     throw new ManifestError('it is neither an object of documents by id nor a manifest of Apollo');
   }

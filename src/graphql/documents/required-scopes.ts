@@ -37,20 +37,20 @@ interface Requirement {
 
 /** Remembers what it found out of a document, which is the same object every time that the document is sent. */
 export function createReadRequiredScopes(schema: GraphQLSchema): ReadRequiredScopes {
-  const found = new WeakMap<DocumentNode, Map<string | undefined, RequiredScopes>>();
+  const scopesByDocument = new WeakMap<DocumentNode, Map<string | undefined, RequiredScopes>>();
   return (document, operationName) => {
-    const ofDocument = found.get(document) ?? new Map<string | undefined, RequiredScopes>();
-    found.set(document, ofDocument);
-    const required = ofDocument.get(operationName) ?? readRequiredScopes(schema, document, operationName);
-    ofDocument.set(operationName, required);
+    const scopesByOperation = scopesByDocument.get(document) ?? new Map<string | undefined, RequiredScopes>();
+    scopesByDocument.set(document, scopesByOperation);
+    const required = scopesByOperation.get(operationName) ?? readRequiredScopes(schema, document, operationName);
+    scopesByOperation.set(operationName, required);
     return required;
   };
 }
 
-const NOTHING: readonly Scope[] = [];
+const NO_SCOPES: readonly Scope[] = [];
 
 /** Whether the field may be there: executors need not agree on what is neither true nor false. */
-function mayHold(
+function canHold(
   { variable, value }: Condition,
   variables: Readonly<Record<string, unknown>>,
   defaults: ReadonlyMap<string, boolean | undefined>,
@@ -80,12 +80,12 @@ function readRequiredScopes(
     missing(granted, variables) {
       let missing: Set<Scope> | undefined;
       for (const { scope, conditions } of requirements) {
-        if (!granted.has(scope) && conditions.every((condition) => mayHold(condition, variables, defaults))) {
+        if (!granted.has(scope) && conditions.every((condition) => canHold(condition, variables, defaults))) {
           missing ??= new Set();
           missing.add(scope);
         }
       }
-      return missing === undefined ? NOTHING : [...missing];
+      return missing === undefined ? NO_SCOPES : [...missing];
     },
   };
 }
@@ -106,14 +106,14 @@ function collect(
   /** How fragments were seen so far. Each is walked twice at most, however often it is spread: what is spread under several conditions counts as always there. */
   const seen = new Map<string, 'sometimes' | 'always'>();
 
-  function need(scope: unknown, conditions: readonly Condition[]): void {
+  function addRequirement(scope: unknown, conditions: readonly Condition[]): void {
     if (isScope(scope)) {
       requirements.push({ scope, conditions });
     }
   }
 
   function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
-    need(parent.extensions.scope, outer); // However it was reached: by a field, or by a fragment on a member of a union.
+    addRequirement(parent.extensions.scope, outer); // However it was reached: by a field, or by a fragment on a member of a union.
     for (const selection of selections) {
       const own = conditionsOf(selection.directives);
       if (own === undefined) {
@@ -128,7 +128,7 @@ function collect(
             break; // `__typename` and introspection need nothing.
           }
           const type = getNamedType(field.type);
-          need(field.extensions.scope, conditions);
+          addRequirement(field.extensions.scope, conditions);
           if (selection.selectionSet !== undefined && isCompositeType(type)) {
             walk(selection.selectionSet, type, conditions);
           }
@@ -150,9 +150,9 @@ function collect(
     if (before === 'always' || fragment === undefined || type === undefined) {
       return;
     }
-    const isAlways = before === 'sometimes' || conditions.length === 0;
-    seen.set(name, isAlways ? 'always' : 'sometimes');
-    walk(fragment.selectionSet, type, isAlways ? [] : conditions);
+    const isUnconditional = before === 'sometimes' || conditions.length === 0;
+    seen.set(name, isUnconditional ? 'always' : 'sometimes');
+    walk(fragment.selectionSet, type, isUnconditional ? [] : conditions);
   }
 
   function typeNamed(name: string | undefined): GraphQLCompositeType | undefined {
@@ -172,10 +172,10 @@ function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] | 
     if (name.value !== 'skip' && name.value !== 'include') {
       continue;
     }
-    const isDue = name.value === 'include';
+    const isInclude = name.value === 'include';
     if (value?.kind === Kind.VARIABLE) {
-      conditions.push({ variable: value.name.value, value: isDue });
-    } else if (value?.kind === Kind.BOOLEAN && value.value !== isDue) {
+      conditions.push({ variable: value.name.value, value: isInclude });
+    } else if (value?.kind === Kind.BOOLEAN && value.value !== isInclude) {
       return undefined;
     }
   }

@@ -3,7 +3,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
-import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
+import { type Manifest, sha256Of, withoutHashPrefix } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';
 
 /** Parameters of a request that identify its document. */
@@ -17,7 +17,7 @@ export interface DocumentRequest {
 }
 
 /** Caller of a document, with the rules that apply to it. */
-export interface DocumentAsker {
+export interface DocumentCaller {
   clientKind: string;
   mode: TrustedDocumentsMode;
   /** The only documents that may be sent, by their SHA-256; undefined: as the mode says. */
@@ -33,23 +33,23 @@ export interface TrustedDocuments {
    *
    * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND or DOCUMENT_NOT_TRUSTED
    */
-  find(request: DocumentRequest, asker: DocumentAsker): string;
+  find(request: DocumentRequest, caller: DocumentCaller): string;
 }
 
-interface Listed {
+interface TrustedDocument {
   text: string;
   hash: string;
 }
 
 /** Unlisted documents that were noted in the log; each is noted once. */
-const MAX_NOTED = 1_000;
+const MAX_LOGGED = 1_000;
 
 export function createTrustedDocuments(files: ManifestFiles, logger: Logger): TrustedDocuments {
-  const present = memoizeBySource(() => files.manifests(), index);
-  const noted = new Set<string>();
+  const currentIndex = memoizeBySource(() => files.manifests(), createIndex);
+  const loggedHashes = new Set<string>();
 
-  function findById(id: string): Listed {
-    const listed = present().byId.get(withoutScheme(id));
+  function findById(id: string): TrustedDocument {
+    const listed = currentIndex().byId.get(withoutHashPrefix(id));
     if (listed === undefined) {
       throw refuse(
         'PERSISTED_QUERY_NOT_FOUND',
@@ -60,33 +60,33 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   }
 
   /** Returns the text with its SHA-256 if a manifest contains it. */
-  const findByText = (text: string): { text: string; hash?: string } => present().byText.get(text) ?? { text };
+  const findByText = (text: string): { text: string; hash?: string } => currentIndex().byText.get(text) ?? { text };
 
   /** Finds a document by its id; a text beside the id must be that document's. */
-  function findNamed(id: unknown, query: string | undefined): { text: string; hash?: string } {
+  function findByIdAndText(id: unknown, query: string | undefined): { text: string; hash?: string } {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
     if (query === undefined) {
       return findById(id);
     }
-    if (sha256Of(query) !== withoutScheme(id)) {
+    if (sha256Of(query) !== withoutHashPrefix(id)) {
       throw refuse('BAD_REQUEST', "A request with both a document and an id must send the document's own SHA-256.");
     }
     return findByText(query);
   }
 
-  function note(text: string, clientKind: string): void {
+  function logUnlisted(text: string, clientKind: string): void {
     const hash = sha256Of(text);
-    if (!noted.has(hash) && noted.size < MAX_NOTED) {
-      noted.add(hash);
+    if (!loggedHashes.has(hash) && loggedHashes.size < MAX_LOGGED) {
+      loggedHashes.add(hash);
       const operation = /\b(?:query|mutation)\s+(\w{1,100})/.exec(text)?.[1];
       logger.warn({ clientKind, document: hash, operation }, 'a document that is in no manifest was served');
     }
   }
 
   return {
-    hashOf: (id) => present().byId.get(withoutScheme(id))?.hash,
+    hashOf: (id) => currentIndex().byId.get(withoutHashPrefix(id))?.hash,
     find({ query, documentId, extensions }, { clientKind, mode, documents }) {
       const id = documentId ?? hashIn(extensions) ?? undefined;
       const isRestricted = mode !== 'off' || documents !== undefined;
@@ -96,7 +96,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
       if (id === undefined && query !== undefined && !isRestricted) {
         return query;
       }
-      const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findNamed(id, query);
+      const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findByIdAndText(id, query);
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
       }
@@ -107,7 +107,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
         );
       }
       if (hash === undefined && mode === 'log') {
-        note(text, clientKind);
+        logUnlisted(text, clientKind);
       }
       return text;
     },
@@ -115,13 +115,13 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
 }
 
 /** By every id, that of its SHA-256 too, and by its text. */
-function index(manifests: readonly Manifest[]) {
-  const byId = new Map<string, Listed>();
-  const byText = new Map<string, Listed>();
+function createIndex(manifests: readonly Manifest[]) {
+  const byId = new Map<string, TrustedDocument>();
+  const byText = new Map<string, TrustedDocument>();
   for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
     byText.set(text, listed);
-    byId.set(listed.hash, listed).set(withoutScheme(id), listed);
+    byId.set(listed.hash, listed).set(withoutHashPrefix(id), listed);
   }
   return { byId, byText };
 }

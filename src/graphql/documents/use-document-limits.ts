@@ -9,7 +9,7 @@ import {
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Settings } from '../../settings/settings.ts';
-import { type DocumentLimits, findExcess } from './document-limits.ts';
+import { type DocumentLimits, findExceededLimit } from './document-limits.ts';
 import { validateDocument } from './validate-document.ts';
 import { withoutStack } from './without-stack.ts';
 
@@ -40,7 +40,7 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
       if (accepted.has(documentAST)) {
         return;
       }
-      const problem = findExcess(documentAST, limits);
+      const problem = findExceededLimit(documentAST, limits);
       if (problem === undefined) {
         accepted.add(documentAST);
       } else {

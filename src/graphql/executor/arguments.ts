@@ -29,7 +29,7 @@ export function createReadArguments(
   if (fixed !== undefined) {
     return () => ({ ...fixed });
   }
-  const bare = withoutLocations(node);
+  const unlocatedNode = withoutLocations(node);
   const sources = findVariables(definition, node);
   return (variables) => {
     const values = sources && readVariables(sources, variables);
@@ -37,9 +37,9 @@ export function createReadArguments(
       return values;
     }
     try {
-      return getArgumentValues(definition, bare, variables);
+      return getArgumentValues(definition, unlocatedNode, variables);
     } catch (error) {
-      throw error instanceof GraphQLError ? blame(error, node, bare) : error;
+      throw error instanceof GraphQLError ? toDocumentError(error, node, unlocatedNode) : error;
     }
   };
 }
@@ -123,12 +123,12 @@ function withoutLocations<Node extends FieldNode | DirectiveNode>(node: Node): N
   };
 }
 
-function blame(
-  { message, nodes: [blamed] = [] }: GraphQLError,
+function toDocumentError(
+  { message, nodes: [invalidNode] = [] }: GraphQLError,
   node: FieldNode | DirectiveNode,
-  bare: FieldNode | DirectiveNode,
+  unlocatedNode: FieldNode | DirectiveNode,
 ): DocumentError {
-  const index = bare.arguments?.findIndex(({ value }) => value === blamed) ?? -1;
+  const index = unlocatedNode.arguments?.findIndex(({ value }) => value === invalidNode) ?? -1;
   const original: ASTNode = node.arguments?.[index]?.value ?? node;
   return new DocumentError(truncateMessage(message), [original]);
 }

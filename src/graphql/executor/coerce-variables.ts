@@ -33,10 +33,10 @@ type RawVariables = Readonly<Record<string, unknown>>;
 /** More than a request body can hold. */
 const MAX_NODES = 1_000_000;
 
-const NONE: RawVariables = {};
+const NO_VARIABLES: RawVariables = {};
 
 /** Thrown once there are enough errors. */
-const ENOUGH = Symbol('enough errors');
+const TOO_MANY_ERRORS = Symbol('enough errors');
 
 /** Coerces the variables of an operation to their types, or returns what is wrong with them. */
 export function coerceVariables(
@@ -45,7 +45,7 @@ export function coerceVariables(
   rawVariables: RawVariables | null | undefined,
   { maxInputListItems, hideSuggestions }: CoerceVariablesOptions,
 ): CoercedVariables {
-  const raw = rawVariables ?? NONE;
+  const raw = rawVariables ?? NO_VARIABLES;
   for (const { variable } of variableDefinitions) {
     const name = variable.name.value;
     if (Object.hasOwn(raw, name) && hasListLongerThan(maxInputListItems, raw[name])) {
@@ -58,7 +58,7 @@ export function coerceVariables(
       coercion.coerce(definition);
     }
   } catch (error) {
-    if (error !== ENOUGH) {
+    if (error !== TOO_MANY_ERRORS) {
       throw error;
     }
   }
@@ -113,7 +113,7 @@ class Coercion {
         error,
       );
     };
-    this.#set(name, coerceInputValue(value, type, onError, this.#hideSuggestions || holdsLongText(value)));
+    this.#set(name, coerceInputValue(value, type, onError, this.#hideSuggestions || containsLongText(value)));
   }
 
   #set(name: string, value: unknown): void {
@@ -129,7 +129,7 @@ class Coercion {
       setNodes(new GraphQLError(truncateMessage(message), { originalError: originalError ?? null }), [node]),
     );
     if (this.errors.length === MAX_ERRORS) {
-      throw ENOUGH;
+      throw TOO_MANY_ERRORS;
     }
   }
 }
@@ -138,7 +138,7 @@ class Coercion {
 const MAX_QUOTED = 300;
 
 /** Whether a value, or a member of it, is text that fills a message. */
-function holdsLongText(value: unknown): boolean {
+function containsLongText(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) {
     return isLongText(value);
   }

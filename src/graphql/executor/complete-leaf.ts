@@ -32,7 +32,7 @@ function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknow
   const serialized = serialize(execution, type, value);
   const bytes = sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0);
   if (typeof serialized === 'object') {
-    execution.spend(bytes / BYTES_PER_VALUE);
+    execution.countWork(bytes / BYTES_PER_VALUE);
   }
   execution.addBytes(bytes);
   return serialized;
@@ -58,9 +58,9 @@ function serialize(execution: Execution, type: GraphQLLeafType, value: unknown):
       break;
     default:
   }
-  const isQuoted = isRefused(type, value);
+  const isQuoted = isQuotedByError(type, value);
   if (isQuoted) {
-    execution.spend(VALUES_PER_QUOTE);
+    execution.countWork(VALUES_PER_QUOTE);
   }
   const serialized = serializeChecked(type, isQuoted ? excerpt(value) : value);
   if (serialized == null) {
@@ -81,7 +81,7 @@ function serializeChecked(type: GraphQLLeafType, value: unknown): unknown {
 }
 
 /** Whether a scalar of GraphQL refuses the value with a message that quotes it, which takes long for a large value. */
-function isRefused(type: GraphQLLeafType, value: unknown): boolean {
+function isQuotedByError(type: GraphQLLeafType, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'string' && type === GraphQLBoolean;
   }

@@ -14,7 +14,7 @@ export const createListCompletion =
     const list = new PendingList(execution, plan, path, []);
     try {
       // Counted before the first item: a list that exceeds a limit is abandoned as a whole.
-      execution.charge(items.length, items.length + 2);
+      execution.countValues(items.length, items.length + 2);
       completeItems(list, item, info, path, items, 0);
     } catch (error) {
       list.isSettled = true;
@@ -38,7 +38,7 @@ function completeItems(
     if (index > start && execution.shouldYield) {
       list.hold();
       ignoreRejections(items); // Until their turn comes nobody listens to them.
-      execution.later(() => {
+      execution.runLater(() => {
         try {
           completeItems(list, plan, info, path, items, index);
         } catch (error) {
@@ -81,7 +81,7 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
   const maxItems = execution.limits.maxUpstreamListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
-      if (execution.isFirstLook(value)) {
+      if (execution.isFirstVisit(value)) {
         ignoreRejections(value); // Once: a record can be selected under many names, with a million items.
       }
       throw listError(value.length, maxItems);

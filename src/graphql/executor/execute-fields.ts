@@ -14,7 +14,7 @@ export function executeFields(
   plan: ValuePlan | undefined,
   path: ResponsePath | undefined,
 ): Record<string, unknown> | PendingObject {
-  execution.charge(fields.length, bytes);
+  execution.countValues(fields.length, bytes);
   const result = createResult();
   let container: PendingObject | undefined;
   try {

@@ -57,7 +57,7 @@ function executeRoot(
 
 const resultOf = (execution: Execution, pending: PendingObject | SerialExecution): Promise<ExecutionResult> =>
   new Promise((resolve) => {
-    pending.goesTo(
+    pending.setDestination(
       {
         isSettled: false,
         put: () => resolve(execution.finish(pending.result)),

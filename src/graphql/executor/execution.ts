@@ -48,7 +48,7 @@ export class Execution implements PlanSource {
 
   readonly #errors: GraphQLError[] = [];
   /** Lists that `isFirstLook` was asked about. */
-  #seenLists: WeakSet<object> | undefined;
+  visitedLists: WeakSet<object> | undefined;
   /** Positions that an error made null. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
@@ -75,7 +75,7 @@ export class Execution implements PlanSource {
   }
 
   /** Counts values that are about to be completed. Throws STOPPED if they are too many. */
-  charge(values: number, bytes: number): void {
+  countValues(values: number, bytes: number): void {
     this.#values += values;
     if (this.#values > this.limits.maxResultValues) {
       this.stop('maxValues');
@@ -140,20 +140,20 @@ export class Execution implements PlanSource {
   }
 
   /** Returns whether a list is looked at for the first time. */
-  isFirstLook(list: object): boolean {
-    this.#seenLists ??= new WeakSet();
-    const isFirst = !this.#seenLists.has(list);
-    this.#seenLists.add(list);
+  isFirstVisit(list: object): boolean {
+    this.visitedLists ??= new WeakSet();
+    const isFirst = !this.visitedLists.has(list);
+    this.visitedLists.add(list);
     return isFirst;
   }
 
   /** Counts work that is no value of its own, so that the event loop gets its turn as soon. */
-  spend(values: number): void {
+  countWork(values: number): void {
     this.#yieldAt -= values;
   }
 
   /** Runs a task in a later turn of the event loop. It must not throw. */
-  later(task: () => void): void {
+  runLater(task: () => void): void {
     this.#tasks.push(task);
     this.#scheduleTasks();
   }

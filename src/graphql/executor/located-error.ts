@@ -16,11 +16,11 @@ const CARRIAGE_RETURN = 13;
 
 /** An error of the document. Its nodes are no `nodes`, because GraphQLError scans the source for the location of each. */
 export class DocumentError extends GraphQLError {
-  readonly blamedNodes: readonly ASTNode[];
+  readonly documentNodes: readonly ASTNode[];
 
-  constructor(message: string, blamedNodes: readonly ASTNode[]) {
+  constructor(message: string, documentNodes: readonly ASTNode[]) {
     super(message);
-    this.blamedNodes = blamedNodes;
+    this.documentNodes = documentNodes;
   }
 }
 
@@ -45,13 +45,13 @@ export function locate(raw: unknown, nodes: readonly ASTNode[], path: ResponsePa
   if (error === raw || error.nodes !== undefined) {
     return error;
   }
-  return setNodes(error, raw instanceof DocumentError ? raw.blamedNodes : nodes);
+  return setNodes(error, raw instanceof DocumentError ? raw.documentNodes : nodes);
 }
 
 /** Returns an error of the whole operation as an entry of the result. */
 export function toOperationError(raw: unknown): GraphQLError {
   if (raw instanceof DocumentError) {
-    return setNodes(new GraphQLError(raw.message), raw.blamedNodes);
+    return setNodes(new GraphQLError(raw.message), raw.documentNodes);
   }
   return raw instanceof GraphQLError ? raw : locatedError(raw, undefined);
 }

@@ -26,7 +26,7 @@ export class Pending {
     this.#path = path;
   }
 
-  goesTo(destination: Destination, key: string | number): void {
+  setDestination(destination: Destination, key: string | number): void {
     this.#destination = destination;
     this.#key = key;
   }
@@ -36,7 +36,7 @@ export class Pending {
     if (!(value instanceof Pending)) {
       this.#destination?.put(this.#key, value);
     } else if (this.#destination !== undefined) {
-      value.goesTo(this.#destination, this.#key);
+      value.setDestination(this.#destination, this.#key);
     }
   }
 
@@ -77,7 +77,7 @@ export abstract class PendingContainer extends Pending implements Destination {
   /** Waits for a member. */
   add(member: Pending, key: string | number): void {
     this.hold();
-    member.goesTo(this, key);
+    member.setDestination(this, key);
   }
 
   /** Waits until `release` is called once more. */
@@ -163,7 +163,7 @@ export function awaitValue(
       return;
     }
     if (execution.shouldYield) {
-      execution.later(() => settle(value));
+      execution.runLater(() => settle(value));
       return;
     }
     let completed: unknown;

@@ -28,22 +28,22 @@ export interface DocumentPlans {
 }
 
 /** Stands for a plan in the account of their sizes. Holds no plan, because a plan would hold its document. */
-interface Ticket {
+interface SizeEntry {
   readonly key: string;
   readonly roots: WeakRef<Roots>;
 }
 
 interface Root {
   readonly selection: SelectionPlan;
-  readonly ticket: Ticket;
+  readonly sizeEntry: SizeEntry;
 }
 
 type Roots = Map<string, Root>;
 
 /** Sizes of the plans of all documents. */
-type Account = LRUCache<Ticket, true>;
+type PlanSizes = LRUCache<SizeEntry, true>;
 
-const createAccount = (): Account =>
+const createPlanSizes = (): PlanSizes =>
   new LRUCache({ maxSize: MAX_PLAN_BYTES, dispose: (_, { key, roots }) => roots.deref()?.delete(key) });
 
 /**
@@ -51,7 +51,7 @@ const createAccount = (): Account =>
  * large.
  */
 export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNode) => DocumentPlans {
-  const account = createAccount();
+  const planSizes = createPlanSizes();
   const plansBySchema = new WeakMap<GraphQLSchema, WeakMap<DocumentNode, DocumentPlans>>();
   return (schema, document) => {
     let plansByDocument = plansBySchema.get(schema);
@@ -61,14 +61,14 @@ export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNod
     }
     let plans = plansByDocument.get(document);
     if (plans === undefined) {
-      plans = createDocumentPlans(schema, document, account);
+      plans = createDocumentPlans(schema, document, planSizes);
       plansByDocument.set(document, plans);
     }
     return plans;
   };
 }
 
-function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, account: Account): DocumentPlans {
+function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, planSizes: PlanSizes): DocumentPlans {
   const fragments: Fragments = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) {
@@ -80,15 +80,15 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, acco
   const roots: Roots = new Map();
   const reference = new WeakRef(roots);
 
-  function keep(key: string, selection: SelectionPlan, operation: OperationDefinitionNode): void {
+  function cacheRoot(key: string, selection: SelectionPlan, operation: OperationDefinitionNode): void {
     const [oldest] = roots.values();
     if (roots.size >= MAX_PLANS && oldest !== undefined) {
-      account.delete(oldest.ticket);
+      planSizes.delete(oldest.sizeEntry);
     }
-    const ticket: Ticket = { key, roots: reference };
-    account.set(ticket, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
-    if (account.has(ticket)) {
-      roots.set(key, { selection, ticket }); // It is not larger than all plans may be.
+    const sizeEntry: SizeEntry = { key, roots: reference };
+    planSizes.set(sizeEntry, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
+    if (planSizes.has(sizeEntry)) {
+      roots.set(key, { selection, sizeEntry }); // It is not larger than all plans may be.
     }
   }
 
@@ -96,17 +96,17 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, acco
     fragments,
     planRoot(operation, variables) {
       const key = `${operation.name?.value ?? ''} ${conditionsKey(conditionVariables, variables)}`;
-      const kept = roots.get(key);
-      if (kept !== undefined) {
-        account.get(kept.ticket); // Keeps it from being the oldest.
-        return kept.selection;
+      const cached = roots.get(key);
+      if (cached !== undefined) {
+        planSizes.get(cached.sizeEntry); // Keeps it from being the oldest.
+        return cached.selection;
       }
       const type = schema.getRootType(operation.operation);
       if (type == null) {
         throw new DocumentError(`Schema is not configured to execute ${operation.operation} operation.`, [operation]);
       }
       const selection = planSelection({ schema, fragments }, type, [operation.selectionSet], variables);
-      keep(key, selection, operation);
+      cacheRoot(key, selection, operation);
       return selection;
     },
   };

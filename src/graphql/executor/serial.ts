@@ -31,7 +31,7 @@ export class SerialExecution extends Pending implements Destination {
       const value = this.#executeField(field);
       if (value instanceof Pending) {
         this.result[field.key] = undefined;
-        value.goesTo(this, field.key);
+        value.setDestination(this, field.key);
         return this;
       }
       this.result[field.key] = value;

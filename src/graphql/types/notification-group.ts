@@ -54,14 +54,14 @@ const DeleteNotificationGroupInput = builder.inputType('DeleteNotificationGroupI
   fields: (t) => ({ id: t.id({ required: true, description: "The group's id." }) }),
 });
 
-interface WrittenGroup<Name extends string> {
+interface GroupSuccess<Name extends string> {
   __typename: Name;
   notificationGroup: NotificationGroupBody;
   replayed: boolean;
 }
 
 const CreateNotificationGroupSuccess = builder
-  .objectRef<WrittenGroup<'CreateNotificationGroupSuccess'>>('CreateNotificationGroupSuccess')
+  .objectRef<GroupSuccess<'CreateNotificationGroupSuccess'>>('CreateNotificationGroupSuccess')
   .implement({
     description: 'The group is created.',
     fields: (t) => ({
@@ -71,7 +71,7 @@ const CreateNotificationGroupSuccess = builder
   });
 
 const UpdateNotificationGroupSuccess = builder
-  .objectRef<WrittenGroup<'UpdateNotificationGroupSuccess'>>('UpdateNotificationGroupSuccess')
+  .objectRef<GroupSuccess<'UpdateNotificationGroupSuccess'>>('UpdateNotificationGroupSuccess')
   .implement({
     description: 'The group is renamed.',
     fields: (t) => ({
@@ -139,7 +139,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
         async () => {
-          ctx.loaders.notificationGroup.forget();
+          ctx.loaders.notificationGroup.clear();
           const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
           const { body, replayed } = await ctx.upstream.createNotificationGroup(input.name, key);
           return { __typename: 'CreateNotificationGroupSuccess' as const, notificationGroup: body, replayed };
@@ -157,10 +157,10 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
       toMutationResult(
         async () => {
-          ctx.loaders.notificationGroup.forget(id);
+          ctx.loaders.notificationGroup.clear(id);
           const key = deriveIdempotencyKey(ctx, info, idempotencyKey);
           const { body, replayed } = await ctx.upstream.updateNotificationGroup(id, name, key);
-          const notificationGroup = ctx.loaders.notificationGroup.keep(id, body);
+          const notificationGroup = ctx.loaders.notificationGroup.prime(id, body);
           return { __typename: 'UpdateNotificationGroupSuccess' as const, notificationGroup, replayed };
         },
         asNotFound('NotificationGroup', id),
@@ -177,9 +177,9 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(
         async () => {
-          ctx.loaders.notificationGroup.forget(id);
+          ctx.loaders.notificationGroup.clear(id);
           const { body } = await ctx.upstream.deleteNotificationGroup(id);
-          ctx.loaders.notificationGroup.keepDeleted(id);
+          ctx.loaders.notificationGroup.primeDeleted(id);
           return {
             __typename: 'DeleteNotificationGroupSuccess' as const,
             id,

@@ -190,10 +190,10 @@ async function setStatus(ctx: GatewayContext, workflowId: string, active: boolea
     const { body } = await ctx.upstream.updateWorkflowStatus(workflowId, active);
     return { workflow: { _id: workflowId, ...body }, changed: true };
   } catch (error) {
-    const present = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
-    if (present?.active !== active) {
+    const current = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
+    if (current?.active !== active) {
       throw error;
     }
-    return { workflow: present, changed: false };
+    return { workflow: current, changed: false };
   }
 }
