@@ -3,7 +3,7 @@ import { extname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT, read } from './support/docs.ts';
 
-/** Files and folders whose language is checked. To check more, add it here: `src`, `test` and `bench` are still missing. */
+/** Files and folders whose language is checked. To check more, add it here: the rest of `src`, `test` and `bench` are still missing. */
 const COVERED = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   '.github',
@@ -12,6 +12,10 @@ const COVERED = [
   'docs',
   'examples',
   'schema/operations',
+  'schema/schema.graphql',
+  'src/client',
+  'src/graphql',
+  'src/index.ts',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);

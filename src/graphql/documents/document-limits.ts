@@ -13,7 +13,7 @@ export type DocumentLimits = Pick<
   'maxDocumentCharacters' | 'maxTokens' | 'maxDepth' | 'maxAliases' | 'maxRootFields' | 'maxFields' | 'maxDirectives'
 >;
 
-/** Says in one sentence what is too much, or undefined. */
+/** Finds the first exceeded limit. Returns a message that names it, or undefined. */
 export function findExceededLimit(
   document: DocumentNode,
   { maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives }: DocumentLimits,
@@ -25,7 +25,7 @@ export function findExceededLimit(
   const measure = createMeasure(document);
   const sizes = operations.map(measure);
   const most = (key: keyof Size) => Math.max(0, ...sizes.map((size) => size[key]));
-  const checks: [found: number, limit: number, what: string][] = [
+  const checks: [found: number, limit: number, unit: string][] = [
     [most('depth'), maxDepth, 'levels deep'],
     [most('aliases'), maxAliases, 'aliases'],
     [most('ownFields'), maxRootFields, 'root fields'],
@@ -36,26 +36,26 @@ export function findExceededLimit(
   return exceeded && `The operation has ${exceeded[0]} ${exceeded[2]}; at most ${exceeded[1]} are allowed.`;
 }
 
-/** What a selection comes to with its fragments spread out. */
+/** Size of a selection with its fragments expanded. */
 interface Size {
   depth: number;
   aliases: number;
   directives: number;
-  /** Fields at its own level. */
+  /** Fields at the top level. */
   ownFields: number;
-  /** Fields at every level. */
+  /** Fields at all levels. */
   fields: number;
 }
 
 const EMPTY: Size = { depth: 0, aliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
-/** Creates a function that counts the fields of an operation with its fragments spread out. */
+/** Creates a function that counts the fields of an operation with its fragments expanded. */
 export function createFieldCount(document: DocumentNode): (operation: OperationDefinitionNode) => number {
   const measure = createMeasure(document);
   return (operation) => measure(operation).fields;
 }
 
-/** Measures operations; each fragment is measured once, however often it is spread, and one that contains itself counts as empty. */
+/** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
 function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const node of document.definitions) {

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { fileFingerprint } from '../../lib/file-fingerprint.ts';
 import { assertIds, type Manifest, ManifestError, parseManifest } from './manifest.ts';
 
-/** Manifests that can be added to while the process runs. */
+/** Manifests that can be reloaded while the process runs. */
 export interface ManifestFiles {
-  /** The present ones; another list as soon as one has changed. */
+  /** Returns the current manifests: the same array until one changes. */
   manifests(): readonly Manifest[];
-  /** Looks at the files again. @throws {ManifestError} and keeps what was there */
+  /** Reads changed files again. @throws {ManifestError} if one cannot be used; the current manifests stay in use */
   reload(): void;
 }
 
 /**
- * Reads manifests; of a folder, every file that ends in `.json`.
+ * Reads manifests from files, and from all files in a folder that end in `.json`.
  *
- * @param sources manifests as they are, or the paths of files and folders
- * @throws {ManifestError} when one cannot be used
+ * @param sources inline manifests, or paths of files and folders
+ * @throws {ManifestError} if a manifest cannot be used
  */
 export function createManifestFiles(sources: readonly (string | Manifest)[]): ManifestFiles {
   const paths = sources.filter((source) => typeof source === 'string');
@@ -56,7 +56,7 @@ function readManifest(file: string): Manifest {
   try {
     return parseManifest(readFileSync(file, 'utf8'));
   } catch (cause) {
-    const why = cause instanceof ManifestError ? cause.message : 'it cannot be read';
-    throw new ManifestError(`the manifest ${file} cannot be used: ${why}`, { cause });
+    const reason = cause instanceof ManifestError ? cause.message : 'it cannot be read';
+    throw new ManifestError(`the manifest ${file} cannot be used: ${reason}`, { cause });
   }
 }

@@ -14,28 +14,29 @@ import {
 } from 'graphql';
 import { isScope, type Scope } from '../../settings/scopes.ts';
 
-/** What an operation needs, found out once for all of its executions. */
+/** Scopes that an operation requires, computed once for all of its executions. */
 export interface RequiredScopes {
-  /** Those that are not granted, in the order in which the document needs them. */
+  /** Returns the required scopes that are not granted, in the order of the document. */
   missing(granted: ReadonlySet<Scope>, variables: Readonly<Record<string, unknown>>): readonly Scope[];
 }
 
-/** Reads what an operation of a valid document needs. */
+/** Reads the scopes that an operation of a valid document requires. */
 export type ReadRequiredScopes = (document: DocumentNode, operationName: string | undefined) => RequiredScopes;
 
-/** A variable that decides whether a field is there. */
+/** Condition of `@skip` or `@include` that depends on a variable. */
 interface Condition {
   variable: string;
-  /** What it must be for the field to be there. */
+  /** Value with which the field is included. */
   value: boolean;
 }
 
+/** Scope that is required if all conditions hold. */
 interface Requirement {
   scope: Scope;
   conditions: readonly Condition[];
 }
 
-/** Remembers what it found out of a document, which is the same object every time that the document is sent. */
+/** Creates a function that reads required scopes. Caches them by document, because parsed documents are cached. */
 export function createReadRequiredScopes(schema: GraphQLSchema): ReadRequiredScopes {
   const scopesByDocument = new WeakMap<DocumentNode, Map<string | undefined, RequiredScopes>>();
   return (document, operationName) => {
@@ -49,7 +50,7 @@ export function createReadRequiredScopes(schema: GraphQLSchema): ReadRequiredSco
 
 const NO_SCOPES: readonly Scope[] = [];
 
-/** Whether the field may be there: executors need not agree on what is neither true nor false. */
+/** Returns false only if the condition excludes the field. Values that are not booleans can include it, depending on the executor. */
 function canHold(
   { variable, value }: Condition,
   variables: Readonly<Record<string, unknown>>,
@@ -90,7 +91,7 @@ function readRequiredScopes(
   };
 }
 
-/** Walks once over an operation and the fragments that it uses. */
+/** Collects the requirements of an operation and its fragments. */
 function collect(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -103,7 +104,7 @@ function collect(
       .map((fragment) => [fragment.name.value, fragment]),
   );
   const requirements: Requirement[] = [];
-  /** How fragments were seen so far. Each is walked twice at most, however often it is spread: what is spread under several conditions counts as always there. */
+  /** Visited fragments. Each is walked at most twice: after a second spread it counts as always included. */
   const seen = new Map<string, 'sometimes' | 'always'>();
 
   function addRequirement(scope: unknown, conditions: readonly Condition[]): void {
@@ -113,7 +114,7 @@ function collect(
   }
 
   function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
-    addRequirement(parent.extensions.scope, outer); // However it was reached: by a field, or by a fragment on a member of a union.
+    addRequirement(parent.extensions.scope, outer); // Also if a fragment on a member of a union selects it.
     for (const selection of selections) {
       const own = conditionsOf(selection.directives);
       if (own === undefined) {
@@ -125,7 +126,7 @@ function collect(
           const field =
             isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[selection.name.value] : undefined;
           if (field === undefined) {
-            break; // `__typename` and introspection need nothing.
+            break; // `__typename` and introspection require no scope.
           }
           const type = getNamedType(field.type);
           addRequirement(field.extensions.scope, conditions);
@@ -164,7 +165,7 @@ function collect(
   return requirements;
 }
 
-/** The variables that decide over a selection; undefined: it is never there. */
+/** Returns the conditions of a selection, or undefined if it is never included. */
 function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] | undefined {
   const conditions: Condition[] = [];
   for (const { name, arguments: args = [] } of directives) {

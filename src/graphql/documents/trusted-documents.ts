@@ -16,17 +16,18 @@ export interface DocumentRequest {
   extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Caller of a document, with the rules that apply to it. */
+/** Kind of client that sends a document, with the rules that apply to it. */
 export interface DocumentCaller {
   clientKind: string;
+  /** Rule for documents that are in no manifest. */
   mode: TrustedDocumentsMode;
-  /** The only documents that may be sent, by their SHA-256; undefined: as the mode says. */
+  /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
   documents: ReadonlySet<string> | undefined;
 }
 
-/** The documents of all manifests. */
+/** Documents of all manifests. */
 export interface TrustedDocuments {
-  /** The SHA-256 of the document that has this id. */
+  /** Returns the SHA-256 of the document with this id. */
   hashOf(id: string): string | undefined;
   /**
    * Finds the text to execute.
@@ -36,14 +37,16 @@ export interface TrustedDocuments {
   find(request: DocumentRequest, caller: DocumentCaller): string;
 }
 
+/** Document of a manifest. */
 interface TrustedDocument {
   text: string;
   hash: string;
 }
 
-/** Unlisted documents that were noted in the log; each is noted once. */
+/** Maximum unlisted documents to log; each is logged once. */
 const MAX_LOGGED = 1_000;
 
+/** Creates the lookup of trusted documents, which follows changes of the manifests. */
 export function createTrustedDocuments(files: ManifestFiles, logger: Logger): TrustedDocuments {
   const currentIndex = memoizeBySource(() => files.manifests(), createIndex);
   const loggedHashes = new Set<string>();
@@ -59,10 +62,10 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
     return listed;
   }
 
-  /** Returns the text with its SHA-256 if a manifest contains it. */
+  /** Returns the text, with its SHA-256 if a manifest contains it. */
   const findByText = (text: string): { text: string; hash?: string } => currentIndex().byText.get(text) ?? { text };
 
-  /** Finds a document by its id; a text beside the id must be that document's. */
+  /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
   function findByIdAndText(id: unknown, query: string | undefined): { text: string; hash?: string } {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
@@ -71,7 +74,10 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
       return findById(id);
     }
     if (sha256Of(query) !== withoutHashPrefix(id)) {
-      throw refuse('BAD_REQUEST', "A request with both a document and an id must send the document's own SHA-256.");
+      throw refuse(
+        'BAD_REQUEST',
+        'A request with both a document and an id must use the SHA-256 of the document as the id.',
+      );
     }
     return findByText(query);
   }
@@ -114,7 +120,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   };
 }
 
-/** By every id, that of its SHA-256 too, and by its text. */
+/** Indexes the documents by text, by id and by SHA-256. */
 function createIndex(manifests: readonly Manifest[]) {
   const byId = new Map<string, TrustedDocument>();
   const byText = new Map<string, TrustedDocument>();
@@ -126,6 +132,6 @@ function createIndex(manifests: readonly Manifest[]) {
   return { byId, byText };
 }
 
-/** Apollo's form of an id. */
+/** Returns the id in Apollo's form, if any. */
 const hashIn = (extensions: unknown): unknown =>
   isRecord(extensions) && isRecord(extensions.persistedQuery) ? extensions.persistedQuery.sha256Hash : undefined;

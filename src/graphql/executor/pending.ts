@@ -2,16 +2,16 @@ import type { ResponsePath } from 'graphql';
 import type { Execution, Position } from './execution.ts';
 import { STOPPED } from './limits.ts';
 
-/** The place in the result that a pending value goes to. */
+/** Destination of a pending value: a container in the result. */
 export interface Destination {
-  /** Whether it takes no more values. */
+  /** Whether it accepts no more values. */
   readonly isSettled: boolean;
   put(key: string | number, value: unknown): void;
-  /** Called when a value that must not be null failed. */
+  /** Called if a non-null value failed. */
   fail(error: unknown): void;
 }
 
-/** A value that is not complete yet. Lighter than a promise: it has exactly one destination. */
+/** Value that is not complete yet. Cheaper than a promise, because it has exactly one destination. */
 export class Pending {
   readonly execution: Execution;
   readonly #position: Position | undefined;
@@ -19,7 +19,7 @@ export class Pending {
   #destination: Destination | undefined;
   #key: string | number = '';
 
-  /** @param plan undefined for the root of the data, where errors have no position */
+  /** @param plan position of its errors; undefined for the root of the data */
   constructor(execution: Execution, plan: Position | undefined, path: ResponsePath | undefined) {
     this.execution = execution;
     this.#position = plan;
@@ -31,7 +31,7 @@ export class Pending {
     this.#key = key;
   }
 
-  /** Continues with what became of it: a value, or another pending one that takes its place. */
+  /** Passes the value to the destination, or replaces this pending value with another one. */
   resolve(value: unknown): void {
     if (!(value instanceof Pending)) {
       this.#destination?.put(this.#key, value);
@@ -48,7 +48,7 @@ export class Pending {
       return;
     }
     if (plan.isNonNull && destination?.isSettled) {
-      return; // Saves building errors that nobody sees: a list of rejected promises has one for each item.
+      return; // Avoids creating errors that are ignored: a list of rejected promises has one per item.
     }
     let value: null;
     try {
@@ -61,7 +61,7 @@ export class Pending {
   }
 }
 
-/** An object or a list with pending members. Members that settle after it has failed are ignored. */
+/** Object or list with pending members. Ignores members that settle after it has failed. */
 export abstract class PendingContainer extends Pending implements Destination {
   isSettled = false;
   #pendingMembers = 0;
@@ -74,7 +74,7 @@ export abstract class PendingContainer extends Pending implements Destination {
     return this.#pendingMembers > 0;
   }
 
-  /** Waits for a member. */
+  /** Adds a pending member to wait for. */
   add(member: Pending, key: string | number): void {
     this.hold();
     member.setDestination(this, key);
@@ -111,12 +111,13 @@ export abstract class PendingContainer extends Pending implements Destination {
     }
   }
 
-  /** Fails once the members added so far have settled or one of them fails, which is when graphql-js reports such an error. */
+  /** Fails when the members added so far have settled or one of them fails, like graphql-js. */
   failWhenSettled(error: unknown): void {
     this.#failure = { error };
   }
 }
 
+/** Object with pending fields. */
 export class PendingObject extends PendingContainer {
   override readonly result: Record<string, unknown>;
 
@@ -135,6 +136,7 @@ export class PendingObject extends PendingContainer {
   }
 }
 
+/** List with pending items. */
 export class PendingList extends PendingContainer {
   override readonly result: unknown[];
 
@@ -148,7 +150,7 @@ export class PendingList extends PendingContainer {
   }
 }
 
-/** Completes the value of a promise once it is there, in a later turn of the event loop if this one has done enough. */
+/** Completes the value of a promise when it resolves. Yields to the event loop if enough values were completed in this turn. */
 export function awaitValue(
   execution: Execution,
   promise: PromiseLike<unknown>,
@@ -175,11 +177,12 @@ export function awaitValue(
     }
     pending.resolve(completed);
   };
-  // Promise.resolve guards against thenables that call back at once or twice, or whose `then` returns nothing.
+  // Promise.resolve handles thenables that call back synchronously or twice, or whose `then` returns nothing.
   Promise.resolve(promise).then(settle, (error) => pending.reject(error));
   return pending;
 }
 
+/** Checks whether a value is a promise or another thenable. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {
     return false;

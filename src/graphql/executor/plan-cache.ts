@@ -8,31 +8,32 @@ import { DocumentError } from './located-error.ts';
 import { planSelection } from './plan.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 
-/** Plans of one document: a client chooses the values of the conditions, so they are bounded. */
+/** Maximum plans per document. Clients choose the values of `@skip` and `@include`, so the number must be limited. */
 const MAX_PLANS = 16;
 
-/** Plans of all documents, in bytes of the heap: with 16 of them, a document takes ten times the heap of its nodes. */
+/** Maximum heap of all plans, in bytes. 16 plans of a document take ten times the heap of its nodes. */
 const MAX_PLAN_BYTES = 8 * 1024 * 1024;
 
-/** Heap of a field's plan with its functions, and its share of the class of results, measured: 600 to 1,400 bytes. */
+/** Heap of a field's plan with its functions and its share of the result class. Measured: 600 to 1,400 bytes. */
 const BYTES_PER_FIELD = 1_400;
 
-/** Heap of a plan, besides its fields. */
+/** Heap of a plan without its fields. */
 const BYTES_PER_PLAN = 2_048;
 
-/** A document and all that is derived from it. */
+/** Fragments and plans of one document. */
 export interface DocumentPlans {
   readonly fragments: Fragments;
-  /** Returns the root selection of an operation. Throws if a condition has no value or the schema no root type. */
+  /** Returns the root selection of an operation. Throws if a condition has no value or the schema has no root type. */
   planRoot(operation: OperationDefinitionNode, variables: Variables): SelectionPlan;
 }
 
-/** Stands for a plan in the account of their sizes. Holds no plan, because a plan would hold its document. */
+/** Entry for a plan in the cache of sizes. Doesn't refer to the plan, because that would keep its document alive. */
 interface SizeEntry {
   readonly key: string;
   readonly roots: WeakRef<Roots>;
 }
 
+/** Cached plan of an operation. */
 interface Root {
   readonly selection: SelectionPlan;
   readonly sizeEntry: SizeEntry;
@@ -40,15 +41,15 @@ interface Root {
 
 type Roots = Map<string, Root>;
 
-/** Sizes of the plans of all documents. */
+/** Sizes of all plans. Limits their total and evicts the least recently used. */
 type PlanSizes = LRUCache<SizeEntry, true>;
 
 const createPlanSizes = (): PlanSizes =>
   new LRUCache({ maxSize: MAX_PLAN_BYTES, dispose: (_, { key, roots }) => roots.deref()?.delete(key) });
 
 /**
- * Returns the plans of documents. They live as long as the document and the schema do, unless the plans of all documents become too
- * large.
+ * Creates a cache of plans by schema and document. A plan is kept as long as both are alive, unless it is evicted because all plans
+ * together exceed the size limit.
  */
 export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNode) => DocumentPlans {
   const planSizes = createPlanSizes();
@@ -88,7 +89,7 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, plan
     const sizeEntry: SizeEntry = { key, roots: reference };
     planSizes.set(sizeEntry, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
     if (planSizes.has(sizeEntry)) {
-      roots.set(key, { selection, sizeEntry }); // It is not larger than all plans may be.
+      roots.set(key, { selection, sizeEntry }); // The entry is missing if the plan itself exceeds the limit.
     }
   }
 
@@ -98,7 +99,7 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, plan
       const key = `${operation.name?.value ?? ''} ${conditionsKey(conditionVariables, variables)}`;
       const cached = roots.get(key);
       if (cached !== undefined) {
-        planSizes.get(cached.sizeEntry); // Keeps it from being the oldest.
+        planSizes.get(cached.sizeEntry); // Marks it as recently used.
         return cached.selection;
       }
       const type = schema.getRootType(operation.operation);
@@ -112,7 +113,7 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, plan
   };
 }
 
-/** Returns the operation that is to be executed, or the error that graphql-js reports. */
+/** Returns the operation to execute, or the same error as graphql-js. */
 export function findOperation(
   { definitions }: DocumentNode,
   operationName: string | null | undefined,

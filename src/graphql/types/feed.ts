@@ -17,7 +17,7 @@ export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   extensions: requireScopes('feeds:read'),
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The record's id, or null if the service sent none." }),
-    identifier: t.exposeString('identifier', { description: 'The identifier that the service derives from the name.' }),
+    identifier: t.exposeString('identifier', { description: 'The identifier assigned by the service.' }),
     name: t.exposeString('name', { description: 'The unique name of the feed.' }),
     organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
     environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),

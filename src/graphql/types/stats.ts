@@ -86,7 +86,7 @@ builder.queryFields((t) => ({
       fillGaps: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: `Whether to add entries with count 0 for days without notifications, which the service omits. Requires days to be at most ${MAX_FILLED_DAYS}, if set.`,
+        description: `Whether to add entries with count 0 for days without notifications, which the service omits. If set, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
       }),
     },
     resolve: async (_root, { days, fillGaps: includesAllDays }, ctx) => {
