@@ -13,7 +13,9 @@ const COVERED = [
   'examples',
   'schema/operations',
   'schema/schema.graphql',
-  'src/client',
+  'src/client/client.ts',
+  'src/client/index.ts',
+  'src/client/typed-document.ts',
   'src/graphql',
   'src/index.ts',
 ];

@@ -94,7 +94,7 @@ export type DeleteNotificationGroupInput = {
   id: string | number;
 };
 
-/** The status of the deletion. */
+/** The status of a deletion. */
 export type DeletionStatus =
   /** The record was deleted (`deleted` in REST). */
   | 'DELETED';
@@ -122,7 +122,7 @@ export type UpdateNotificationGroupInput = {
 
 /** The workflow and its new status. */
 export type UpdateWorkflowStatusInput = {
-  /** Whether the workflow is active. */
+  /** Whether the workflow should be active. */
   active: boolean;
   /** The workflow's id, not its trigger identifier. */
   workflowId: string | number;

@@ -51,7 +51,7 @@ export type CreateSubscriberInput = {
   subscriberId: string | number;
 };
 
-/** The status of the deletion. */
+/** The status of a deletion. */
 export type DeletionStatus =
   /** The record was deleted (`deleted` in REST). */
   | 'DELETED';

@@ -28,7 +28,7 @@ export const NotificationGroup = builder.objectRef<NotificationGroupBody>('Notif
 });
 
 const DeletionStatus = builder.enumType('DeletionStatus', {
-  description: 'The status of the deletion.',
+  description: 'The status of a deletion.',
   values: { DELETED: { value: 'deleted', description: 'The record was deleted (`deleted` in REST).' } } as const,
 });
 
@@ -94,7 +94,7 @@ const DeleteNotificationGroupSuccess = builder
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The id of the deleted group.' }),
       acknowledged: t.exposeBoolean('acknowledged', { description: 'Whether the service confirmed the deletion.' }),
-      status: t.expose('status', { type: DeletionStatus, description: 'How the deletion ended.' }),
+      status: t.expose('status', { type: DeletionStatus, description: 'The status of the deletion.' }),
     }),
   });
 

@@ -22,13 +22,16 @@ import { WorkflowTrigger } from './workflow-trigger.ts';
 const MAX_WORKFLOWS = 50;
 
 const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
-  description: 'Whether the workflow sends on each channel by default. Subscribers can override it.',
+  description: 'The channels over which the workflow sends by default. Subscribers can override them.',
   fields: (t) => ({
-    email: t.exposeBoolean('email', { nullable: true, description: 'Email.' }),
-    sms: t.exposeBoolean('sms', { nullable: true, description: 'Text messages.' }),
-    inApp: t.exposeBoolean('in_app', { nullable: true, description: 'In-app messages (`in_app` in REST).' }),
-    chat: t.exposeBoolean('chat', { nullable: true, description: 'Messages in chat services.' }),
-    push: t.exposeBoolean('push', { nullable: true, description: 'Push notifications.' }),
+    email: t.exposeBoolean('email', { nullable: true, description: 'Whether emails are sent by default.' }),
+    sms: t.exposeBoolean('sms', { nullable: true, description: 'Whether text messages are sent by default.' }),
+    inApp: t.exposeBoolean('in_app', {
+      nullable: true,
+      description: 'Whether in-app messages are sent by default (`in_app` in REST).',
+    }),
+    chat: t.exposeBoolean('chat', { nullable: true, description: 'Whether chat messages are sent by default.' }),
+    push: t.exposeBoolean('push', { nullable: true, description: 'Whether push notifications are sent by default.' }),
   }),
 });
 
@@ -113,7 +116,7 @@ const UpdateWorkflowStatusInput = builder.inputType('UpdateWorkflowStatusInput',
   description: 'The workflow and its new status.',
   fields: (t) => ({
     workflowId: t.id({ required: true, description: "The workflow's id, not its trigger identifier." }),
-    active: t.boolean({ required: true, description: 'Whether the workflow is active.' }),
+    active: t.boolean({ required: true, description: 'Whether the workflow should be active.' }),
   }),
 });
 
