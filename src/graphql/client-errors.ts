@@ -8,17 +8,17 @@ import { DocumentError, isInvalidValueError } from './executor/located-error.ts'
 
 /** The `extensions` of errors in responses. Errors never have other members. */
 export interface ClientExtensions {
-  /** A code from `settings/error-codes.ts`, or a code defined by a plugin. */
+  /** Code from `settings/error-codes.ts`, or a code defined by a plugin. */
   code: string;
   /** Whether sending the same request again can succeed and is safe. */
   retryable: boolean;
   requestId: string | undefined;
   retryAfterSeconds?: number;
-  /** Set for mutations: whether the write was applied. */
+  /** Outcome of the write; only on mutations. */
   outcome?: WriteOutcome;
-  /** Set for UNAUTHENTICATED: the problem with the credential. */
+  /** Problem with the credential; only with UNAUTHENTICATED. */
   reason?: string;
-  /** Set for FORBIDDEN: the scope that the token lacks. */
+  /** Scope that the token lacks; only with FORBIDDEN. */
   scope?: string;
   /** Id of the failure in a log: the gateway's for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
   errorId?: string;
@@ -50,7 +50,7 @@ export interface ErrorContext {
 export type ToClientError = (error: GraphQLError) => ClientError;
 
 /** Creates the conversion for one response. */
-export type CreateClientErrors = (circumstances: ErrorContext) => ToClientError;
+export type CreateClientErrors = (context: ErrorContext) => ToClientError;
 
 /**
  * Creates the conversion of errors to what clients see, which happens only here. An `UpstreamError` is shown with its code and a client's

@@ -20,6 +20,7 @@ export interface GatewayContext extends PluginContext {
   readonly usage: Readonly<Usage>;
   /** The twelve endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
+  /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
@@ -57,8 +58,10 @@ class OperationLoaders implements Loaders {
 
 /** Options shared by the contexts of all operations. */
 export interface ContextOptions {
+  /** Creates the upstream client of an operation. */
   bindCaller: BindCaller;
   logger: Logger;
+  /** Returns the current time. */
   now: () => Date;
   /** Maximum time for one operation with all its upstream calls, in milliseconds. */
   operationTimeoutMs: number;
@@ -66,9 +69,11 @@ export interface ContextOptions {
 
 /** Parts of a request that its operation's context needs. */
 export interface OperationRequest {
+  /** Identity of the caller. */
   identity: Identity;
   /** `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
+  /** Id of the request in the response and the logs. */
   requestId: string;
   /** Aborted when the client disconnects. */
   signal: Signal;

@@ -54,7 +54,7 @@ export const createDocumentCaches = ({
   }),
 });
 
-/** Assumes two bytes per character, because V8 rarely stores text from requests with one. */
+/** Assumes two bytes per character, because V8 rarely stores text of requests with one byte. */
 const bytesOfText = (text: string): number => BYTES_PER_ENTRY + 2 * text.length;
 
 function bytesOfLines(text: string): number {

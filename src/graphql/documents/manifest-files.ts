@@ -7,7 +7,7 @@ import { assertIds, type Manifest, ManifestError, parseManifest } from './manife
 export interface ManifestFiles {
   /** Returns the current manifests: the same array until one changes. */
   manifests(): readonly Manifest[];
-  /** Reads changed files again. @throws {ManifestError} if one cannot be used; the current manifests stay in use */
+  /** Reads the files again if one has changed. @throws {ManifestError} if one cannot be used; the current manifests stay in use */
   reload(): void;
 }
 
@@ -25,7 +25,7 @@ export function createManifestFiles(sources: readonly (string | Manifest)[]): Ma
 
   function reload(): void {
     const files = paths.flatMap(findManifests);
-    const newFingerprint = files.map(({ signature: each }) => each).join('\n');
+    const newFingerprint = files.map((file) => file.fingerprint).join('\n');
     if (newFingerprint !== fingerprint) {
       const manifests = [...inline, ...files.map(({ file }) => readManifest(file))];
       assertIds(manifests);
@@ -46,7 +46,7 @@ function findManifests(path: string) {
           .sort()
           .map((name) => join(path, name))
       : [path];
-    return names.map((file) => ({ file, signature: fileFingerprint(file) }));
+    return names.map((file) => ({ file, fingerprint: fileFingerprint(file) }));
   } catch (cause) {
     throw new ManifestError(`the manifest ${path} cannot be read`, { cause });
   }

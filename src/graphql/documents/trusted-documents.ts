@@ -16,7 +16,7 @@ export interface DocumentRequest {
   extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Kind of client that sends a document, with the rules that apply to it. */
+/** Caller that sends a document, with the rules that apply to it. */
 export interface DocumentCaller {
   clientKind: string;
   /** Rule for documents that are in no manifest. */

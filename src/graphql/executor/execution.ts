@@ -49,7 +49,7 @@ export class Execution implements PlanSource {
 
   readonly #errors: GraphQLError[] = [];
   /** Lists passed to `isFirstVisit`. */
-  visitedLists: WeakSet<object> | undefined;
+  #visitedLists: WeakSet<object> | undefined;
   /** Paths that are null because of an error. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
@@ -135,16 +135,16 @@ export class Execution implements PlanSource {
     return this.finish(null);
   }
 
-  /** Whether enough values were completed in this turn of the event loop. */
+  /** Whether execution should yield, because enough values were completed in this turn of the event loop. */
   get shouldYield(): boolean {
     return this.#values >= this.#yieldAt;
   }
 
   /** Returns true if a list is passed for the first time. */
   isFirstVisit(list: object): boolean {
-    this.visitedLists ??= new WeakSet();
-    const isFirst = !this.visitedLists.has(list);
-    this.visitedLists.add(list);
+    this.#visitedLists ??= new WeakSet();
+    const isFirst = !this.#visitedLists.has(list);
+    this.#visitedLists.add(list);
     return isFirst;
   }
 
@@ -194,7 +194,7 @@ export class Execution implements PlanSource {
     this.#errors.push(locate(error, nodes, path));
   }
 
-  /** Checks whether a path is at or below one that became null. Later errors there are ignored, as in graphql-js. */
+  /** Checks whether a path is at or below one that became null. Later errors there are ignored. */
   #isNulled(path: ResponsePath): boolean {
     let at: ResponsePath | undefined = this.#nulledPaths && path;
     while (at !== undefined && !this.#nulledPaths?.has(at)) {

@@ -26,6 +26,7 @@ export class Pending {
     this.#path = path;
   }
 
+  /** Sets where the value is written. */
   setDestination(destination: Destination, key: string | number): void {
     this.#destination = destination;
     this.#key = key;
@@ -40,6 +41,7 @@ export class Pending {
     }
   }
 
+  /** Reports the error, and passes null or the error to the destination. */
   reject(error: unknown): void {
     const plan = this.#position;
     const destination = this.#destination;
@@ -80,11 +82,12 @@ export abstract class PendingContainer extends Pending implements Destination {
     member.setDestination(this, key);
   }
 
-  /** Waits until `release` is called once more. */
+  /** Delays completion until `release` is called once more. */
   hold(): void {
     this.#pendingMembers += 1;
   }
 
+  /** Ends one delay. Completes the container after the last. */
   release(): void {
     this.#pendingMembers -= 1;
     if (this.#pendingMembers === 0 && !this.isSettled) {

@@ -88,8 +88,9 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, plan
     }
     const sizeEntry: SizeEntry = { key, roots: reference };
     planSizes.set(sizeEntry, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
+    // The entry is missing if the plan itself exceeds the limit.
     if (planSizes.has(sizeEntry)) {
-      roots.set(key, { selection, sizeEntry }); // The entry is missing if the plan itself exceeds the limit.
+      roots.set(key, { selection, sizeEntry });
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * Returns one row per key, in the order of the keys, as DataLoader requires. The row is null if none has the key. Other rows are left out;
+ * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;
  * of several rows with the same key, the first is used.
  */
 export function alignByKey<Row>(
