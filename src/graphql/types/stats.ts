@@ -44,7 +44,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
         if (unknown > 0) {
           ctx.logger.warn(
             { requestId: ctx.requestId, entry: isLocalDate(_id) ? _id : undefined, unknown },
-            'omitted channels that the schema does not know',
+            'left out channels that the schema does not know',
           );
         }
         return known;
