@@ -502,10 +502,10 @@ describe('a process', () => {
       runNotigraph({ cwd: folder.path(), env, args: ['--port', '0', '--sandbox', ':memory:', ...args] });
     const spaced = await run({ ACME_KEY: 'canary key' });
     expect(spaced).toMatchObject({ code: 2, stdout: '' });
-    expect(spaced.stderr).toMatch(/^Notigraph cannot start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/);
+    expect(spaced.stderr).toMatch(/^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/);
     const missing = await run({ ACME_KEY: 'key-of-acme' });
     expect(missing).toMatchObject({ code: 2, stdout: '' });
-    expect(missing.stderr).toMatch(/^Notigraph cannot start: the file [^\n]+login\.pem cannot be read\.\n$/);
+    expect(missing.stderr).toMatch(/^Notigraph can't start: the file [^\n]+login\.pem cannot be read\.\n$/);
     expect(spaced.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
   });
 });

@@ -93,7 +93,7 @@ describe('the file .env', () => {
       code: 2,
       signal: null,
       stdout: '',
-      stderr: 'The file .env cannot be read (ELOOP).\n',
+      stderr: "The file .env can't be read (ELOOP).\n",
     });
   });
 });
@@ -163,7 +163,7 @@ describe('a process whose upstream cannot be reached', () => {
     const gone = await listen(createServer());
     await gone.close();
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', gone.url] });
-    await notigraph.printed('stderr', /^The upstream cannot be reached \(ECONNREFUSED\)\. .+\.\n$/);
+    await notigraph.printed('stderr', /^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/);
 
     expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
     const answer = await sendOperation(notigraph.url, GROUPS);

@@ -94,14 +94,14 @@ it.each([0, -1, 3651, 2_147_483_647])('refuses %i days before any call', async (
   await using gateway = await startSandboxedGateway();
   const { body, codes } = await gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', { days });
   expect(codes).toEqual(['BAD_USER_INPUT']);
-  expect(body.errors?.[0]?.message).toBe(`days must be from 1 to 3650; it is ${days}.`);
+  expect(body.errors?.[0]?.message).toBe(`days must be between 1 and 3650, but is ${days}.`);
   expect(gateway.upstream()).toHaveLength(0);
 });
 
 it('refuses to fill the gaps of more than a year', async () => {
   await using gateway = await startSandboxedGateway();
   const { body } = await gateway.send('{ notificationStats(days: 367, fillGaps: true) { key } }');
-  expect(body.errors?.[0]?.message).toBe('days with fillGaps must be from 1 to 366; it is 367.');
+  expect(body.errors?.[0]?.message).toBe('days with fillGaps must be between 1 and 366, but is 367.');
   expect(gateway.upstream()).toHaveLength(0);
 });
 

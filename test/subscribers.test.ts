@@ -126,7 +126,7 @@ it.each([0, 101])('createSubscribers refuses %i subscribers before any call', as
   await using gateway = await startSandboxedGateway();
   const { body, codes } = await gateway.send(CreateSubscribers, { input: { subscribers: numbered(count) } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
-  expect(body.errors?.[0]?.message).toContain('must be from 1 to 100');
+  expect(body.errors?.[0]?.message).toContain('must be between 1 and 100');
   expect(gateway.upstream()).toHaveLength(0);
 });
 

@@ -432,8 +432,16 @@ describe('manifests', () => {
       JSON.stringify({ ...apolloManifest([]), operations: [{ id: 'a' }] }),
       /neither/,
     ],
-    ["has a SHA-256 that is another text's", JSON.stringify({ [sha256Of(LISTED)]: OTHER }), /has another SHA-256/],
-    ['has one with a scheme', JSON.stringify({ [`sha256:${sha256Of(LISTED)}`]: OTHER }), /has another SHA-256/],
+    [
+      "has a SHA-256 that is another text's",
+      JSON.stringify({ [sha256Of(LISTED)]: OTHER }),
+      /is not the SHA-256 of its text/,
+    ],
+    [
+      'has one with a scheme',
+      JSON.stringify({ [`sha256:${sha256Of(LISTED)}`]: OTHER }),
+      /is not the SHA-256 of its text/,
+    ],
     [
       'has an id twice, for different texts',
       JSON.stringify(

@@ -134,7 +134,7 @@ describe('several workers', () => {
 
     const { code, stderr } = await notigraph.stop('SIGTERM');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^The upstream cannot be reached \(ECONNREFUSED\)\. .+\.\n$/); // Once.
+    expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Once.
   });
 });
 

@@ -312,7 +312,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'JSON under many names',
     'graphql/scalars.ts',
-    'verdicts.set(value, judge(value));\n    return checkJson(value);',
+    'checkedValues.set(value, findJsonError(value));\n    return checkJson(value);',
     'countNodes(value, 0, 0);',
     'attacks/upstream-bodies',
   ),
@@ -683,14 +683,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'scopes of types',
     'graphql/documents/required-scopes.ts',
-    'need(parent.extensions.scope, outer);',
+    'addRequirement(parent.extensions.scope, outer);',
     '',
     'scopes',
   ),
   guard(
     'scopes of fields',
     'graphql/documents/required-scopes.ts',
-    'need(field.extensions.scope, conditions);',
+    'addRequirement(field.extensions.scope, conditions);',
     '',
     'scopes',
   ),
@@ -732,7 +732,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'a text beside the id of another',
     'graphql/documents/trusted-documents.ts',
-    'sha256Of(query) !== withoutScheme(id)',
+    'sha256Of(query) !== withoutHashPrefix(id)',
     'false',
     'trusted-documents',
   ),
@@ -760,7 +760,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'ids of two documents',
     'graphql/documents/manifest.ts',
-    '(texts.get(withoutScheme(id)) ?? document) !== document',
+    '(texts.get(withoutHashPrefix(id)) ?? document) !== document',
     'false',
     'trusted-documents',
   ),
@@ -982,7 +982,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'a key of a tenant that the service refuses',
     'graphql/client-errors.ts',
-    "isRefusedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions",
+    "isRejectedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions",
     'extensions',
     'error-model',
   ),
@@ -1095,7 +1095,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'fragments in the limits',
     'graphql/documents/document-limits.ts',
-    'return ofFragment(node.name.value);',
+    'return measureFragment(node.name.value);',
     'return EMPTY;',
     'hostile',
   ),
@@ -1185,7 +1185,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'limit on noted documents',
     'graphql/documents/trusted-documents.ts',
-    'noted.size < MAX_NOTED',
+    'loggedHashes.size < MAX_LOGGED',
     'true',
     'attacks/unlisted-documents',
   ),
