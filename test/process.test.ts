@@ -186,7 +186,7 @@ describe('a process that is told to stop', () => {
     const answer = sendOperation(notigraph.url, GROUPS);
     await asked;
     const ended = notigraph.stop(signal);
-    await notigraph.printed('stdout', /^Stopping: .+$/m);
+    await notigraph.printed('stdout', /^Shutting down: .+$/m);
     for (const path of ['/readyz', '/graphql?query={__typename}']) {
       const status = await fetch(new URL(path, notigraph.url)).then(
         (response) => response.status,
@@ -216,7 +216,7 @@ describe('a process that is told to stop', () => {
     answer.catch(() => {}); // It is cut off.
     await asked;
     const ended = notigraph.stop('SIGTERM');
-    await notigraph.printed('stdout', /^Stopping: .+$/m);
+    await notigraph.printed('stdout', /^Shutting down: .+$/m);
     await notigraph.stop('SIGTERM');
     expect(await ended).toMatchObject({ code: 1, signal: null });
     await expect(answer).rejects.toThrow();

@@ -46,7 +46,7 @@ it('a hundred operations in flight are answered with data after SIGTERM', async 
   );
   await allArrived;
   const ended = notigraph.stop('SIGTERM');
-  await notigraph.printed('stdout', /^Stopping: .+$/m);
+  await notigraph.printed('stdout', /^Shutting down: .+$/m);
   await sleep(500); // Past the time in which it still answers newcomers: it waits for what runs.
   release();
   for (const [i, answer] of (await Promise.all(answers)).entries()) {

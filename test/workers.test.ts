@@ -92,7 +92,7 @@ describe('several workers', () => {
     const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.match(/^Notigraph /gm)).toHaveLength(1);
-    expect(stdout.match(/^Stopping: /gm)).toHaveLength(1);
+    expect(stdout.match(/^Shutting down: /gm)).toHaveLength(1);
   });
 
   it('are replaced when they end, alone or all at once, and keep their port', async () => {
@@ -198,7 +198,7 @@ describe('several workers that are told to stop', () => {
       process.kill(pid, 'SIGINT');
     }
     const ended = notigraph.stop('SIGINT');
-    await notigraph.printed('stdout', /^Stopping: /m);
+    await notigraph.printed('stdout', /^Shutting down: /m);
     for (const pid of pids) {
       process.kill(pid, 'SIGINT');
     }
@@ -216,7 +216,7 @@ describe('several workers that are told to stop', () => {
     answer.catch(() => {}); // It is cut off.
     await upstream.asked;
     const ended = notigraph.stop('SIGTERM');
-    await notigraph.printed('stdout', /^Stopping: /m);
+    await notigraph.printed('stdout', /^Shutting down: /m);
     await notigraph.stop('SIGTERM');
     expect(await ended).toMatchObject({ code: 1, signal: null }); // Its output is closed: no process is left that has it.
     await expect(answer).rejects.toThrow();
@@ -271,5 +271,5 @@ it('one worker is the process itself', async () => {
   await using notigraph = await startWorkers(1, ['--sandbox', ':memory:']);
   const [pid = 0] = await findWorkers(notigraph, 1);
   process.kill(pid, 'SIGTERM');
-  await notigraph.printed('stdout', /^Stopping: /m);
+  await notigraph.printed('stdout', /^Shutting down: /m);
 });
