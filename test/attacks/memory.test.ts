@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { ProbedGateway } from '../soak/gateway.ts';
+import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
+import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
+import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from './attack.ts';
-import { growthOf, MAX_CALLERS_MB } from './growth.ts';
 
 /** Bound on the caches of documents, errors and plans together. */
 const MAX_CACHES_MB = 32;

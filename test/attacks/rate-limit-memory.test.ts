@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { postWithLongKey, startTarget } from '../support/attack.ts';
+import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { postWithLongKey, startTarget } from './attack.ts';
-import { growthOf, MAX_CALLERS_MB } from './growth.ts';
 
 it('API keys of 2 KB with a rate limit for each leave little behind', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ProbedGateway } from '../soak/gateway.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import {
   type Attack,
   type Cost,
@@ -11,7 +9,9 @@ import {
   postWithKey,
   repeat,
   startTarget,
-} from './attack.ts';
+} from '../support/attack.ts';
+import type { ProbedGateway } from '../support/probed-gateway.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** Bounds on a request that is rejected or has no credential. */
 const MAX_CPU_MS = 50;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startProbedGateway } from '../soak/gateway.ts';
+import { startProbedGateway } from '../support/probed-gateway.ts';
 import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, it } from 'vitest';
-import type { ProbedGateway } from '../soak/gateway.ts';
+import { repeat, startTarget } from '../support/attack.ts';
+import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { workflow } from '../support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { repeat, startTarget } from './attack.ts';
-import { expectCheap, fill } from './upstream-body.ts';
+import { expectCheap, fill } from '../support/upstream-body.ts';
 
 let upstream: ScriptedUpstream;
 let gateway: ProbedGateway;

@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+import { type Import, listSources, readImports } from './support/imports.ts';
+
+/** Modules that every test may use: entries of the gateway, the sandbox and the client, and descriptions of the service. */
+const FRONT_DOOR = [
+  'schema/trusted-documents.json',
+  'src/auth/scopes.ts',
+  'src/client/index.ts',
+  'src/gateway.ts',
+  'src/graphql/documents/shipped-operations.ts',
+  'src/graphql/schema.ts',
+  'src/http/server.ts',
+  'src/sandbox/sandbox.ts',
+];
+
+/**
+ * Folders of tests, and what each imports beyond the rule: the front door, test/support, and the modules of the part of src/
+ * that has the folder's name. Bench imports only what stands here.
+ */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  test: ['src/lib/version.ts'], // Tests of the project as a whole.
+  'test/attacks': ['src/http/duplicate-headers.ts', 'src/http/open-files.ts'],
+  'test/auth': ['src/graphql/documents/required-scopes.ts', 'src/lib/secret-files.ts'],
+  'test/browser': ['examples/dashboard/dev/issuer.ts'],
+  'test/cli': ['src/lib/version.ts'],
+  'test/client': ['codegen/documents.ts', 'codegen/manifest.ts', 'codegen/typed-documents.ts'],
+  'test/docs': [
+    'src/cli/command-line.ts',
+    'src/cli/config/access-settings.ts',
+    'src/cli/config/config.ts',
+    'src/graphql/documents/manifest.ts',
+    'src/lib/is-record.ts',
+  ],
+  'test/graphql': ['src/auth/audience-options.ts'],
+  'test/guards': [],
+  'test/http': ['src/auth/audience-options.ts', 'src/graphql/documents/manifest.ts'],
+  'test/rate-limits': [],
+  'test/sandbox': [],
+  'test/settings': [],
+  'test/soak': [],
+  'test/support': [
+    'examples/dashboard/dev/issuer.ts',
+    'src/auth/audience-options.ts',
+    'src/cli/config/config.ts',
+    'src/graphql/executor/execute.ts',
+    'src/http/load-shedding.ts',
+    'src/lib/is-record.ts',
+    'src/upstream/errors/errors.ts',
+    'src/upstream/resources/feeds.ts',
+    'src/upstream/resources/notification-groups.ts',
+    'src/upstream/resources/subscribers.ts',
+    'src/upstream/resources/workflows.ts',
+  ],
+  'test/telemetry': [],
+  'test/types': [],
+  'test/upstream': ['src/auth/credentials.ts', 'src/http/load-shedding.ts'],
+  bench: ['src/auth/scopes.ts'],
+};
+
+/** Returns `bench`, the folder in test/, or test itself. */
+const folderOf = (file: string): string => /^(?:bench|test\/[^/]+(?=\/)|test)/.exec(file)?.[0] ?? file;
+
+const sources = ['test', 'bench'].flatMap(listSources);
+const imports = sources.flatMap(readImports).filter(({ isModule }) => !isModule);
+
+function isOrdinary({ from, to }: Import): boolean {
+  const folder = folderOf(from);
+  if (folder === folderOf(to)) {
+    return true;
+  }
+  const part = folder.replace(/^test\//, 'src/');
+  return folder !== 'bench' && (to.startsWith(`${part}/`) || to.startsWith('test/support/') || FRONT_DOOR.includes(to));
+}
+
+it('every folder of tests is in the table', () => {
+  expect([...new Set(sources.map(folderOf))].sort()).toEqual(Object.keys(FOLDERS).sort());
+});
+
+it.each(Object.entries(FOLDERS))('%s imports what the table permits, and all of it', (folder, permitted) => {
+  const others = imports.filter((found) => folderOf(found.from) === folder && !isOrdinary(found)).map(({ to }) => to);
+  expect([...new Set(others)].sort()).toEqual(permitted);
+});
+
+it('every module of the front door is used by tests of several folders', () => {
+  const usersOf = (module: string) =>
+    new Set(imports.filter(({ to }) => to === module).map(({ from }) => folderOf(from)));
+  expect(FRONT_DOOR.filter((module) => usersOf(module).size < 2)).toEqual([]);
+});
+
+it('no file imports a test', () => {
+  expect(imports.filter(({ to }) => to.endsWith('.test.ts'))).toEqual([]);
+});
+
+it('nothing outside of test and bench imports from there', () => {
+  const others = ['src', 'codegen', 'examples'].flatMap(listSources).flatMap(readImports);
+  expect(others.filter(({ to }) => /^(?:test|bench)\//.test(to))).toEqual([]);
+});

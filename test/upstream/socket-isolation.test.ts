@@ -1,0 +1,354 @@
+import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { Pool } from 'undici';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { createDispatcher, type DispatcherOptions } from '../../src/upstream/transport/dispatcher.ts';
+import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { workflow } from '../support/records.ts';
+
+const MODES = ['none', 'credential'] as const;
+
+const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
+
+const digestOf = (authorization: string): string =>
+  createHash('sha256').update(authorization).digest('hex').slice(0, 16);
+
+/** A response with a digest of the credential. */
+const echo = ({ path, headers }: RawRequest): string =>
+  rawAnswer({
+    body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
+  });
+
+const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echo(request));
+
+/** Sends every response a second time, 0 to 10 ms after the first. */
+function echoTwice() {
+  let turn = 0;
+  return (request: RawRequest, connection: RawConnection) => {
+    const delay = turn % 11;
+    turn += 1;
+    const response = echo(request);
+    connection.send(response);
+    delay === 0 ? connection.send(response) : setTimeout(() => connection.send(response), delay);
+  };
+}
+
+/** Keeps every request until the test answers it. */
+function holdAll() {
+  const held: (() => void)[] = [];
+  return {
+    held,
+    script: (...[request, connection]: Parameters<typeof echoOnce>) =>
+      void held.push(() => echoOnce(request, connection)),
+  };
+}
+
+/** Counts this process's sockets to one port, from their attempt to connect to their end. */
+function watchSockets(url: string) {
+  const { port } = new URL(url);
+  let [open, most] = [0, 0];
+  const isOurs = (message: unknown): message is { connectParams: { port: string }; socket: Socket } =>
+    (message as { connectParams: { port: string } }).connectParams.port === port;
+  const ended = () => {
+    open -= 1;
+  };
+  const listeners: Record<string, (message: unknown) => void> = {
+    'undici:client:beforeConnect'(message) {
+      open += isOurs(message) ? 1 : 0;
+      most = Math.max(most, open);
+    },
+    'undici:client:connected'(message) {
+      if (isOurs(message)) {
+        message.socket.prependOnceListener('close', ended);
+      }
+    },
+    'undici:client:connectError'(message) {
+      open -= isOurs(message) ? 1 : 0;
+    },
+  };
+  for (const [name, listener] of Object.entries(listeners)) {
+    subscribe(name, listener);
+  }
+  return {
+    most: () => most,
+    [Symbol.dispose]() {
+      for (const [name, listener] of Object.entries(listeners)) {
+        unsubscribe(name, listener);
+      }
+    },
+  };
+}
+
+interface Crowd {
+  calls: number;
+  /** Calls in flight at a time. */
+  atOnce: number;
+  credentials: number;
+  connections: DispatcherOptions;
+}
+
+/** Reads with many credentials in turn from an upstream that sends every response twice. */
+async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
+  await using upstream = await startRawUpstream(echoTwice());
+  using sockets = watchSockets(upstream.url);
+  await using gateway = await startGateway({ upstream: upstream.url, connections });
+  const { origin, pathname } = new URL(gateway.url);
+  const client = new Pool(origin, { connections: atOnce, pipelining: 1 });
+  let [answered, crossed] = [0, 0];
+
+  async function send(call: number): Promise<void> {
+    const authorization = `ApiKey key-${call % credentials}`;
+    const { body } = await client.request({
+      path: pathname,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', authorization },
+      body: JSON.stringify({ query: DOCUMENT, variables: { id: `id-${call}` } }),
+    });
+    const [, seen] = /"name":"(\w+)"/.exec(await body.text()) ?? [];
+    answered += seen === undefined ? 0 : 1;
+    crossed += seen === undefined || seen === digestOf(authorization) ? 0 : 1;
+  }
+
+  let next = 0;
+  async function sendInTurn(): Promise<void> {
+    while (next < calls) {
+      next += 1;
+      await send(next);
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, sendInTurn));
+  await client.close();
+  const shared = new Map<number, Set<string | undefined>>();
+  for (const { connection, headers } of upstream.requests) {
+    shared.set(connection, (shared.get(connection) ?? new Set()).add(headers.authorization));
+  }
+  return {
+    answered,
+    crossed,
+    mostSockets: sockets.most(),
+    /** Connections over which more than one credential came. */
+    shared: [...shared.values()].filter(({ size }) => size > 1).length,
+    reused: upstream.requests.length - upstream.connections(),
+  };
+}
+
+/** The upstream client without a gateway: calls begin in the order in which the test makes them. */
+async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: DispatcherOptions) {
+  const upstream = await startRawUpstream(script);
+  const dispatcher = createDispatcher(upstream.url, connections);
+  const bindCaller = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test' });
+  return {
+    upstream,
+    dispatcher,
+    read(key: string, id: string, signal = new AbortController().signal) {
+      const tally = { calls: 0, bulkItems: 0, requests: 0 };
+      const deadlineAt = performance.now() + 5_000;
+      const client = bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', tally });
+      return bindUpstream(client).getWorkflow(id);
+    },
+    /** The ids that were asked for, in the order of arrival. */
+    asked: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('an upstream that sends every response twice', () => {
+  it.each([2, 10, 100].flatMap((credentials) => [64, 8].map((connections) => ({ credentials, connections }))))(
+    'crosses no credentials with isolation: $credentials credentials, $connections sockets',
+    async (options) => {
+      const { credentials, connections } = options;
+      const calls = 1_700; // 10,200 in all.
+      const crowd = { calls, atOnce: 20, credentials, connections: { connections, isolate: 'credential' as const } };
+      const { answered, crossed, mostSockets, shared } = await sendCrowd(crowd);
+      expect({ crossed, shared }).toEqual({ crossed: 0, shared: 0 });
+      expect(answered).toBe(calls);
+      expect(mostSockets).toBeGreaterThan(1);
+      expect(mostSockets).toBeLessThanOrEqual(connections);
+    },
+  );
+
+  it('crosses hardly any by default, as long as there are sockets to choose from', async () => {
+    const calls = 2_000;
+    const { crossed, answered, reused } = await sendCrowd({ calls, atOnce: 10, credentials: 10, connections: {} });
+    expect(answered).toBe(calls);
+    expect(crossed).toBeLessThan(calls / 100); // 6 to 13 % with a pool that reuses the first free socket.
+    expect(reused).toBeGreaterThan(0);
+  });
+});
+
+describe('a socket', () => {
+  it('is reused by its own credential, and by another when it was quiet for a while', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    await using upstream = await startRawUpstream(echoOnce);
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const used = async (key: string) => {
+      await gateway.data(DOCUMENT, { id: `of-${key}` }, { authorization: `ApiKey ${key}` });
+      return upstream.requests.at(-1)?.connection;
+    };
+    expect([await used('a'), await used('b'), await used('a'), await used('b'), await used('a')]).toEqual([
+      1, 2, 1, 2, 1,
+    ]);
+    vi.advanceTimersByTime(19);
+    expect(await used('c')).toBe(3);
+    vi.advanceTimersByTime(1);
+    expect([await used('d'), await used('e'), await used('f'), await used('c')]).toEqual([1, 2, 4, 3]);
+  });
+
+  it('goes to whoever comes when there is no other', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    await using gateway = await startGateway({ upstream: upstream.url, connections: { connections: 2 } });
+    for (const key of ['a', 'b', 'c', 'd', 'e']) {
+      await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
+    }
+    expect(upstream.connections()).toBe(2);
+  });
+
+  it('serves one credential with isolation, and is closed for another when there is no other place', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    const connections = { connections: 2, isolate: 'credential' as const };
+    await using gateway = await startGateway({ upstream: upstream.url, connections });
+    for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
+      await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
+    }
+    // The longest idle one makes room: b's for c, then a's for b.
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 1, 3, 1, 3, 4, 4]);
+  });
+
+  it.each([
+    ['a response', rawAnswer({ body: {} })],
+    ['a line break', '\r\n'],
+    ['garbage', '\0garbage'],
+  ])('that receives %s while it is idle is closed', async (_, bytes) => {
+    const sends: RawConnection['send'][] = [];
+    await using upstream = await startRawUpstream((request, connection) => {
+      sends.push(connection.send);
+      echoOnce(request, connection);
+    });
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const read = () => gateway.data(DOCUMENT, { id: 'x' });
+    await read();
+    await read();
+    expect(upstream.connections()).toBe(1);
+    sends[0]?.(bytes);
+    await upstream.allClosed();
+    await read();
+    expect(upstream.connections()).toBe(2);
+  });
+});
+
+describe.each(MODES)('with isolation %s', (isolate) => {
+  it('requests of three credentials share one socket in the order they came', async () => {
+    await using client = await startClient(echoOnce, { connections: 1, isolate });
+    const ids = Array.from({ length: 30 }, (_, i) => `id-${i}`);
+    const records = await Promise.all(ids.map((id, i) => client.read(`key-${i % 3}`, id)));
+    expect(records.map((record) => record?.name)).toEqual(ids.map((_, i) => digestOf(`ApiKey key-${i % 3}`)));
+    expect(client.asked()).toEqual(ids);
+    expect(client.upstream.connections()).toBe(isolate === 'none' ? 1 : 30);
+  });
+
+  it('a request that is aborted while it waits is never sent, and costs no socket', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script, { connections: 1, isolate });
+    const gone = new AbortController();
+    const first = client.read('a', 'first');
+    const aborted = client.read('b', 'aborted', gone.signal);
+    const last = client.read('a', 'last');
+    await client.upstream.arrived(1);
+    gone.abort();
+    await expect(aborted).rejects.toThrow();
+    held[0]?.();
+    await first;
+    await client.upstream.arrived(2);
+    held[1]?.();
+    await last;
+    expect(client.asked()).toEqual(['first', 'last']);
+    expect(client.upstream.connections()).toBe(1);
+  });
+
+  it('a request that is aborted while its socket is made is never sent', async () => {
+    await using client = await startClient(echoOnce, { connections: 1, isolate });
+    const gone = new AbortController();
+    await client.read('a', 'first');
+    await turn();
+    const aborted = client.read('b', 'aborted', gone.signal);
+    await Promise.resolve(); // It has its place, and is written in a later turn.
+    gone.abort();
+    await expect(aborted).rejects.toThrow();
+    await client.read('c', 'last');
+    expect(client.asked()).toEqual(['first', 'last']);
+    expect(client.upstream.connections()).toBe(isolate === 'none' ? 2 : 3);
+  });
+
+  it('a request that cannot be written leaves its place to the next one', async () => {
+    await using client = await startClient(echoOnce, { connections: 1, isolate });
+    await expect(client.read('a\n', 'invalid')).rejects.toThrow();
+    await client.read('b', 'valid');
+    expect(client.asked()).toEqual(['valid']);
+  });
+
+  it('a service that comes back is connected to again', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    await using gateway = await startGateway({
+      upstream: upstream.url,
+      connections: { connections: 2, isolate },
+      policies: { retry: { maxRetries: 0 } },
+    });
+    const read = (key: string) => gateway.send(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
+    for (let i = 0; i < 3; i += 1) {
+      expect((await read('a')).codes).toEqual([]);
+      await upstream.refuse();
+      for (const key of ['a', 'b', 'c', 'a']) {
+        expect((await read(key)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+      }
+      await upstream.listen();
+    }
+  });
+
+  it('closing waits for requests in flight and in the queue, and closes every socket', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script, { connections: 1, isolate });
+    const answers = [client.read('a', 'running'), client.read('b', 'waiting')];
+    await client.upstream.arrived(1);
+    const closed = client.dispatcher.close();
+    held[0]?.();
+    await client.upstream.arrived(2);
+    await expect(client.read('c', 'late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+    held[1]?.();
+    await Promise.all([...answers, closed]);
+    await client.upstream.allClosed();
+    expect(client.asked()).toEqual(['running', 'waiting']);
+  });
+
+  it('disposing the gateway closes idle sockets', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    const gateway = await startGateway({ upstream: upstream.url, connections: { isolate } });
+    await Promise.all(
+      ['a', 'b', 'c'].map((key) => gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` })),
+    );
+    expect(upstream.open()).toBe(3);
+    await gateway[Symbol.asyncDispose]();
+    await upstream.allClosed();
+  });
+});
+
+it.each([
+  [{ isolate: 'tenant' }, 'connections.isolate must be none or credential.'],
+  [{ connections: 0 }, 'connections.connections must be a whole number of 1 or more.'],
+  [{ connections: 1.5 }, 'connections.connections must be a whole number of 1 or more.'],
+])('a gateway with %o is not made', (connections, message) => {
+  const create = () => createGateway({ upstream: 'http://127.0.0.1:9', connections: connections as DispatcherOptions });
+  expect(create).toThrow(new TypeError(message));
+});
