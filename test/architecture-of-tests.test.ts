@@ -1,4 +1,6 @@
+import { matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
+import { STARTS_PROCESSES, TAKES_SAMPLES } from './runner/projects.ts';
 import { type Import, listSources, readImports } from './support/imports.ts';
 
 /** Modules that every test may use: entries of the gateway, the sandbox and the client, and descriptions of the service. */
@@ -35,8 +37,10 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/guards': [],
   'test/http': ['src/auth/audience-options.ts', 'src/graphql/documents/manifest.ts'],
   'test/rate-limits': [],
+  'test/runner': [],
   'test/sandbox': [],
   'test/settings': [],
+  'test/slow': [],
   'test/soak': [],
   'test/support': [
     'examples/dashboard/dev/issuer.ts',
@@ -85,6 +89,22 @@ it('every module of the front door is used by tests of several folders', () => {
   const usersOf = (module: string) =>
     new Set(imports.filter(({ to }) => to === module).map(({ from }) => folderOf(from)));
   expect(FRONT_DOOR.filter((module) => usersOf(module).size < 2)).toEqual([]);
+});
+
+it('the tests of npm run test:quick start neither processes nor browsers', () => {
+  const isSlower = (file: string) => [...STARTS_PROCESSES, ...TAKES_SAMPLES].some((glob) => matchesGlob(file, glob));
+  const starts = new Set(['playwright-core', 'node:child_process']);
+  for (let size = 0; size !== starts.size; ) {
+    size = starts.size;
+    for (const { from, to } of sources.flatMap(readImports)) {
+      if (starts.has(to) && from !== 'test/support/redis.ts') {
+        starts.add(from);
+      }
+    }
+  }
+  const quick = sources.filter((file) => file.endsWith('.test.ts') && !isSlower(file));
+  expect(quick.filter((file) => starts.has(file))).toEqual([]);
+  expect(quick.length).toBeGreaterThan(30);
 });
 
 it('no file imports a test', () => {

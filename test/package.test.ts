@@ -7,8 +7,9 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../src/lib/version.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { runNotigraph, sendOperation, startNotigraph } from './support/process.ts';
+import { runNotigraph, startNotigraph } from './support/process.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
+import { sendOperation } from './support/send-operation.ts';
 
 const run = promisify(execFile);
 

@@ -171,7 +171,8 @@ describe("a tenant's key", () => {
     await writeFile(folder.path('globex'), 'key-of-globex');
     const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
     const { gateway, keyFor, problems } = await start({ tenantKeysDirectory: folder.path() });
-    await writeFile(folder.path('globex'), content);
+    await writeFile(folder.path('.globex'), content);
+    await rename(folder.path('.globex'), folder.path('globex')); // The gateway must not see the file while it is written.
     await eventually(() => problems().length > 0);
     expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-of-acme', 'ApiKey key-of-globex']);
     await new Promise((resolve) => setTimeout(resolve, 200)); // Some more looks at the files.

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { CHILD_ENV } from '../support/child-env.ts';
 import { visit } from '../support/dashboard.ts';
 import { listen } from '../support/listen.ts';
 
@@ -115,7 +116,7 @@ describe('the one command of the dashboard', () => {
 /** The command as a process of its own. */
 function run(args: readonly string[]) {
   const child = spawn(process.execPath, [START, ...args], {
-    env: { PATH: process.env.PATH },
+    env: CHILD_ENV,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const text = { stdout: '', stderr: '' };

@@ -4,9 +4,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type Config, ConfigError, loadConfig } from '../../src/cli/config/config.ts';
 import { startTestIssuer } from '../support/issuer.ts';
-import { runNotigraph, sendOperation, startNotigraph } from '../support/process.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const NAME = 'notigraph.config.yaml';
 

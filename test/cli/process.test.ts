@@ -9,9 +9,10 @@ import { HELP } from '../../src/cli/command-line.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { listen } from '../support/listen.ts';
-import { runNotigraph, sendOperation, startNotigraph } from '../support/process.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const GROUPS = '{ notificationGroups { id name } }';
 

@@ -366,11 +366,11 @@ describe('the service’s sentence', () => {
 
 describe('Retry-After', () => {
   it.each([
-    ['7', 7],
-    [new Date(Date.now() + 60_000).toUTCString(), expect.closeTo(60, -1)],
-    ['soon', undefined],
-  ])('of %s is handed on in seconds', async (header, expected) => {
-    await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
+    ['seconds', () => '7', 7],
+    ['a date', () => new Date(Date.now() + 60_000).toUTCString(), expect.closeTo(60, -1)],
+    ['a word', () => 'soon', undefined],
+  ])('of %s is handed on in seconds', async (_, header, expected) => {
+    await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header() } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   });
 });

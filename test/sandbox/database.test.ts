@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 
 import { SandboxError, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { dropPrivileges } from '../support/drop-privileges.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -107,11 +108,13 @@ describe('a file', () => {
     });
   });
 
-  it.skipIf(process.getuid?.() === 0)('that may not be written is refused', async () => {
+  it('that may not be written is refused', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await (await startSandbox({ file })).close();
     await chmod(file, 0o444);
+    await chmod(folder.path(), 0o755);
+    using _ = dropPrivileges();
     expect(await failure(startSandbox({ file }))).toMatchObject({ code: 'SANDBOX_DATABASE' });
   });
 

@@ -8,6 +8,7 @@ import type { Browser, BrowserContextOptions, Page, Request, Response } from 'pl
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import type { Scope } from '../../src/auth/scopes.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { CHILD_ENV } from './child-env.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
 import { startStaticFiles } from './static-files.ts';
@@ -147,7 +148,7 @@ async function forward(target: string, { method, path, headers, body }: Scripted
 /** Builds the app as its README says. */
 async function buildApp(folder: string, addresses: Record<string, string>): Promise<void> {
   const args = [VITE, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
-  await promisify(execFile)(process.execPath, args, { cwd: APP, env: { PATH: process.env.PATH, ...addresses } });
+  await promisify(execFile)(process.execPath, args, { cwd: APP, env: { ...CHILD_ENV, ...addresses } });
 }
 
 async function readFolder(folder: string): Promise<Map<string, string>> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { CHILD_ENV } from './child-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PROBE = new URL('probe.ts', import.meta.url).href;
@@ -39,7 +40,7 @@ export async function startProbedGateway(
 ): Promise<ProbedGateway> {
   const child = fork(MAIN, ['--upstream', upstream, '--port', '0'], {
     cwd: tmpdir(), // Not where a .env may be.
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
+    env: { ...CHILD_ENV, NODE_ENV: 'production', ...env },
     execArgv: ['--expose-gc', '--import', PROBE],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });

@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { register } from 'prom-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { type ServerOptions, startServer } from '../../src/http/server.ts';
 import { toText } from '../../src/telemetry/figures.ts';
 import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
 import { processFigures } from '../../src/telemetry/process-metrics.ts';
-import { sendOperation, startNotigraph } from '../support/process.ts';
+import { figuresOf } from '../support/metrics-text.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
@@ -49,14 +47,6 @@ async function start(script: Script, options: Options = {}) {
       await upstream[Symbol.asyncDispose]();
     },
   };
-}
-
-/** The lines of metrics whose names fit, without their common beginning: what is counted, with the count. */
-function figuresOf(text: string, name: RegExp): Record<string, number> {
-  const lines = text.split('\n').filter((line) => name.test(line));
-  return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
-  );
 }
 
 /** A promise that a script waits for, and a promise that it does. */
@@ -425,60 +415,17 @@ describe('a gateway in a server of one’s own', () => {
   });
 });
 
-describe('the path /metrics', () => {
-  let cwd = '';
-
-  beforeAll(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'notigraph-metrics-'));
+it('the path /metrics is answered with 500 where the figures cannot be had, and no other path is', async () => {
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    listener: (_, response) => void response.end('the gateway'),
+    metrics: () => Promise.reject(new Error('hunter2')),
   });
-
-  afterAll(() => rm(cwd, { recursive: true }));
-
-  it('answers in the text format, with the process’s own figures', async () => {
-    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
-    await sendOperation(notigraph.url, GROUPS);
-    const response = await fetch(new URL('/metrics', notigraph.url));
-    expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
-      200,
-      'text/plain; version=0.0.4; charset=utf-8',
-      'no-store',
-    ]);
-    const text = await response.text();
-    expect(figuresOf(text, /^notigraph_(operations|upstream_requests)_total/)).toEqual({
-      'notigraph_operations_total{type="query",code="OK"}': 1,
-      'notigraph_upstream_requests_total{method="GET",route="/v1/notification-groups",result="2xx"}': 1,
-    });
-    const own = figuresOf(text, /^(process|nodejs)_/);
-    expect(own).toMatchObject({ [`nodejs_version_info{version="${process.version}"}`]: 1 });
-    expect(own.process_resident_memory_bytes).toBeGreaterThan(10e6);
-    expect(own.process_resident_memory_bytes).toBeLessThan(2e9);
-    expect(own.process_cpu_seconds_total).toBeGreaterThan(0.05);
-    expect(own.process_cpu_seconds_total).toBeLessThan(60);
-    expect(Math.abs(Number(own.process_start_time_seconds) - Date.now() / 1_000)).toBeLessThan(60);
-    expect(own.nodejs_eventloop_active_seconds_total).toBeGreaterThan(0);
-    expect(own.nodejs_eventloop_active_seconds_total).toBeLessThan(60);
-  });
-
-  it('is a path like any other with NOTIGRAPH_METRICS=off', async () => {
-    const env = { NOTIGRAPH_METRICS: 'off' };
-    await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
-    const response = await fetch(new URL('/metrics', notigraph.url));
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
-  });
-
-  it('is answered with 500 where the figures cannot be had, and by no other path', async () => {
-    const server = await startServer({
-      host: '127.0.0.1',
-      port: 0,
-      listener: (_, response) => void response.end('the gateway'),
-      metrics: () => Promise.reject(new Error('hunter2')),
-    });
-    const failed = await fetch(`${server.url}/metrics`);
-    expect([failed.status, await failed.text()]).toEqual([500, 'The metrics are unavailable.\n']);
-    for (const path of ['/metrics/', '/x/metrics', '/graphql?x=/metrics']) {
-      expect(await (await fetch(server.url + path)).text()).toBe('the gateway');
-    }
-    await server.close();
-  });
+  const failed = await fetch(`${server.url}/metrics`);
+  expect([failed.status, await failed.text()]).toEqual([500, 'The metrics are unavailable.\n']);
+  for (const path of ['/metrics/', '/x/metrics', '/graphql?x=/metrics']) {
+    expect(await (await fetch(server.url + path)).text()).toBe('the gateway');
+  }
+  await server.close();
 });

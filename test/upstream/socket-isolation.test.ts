@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Socket } from 'node:net';
-import { Pool } from 'undici';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
 import { createDispatcher, type DispatcherOptions } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { digestOf } from '../support/crowd.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
@@ -14,9 +11,6 @@ import { workflow } from '../support/records.ts';
 const MODES = ['none', 'credential'] as const;
 
 const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
-
-const digestOf = (authorization: string): string =>
-  createHash('sha256').update(authorization).digest('hex').slice(0, 16);
 
 /** A response with a digest of the credential. */
 const echo = ({ path, headers }: RawRequest): string =>
@@ -26,18 +20,6 @@ const echo = ({ path, headers }: RawRequest): string =>
 
 const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echo(request));
 
-/** Sends every response a second time, 0 to 10 ms after the first. */
-function echoTwice() {
-  let turn = 0;
-  return (request: RawRequest, connection: RawConnection) => {
-    const delay = turn % 11;
-    turn += 1;
-    const response = echo(request);
-    connection.send(response);
-    delay === 0 ? connection.send(response) : setTimeout(() => connection.send(response), delay);
-  };
-}
-
 /** Keeps every request until the test answers it. */
 function holdAll() {
   const held: (() => void)[] = [];
@@ -45,95 +27,6 @@ function holdAll() {
     held,
     script: (...[request, connection]: Parameters<typeof echoOnce>) =>
       void held.push(() => echoOnce(request, connection)),
-  };
-}
-
-/** Counts this process's sockets to one port, from their attempt to connect to their end. */
-function watchSockets(url: string) {
-  const { port } = new URL(url);
-  let [open, most] = [0, 0];
-  const isOurs = (message: unknown): message is { connectParams: { port: string }; socket: Socket } =>
-    (message as { connectParams: { port: string } }).connectParams.port === port;
-  const ended = () => {
-    open -= 1;
-  };
-  const listeners: Record<string, (message: unknown) => void> = {
-    'undici:client:beforeConnect'(message) {
-      open += isOurs(message) ? 1 : 0;
-      most = Math.max(most, open);
-    },
-    'undici:client:connected'(message) {
-      if (isOurs(message)) {
-        message.socket.prependOnceListener('close', ended);
-      }
-    },
-    'undici:client:connectError'(message) {
-      open -= isOurs(message) ? 1 : 0;
-    },
-  };
-  for (const [name, listener] of Object.entries(listeners)) {
-    subscribe(name, listener);
-  }
-  return {
-    most: () => most,
-    [Symbol.dispose]() {
-      for (const [name, listener] of Object.entries(listeners)) {
-        unsubscribe(name, listener);
-      }
-    },
-  };
-}
-
-interface Crowd {
-  calls: number;
-  /** Calls in flight at a time. */
-  atOnce: number;
-  credentials: number;
-  connections: DispatcherOptions;
-}
-
-/** Reads with many credentials in turn from an upstream that sends every response twice. */
-async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
-  await using upstream = await startRawUpstream(echoTwice());
-  using sockets = watchSockets(upstream.url);
-  await using gateway = await startGateway({ upstream: upstream.url, connections });
-  const { origin, pathname } = new URL(gateway.url);
-  const client = new Pool(origin, { connections: atOnce, pipelining: 1 });
-  let [answered, crossed] = [0, 0];
-
-  async function send(call: number): Promise<void> {
-    const authorization = `ApiKey key-${call % credentials}`;
-    const { body } = await client.request({
-      path: pathname,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', authorization },
-      body: JSON.stringify({ query: DOCUMENT, variables: { id: `id-${call}` } }),
-    });
-    const [, seen] = /"name":"(\w+)"/.exec(await body.text()) ?? [];
-    answered += seen === undefined ? 0 : 1;
-    crossed += seen === undefined || seen === digestOf(authorization) ? 0 : 1;
-  }
-
-  let next = 0;
-  async function sendInTurn(): Promise<void> {
-    while (next < calls) {
-      next += 1;
-      await send(next);
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, sendInTurn));
-  await client.close();
-  const shared = new Map<number, Set<string | undefined>>();
-  for (const { connection, headers } of upstream.requests) {
-    shared.set(connection, (shared.get(connection) ?? new Set()).add(headers.authorization));
-  }
-  return {
-    answered,
-    crossed,
-    mostSockets: sockets.most(),
-    /** Connections over which more than one credential came. */
-    shared: [...shared.values()].filter(({ size }) => size > 1).length,
-    reused: upstream.requests.length - upstream.connections(),
   };
 }
 
@@ -163,30 +56,6 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 afterEach(() => {
   vi.useRealTimers();
-});
-
-describe('an upstream that sends every response twice', () => {
-  it.each([2, 10, 100].flatMap((credentials) => [64, 8].map((connections) => ({ credentials, connections }))))(
-    'crosses no credentials with isolation: $credentials credentials, $connections sockets',
-    async (options) => {
-      const { credentials, connections } = options;
-      const calls = 1_700; // 10,200 in all.
-      const crowd = { calls, atOnce: 20, credentials, connections: { connections, isolate: 'credential' as const } };
-      const { answered, crossed, mostSockets, shared } = await sendCrowd(crowd);
-      expect({ crossed, shared }).toEqual({ crossed: 0, shared: 0 });
-      expect(answered).toBe(calls);
-      expect(mostSockets).toBeGreaterThan(1);
-      expect(mostSockets).toBeLessThanOrEqual(connections);
-    },
-  );
-
-  it('crosses hardly any by default, as long as there are sockets to choose from', async () => {
-    const calls = 2_000;
-    const { crossed, answered, reused } = await sendCrowd({ calls, atOnce: 10, credentials: 10, connections: {} });
-    expect(answered).toBe(calls);
-    expect(crossed).toBeLessThan(calls / 100); // 6 to 13 % with a pool that reuses the first free socket.
-    expect(reused).toBeGreaterThan(0);
-  });
 });
 
 describe('a socket', () => {

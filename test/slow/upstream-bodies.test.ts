@@ -2,6 +2,7 @@ import { afterAll, beforeAll, it } from 'vitest';
 import { repeat, startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { workflow } from '../support/records.ts';
+import { sampleOf } from '../support/samples.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { expectCheap, fill } from '../support/upstream-body.ts';
 
@@ -158,7 +159,7 @@ const BODIES: [string, () => string][] = [
 /** Costs what receiving and parsing the body costs. */
 const CONTROL = '{ workflow(idOrIdentifier: "a") { __typename } }';
 
-it.each(BODIES)('%s: completing it costs little, in short turns', async (_, createBody) => {
+it.each(sampleOf(BODIES, 6))('%s: completing it costs little, in short turns', async (_, createBody) => {
   body = createBody();
   await expectCheap(gateway, body, CONTROL, OPERATIONS);
 });

@@ -6,9 +6,10 @@ import { dataOf, executeBoth } from '../support/fuzz/differential.ts';
 import { DocumentGenerator, type Scalars } from '../support/fuzz/documents.ts';
 import { createFakeContext } from '../support/fuzz/fake-context.ts';
 import { SYNTHETIC_SCALARS, syntheticSchema } from '../support/fuzz/synthetic-schema.ts';
+import { sampleSize } from '../support/samples.ts';
 
 /** `npm run fuzz` runs more. */
-const RUNS = Number(process.env.NOTIGRAPH_TEST_FUZZ_RUNS ?? 2_000);
+const RUNS = Number(process.env.NOTIGRAPH_TEST_FUZZ_RUNS ?? sampleSize(300, 10_000));
 const TIMEOUT_MS = 60_000 + RUNS * 40;
 
 const SCALARS: Scalars = {
