@@ -3,7 +3,7 @@ import { SCOPES } from '../src/auth/scopes.ts';
 import { keyOf, POPULATION } from './ids.ts';
 import { OURS, type Subject, variantOf } from './subjects.ts';
 
-/** A policy of the browser audience, as the configuration file has it. */
+/** Settings of browser clients, as the configuration file has it. */
 export type BrowserSettings = { rateLimit?: { calls: number; perSeconds: number } };
 
 const ISSUER = 'https://login.example.com';
@@ -29,7 +29,7 @@ export async function askedByBrowsers(name: string, title: string, settings: Bro
       .sign(privateKey);
   const tokens = await Promise.all(TENANTS.map(({ tenant }) => sign(tenant)));
   const config = {
-    audiences: {
+    clients: {
       browser: {
         issuers: [{ issuer: ISSUER, audience: AUDIENCE, publicKey: await exportSPKI(publicKey) }],
         scopes: SCOPES,

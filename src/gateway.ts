@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { type Logger, pino } from 'pino';
-import type { AudiencesOptions } from './auth/audience-options.ts';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
-import { createPolicies } from './auth/policies.ts';
+import type { ClientsOptions } from './auth/client-options.ts';
+import { resolveClientSettings } from './auth/client-settings.ts';
 import { checkPlugin } from './graphql/check-plugin.ts';
 import { createClientErrors } from './graphql/client-errors.ts';
 import { createContextFactory, type GatewayContext } from './graphql/context.ts';
@@ -25,19 +25,19 @@ import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCorsHeaders } from './http/cors.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createGraphiQL } from './http/graphiql.ts';
-import { createChooseMediaType } from './http/media-type.ts';
+import { createNegotiateMediaType } from './http/media-type.ts';
 import { createListener } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createPrepare, useOperationRules } from './http/prepare.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
-import { keepReloading } from './lib/reloading.ts';
+import { watchFiles } from './lib/file-watcher.ts';
 import { VERSION } from './lib/version.ts';
 import { createMemoryRateLimiter } from './rate-limits/memory-rate-limiter.ts';
 import { createRedisRateLimiter } from './rate-limits/redis-rate-limiter.ts';
 import { type AccessLog, createAccessLog } from './telemetry/access-log.ts';
-import { type MetricFigures, toText } from './telemetry/figures.ts';
 import { createGatewayMetrics } from './telemetry/gateway-metrics.ts';
+import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createUpstreamClient, type UpstreamOptions } from './upstream/client.ts';
 import { requireUpstreamUrl } from './upstream/transport/address.ts';
 import { createDispatcher, type DispatcherOptions } from './upstream/transport/dispatcher.ts';
@@ -54,7 +54,7 @@ export interface GatewayOptions {
   /** Exact origins whose pages may call the gateway from a browser, with any credential. @default none */
   corsOrigins?: readonly string[];
   /** Kinds of clients that are served: servers with the service’s key, browsers with tokens. @default only servers */
-  audiences?: AudiencesOptions;
+  clients?: ClientsOptions;
   /** The documents that apps were built with: manifests, or the paths of files and folders of them. @default none */
   trustedDocuments?: { manifests: readonly (string | Manifest)[] };
   /** Where calls are counted for rate limits: in this process, or in a Redis that replicas share. @default this process */
@@ -107,7 +107,7 @@ export interface Gateway extends AsyncDisposable {
   /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
   metrics(): Promise<string>;
   /** The same as plain data: to be sent to another process, or printed together with other figures. */
-  figures(): MetricFigures[];
+  metricsSnapshot(): MetricSamples[];
   /** Returns the bytes of upstream responses that are being received, for the load shedding of a server. */
   bufferedBytes(): number;
   /** Closes the connections to the upstream service, when the calls that run have ended. */
@@ -127,7 +127,7 @@ export function createGateway(
     endpoint = '/graphql',
     graphiql = false,
     corsOrigins = [],
-    audiences = {},
+    clients = {},
     trustedDocuments = { manifests: [] },
     rateLimits = {},
     reloadSeconds = 10,
@@ -161,22 +161,21 @@ export function createGateway(
     metrics?.operation(entry); // First, so that logging doesn't count toward the operation's duration.
     accessLog(entry);
   };
-  const served = createPolicies(audiences, corsOrigins);
-  const corsHeaders = createCorsHeaders(served);
+  const clientSettings = resolveClientSettings(clients, corsOrigins);
+  const corsHeaders = createCorsHeaders(clientSettings);
   const manifests = createManifestFiles(trustedDocuments.manifests);
   const trusted = createTrustedDocuments(manifests, logger);
   const browser =
-    audiences.browser &&
-    createBrowserAccess(audiences.browser, { logger, now, documentOf: (id) => trusted.hashOf(id) });
+    clients.browser && createBrowserAccess(clients.browser, { logger, now, documentOf: (id) => trusted.hashOf(id) });
   const authenticator = createAuthenticator({
-    servesServers: audiences.server !== false,
+    servesServers: clients.server !== false,
     browser,
   });
   const { redis } = rateLimits;
   const limiter = redis === undefined ? createMemoryRateLimiter() : createRedisRateLimiter({ ...redis, logger });
-  const admission = createAdmission(limiter, served);
+  const admission = createAdmission(limiter, clientSettings);
   const schemes = [
-    ...(audiences.server === false ? [] : (['ApiKey'] as const)),
+    ...(clients.server === false ? [] : (['ApiKey'] as const)),
     ...(browser === undefined ? [] : (['Bearer'] as const)),
   ];
   const schema = createSchema();
@@ -197,11 +196,11 @@ export function createGateway(
   const pipeline = createPipeline({
     endpoint,
     maxBodyBytes,
-    chooseMediaType: createChooseMediaType(),
+    negotiateMediaType: createNegotiateMediaType(),
     authenticate: createAuthenticate({ authenticator, schemes }),
     admission,
     trustedDocuments: trusted,
-    policies: served,
+    clientSettings: clientSettings,
     createContext,
     prepare: createPrepare(yoga, plugins.length > 0),
     readRequiredScopes: createReadRequiredScopes(schema),
@@ -209,7 +208,7 @@ export function createGateway(
   });
   const handle = createRouter({
     endpoint,
-    policies: served,
+    clientSettings: clientSettings,
     corsHeaders,
     graphiql:
       graphiql === false
@@ -222,8 +221,8 @@ export function createGateway(
     pipeline,
   });
 
-  const figures = () => metrics?.figures() ?? [];
-  const reloading = keepReloading([manifests, ...(browser?.files ?? [])], reloadSeconds, logger);
+  const metricsSnapshot = () => metrics?.snapshot() ?? [];
+  const reloading = watchFiles([manifests, ...(browser?.files ?? [])], reloadSeconds, logger);
   async function dispose(): Promise<void> {
     reloading[Symbol.dispose]();
     await Promise.all([dispatcher.close(), limiter.dispose(), yoga.dispose()]);
@@ -233,8 +232,8 @@ export function createGateway(
     listener: createListener(handle),
     endpoint,
     checkUpstream: () => probeUpstream(baseUrl, dispatcher),
-    metrics: async () => (isCounting ? toText([figures()]) : ''),
-    figures,
+    metrics: async () => (isCounting ? formatMetrics([metricsSnapshot()]) : ''),
+    metricsSnapshot,
     bufferedBytes: () => dispatcher.bufferedBytes,
     dispose,
     [Symbol.asyncDispose]: dispose,

@@ -1,7 +1,7 @@
 /** Why a request is not served; a client can tell what to do, and nothing about keys, tenants or other tokens. */
 export type AuthenticationReason =
   | 'CREDENTIAL_MALFORMED'
-  | 'AUDIENCE_NOT_SERVED'
+  | 'CREDENTIAL_NOT_ACCEPTED'
   | 'TOKEN_INVALID'
   | 'TOKEN_EXPIRED'
   | 'TOKEN_NOT_YET_VALID'
@@ -11,7 +11,7 @@ export type AuthenticationReason =
 
 const SENTENCES: Record<AuthenticationReason, string> = {
   CREDENTIAL_MALFORMED: 'The Authorization header cannot be read.',
-  AUDIENCE_NOT_SERVED: 'This gateway does not take this kind of credential.',
+  CREDENTIAL_NOT_ACCEPTED: 'This gateway does not take this kind of credential.',
   TOKEN_INVALID: 'The token is not valid: sign in again.',
   TOKEN_EXPIRED: 'The token has expired: get a new one.',
   TOKEN_NOT_YET_VALID: 'The token is not valid yet.',

@@ -2,8 +2,8 @@ import { AuthenticationError } from './authentication-error.ts';
 import { isCredential } from './credentials.ts';
 import { ANONYMOUS, type Identity } from './identity.ts';
 import type { TenantKeys } from './tenant-keys.ts';
-import type { TokenSessions } from './token-sessions.ts';
 import type { VerifiedToken } from './token-verifier.ts';
+import type { VerifiedTokenCache } from './verified-token-cache.ts';
 
 /** Finds out who asks. */
 export interface Authenticator {
@@ -14,8 +14,8 @@ export interface Authenticator {
 }
 
 /** What a token is turned into an identity with. */
-export interface BrowserAudience {
-  sessions: TokenSessions;
+export interface TokenAuthentication {
+  verifiedTokens: VerifiedTokenCache;
   tenantKeys: TenantKeys;
 }
 
@@ -23,7 +23,7 @@ export interface AuthenticatorOptions {
   /** Whether the service's own keys are taken. */
   servesServers: boolean;
   /** undefined: tokens are not taken. */
-  browser: BrowserAudience | undefined;
+  browser: TokenAuthentication | undefined;
 }
 
 /** `Bearer`, one space, and three parts of Base64 with dots between (RFC 6750, 2.1; RFC 7519). */
@@ -38,7 +38,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
       if (isCredential(authorization)) {
         return servesServers
           ? {
-              audience: 'server',
+              clientKind: 'server',
               credential: authorization,
               scopes: 'all',
               documents: undefined,
@@ -46,7 +46,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
             }
           : undefined;
       }
-      const verified = browser?.sessions.known(authorization);
+      const verified = browser?.verifiedTokens.get(authorization);
       return verified && browser && identityOf(verified, browser.tenantKeys);
     },
     async identify(authorization) {
@@ -55,7 +55,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
         return known ?? ANONYMOUS;
       }
       if (isCredential(authorization)) {
-        throw new AuthenticationError('AUDIENCE_NOT_SERVED');
+        throw new AuthenticationError('CREDENTIAL_NOT_ACCEPTED');
       }
       if (browser === undefined || !/^Bearer /.test(authorization)) {
         throw malformed(servesServers, browser !== undefined);
@@ -64,7 +64,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
       if (token === undefined) {
         throw new AuthenticationError('TOKEN_INVALID');
       }
-      const identity = identityOf(await browser.sessions.check(authorization, token), browser.tenantKeys);
+      const identity = identityOf(await browser.verifiedTokens.verify(authorization, token), browser.tenantKeys);
       if (identity === undefined) {
         throw new AuthenticationError('TENANT_UNKNOWN');
       }
@@ -77,7 +77,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
 function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
   const { tenant, scopes, documents, callerId } = token;
   const credential = tenantKeys.credentialOf(tenant);
-  return credential && { audience: 'browser', credential, scopes, documents, callerId };
+  return credential && { clientKind: 'browser', credential, scopes, documents, callerId };
 }
 
 function malformed(takesKeys: boolean, takesTokens: boolean): AuthenticationError {
@@ -85,6 +85,6 @@ function malformed(takesKeys: boolean, takesTokens: boolean): AuthenticationErro
   const token = 'the word Bearer, one space, and the token: "Authorization: Bearer <your token>"';
   const forms = [...(takesKeys ? [key] : []), ...(takesTokens ? [token] : [])].join('; or ');
   return forms === ''
-    ? new AuthenticationError('AUDIENCE_NOT_SERVED')
+    ? new AuthenticationError('CREDENTIAL_NOT_ACCEPTED')
     : new AuthenticationError('CREDENTIAL_MALFORMED', { message: `The Authorization header must be ${forms}.` });
 }

@@ -2,18 +2,18 @@ import type { Logger } from 'pino';
 import { isKeysAddress } from '../lib/origins.ts';
 import { createSecretFiles, type SecretFiles } from '../lib/secret-files.ts';
 import type { RateLimit } from '../rate-limits/rate-limiter.ts';
-import type { BrowserAudienceOptions, ClientTokenOptions, TokenIssuer } from './audience-options.ts';
-import type { BrowserAudience } from './authenticator.ts';
+import type { TokenAuthentication } from './authenticator.ts';
 import { readText } from './claims.ts';
+import type { BrowserClientOptions, ClientTokenOptions, TokenIssuer } from './client-options.ts';
 import { type ClientTokenKeys, createClientTokenKeys, findSecretProblem } from './client-token-keys.ts';
 import { CLIENT_TOKEN_ALGORITHM, type ClientTokens, createClientTokens } from './client-tokens.ts';
-import { createFixedKey, createPublishedKeys, findKeyProblem } from './issuer-keys.ts';
+import { createFixedKey, createRemoteJwks, findKeyProblem } from './jwks.ts';
 import { createTenantKeys, findTenantProblem } from './tenant-keys.ts';
-import { createTokenSessions } from './token-sessions.ts';
 import { createTokenVerifier, type TrustedIssuer } from './token-verifier.ts';
+import { createVerifiedTokenCache } from './verified-token-cache.ts';
 
 /** What browsers are served with. */
-export interface BrowserAccess extends BrowserAudience {
+export interface BrowserAccess extends TokenAuthentication {
   /** undefined: the gateway signs none. */
   clientTokens: { clientTokens: ClientTokens; rateLimit: RateLimit } | undefined;
   /** Everything that is kept in files, to be looked at again. */
@@ -37,7 +37,7 @@ const TOKENS: RateLimit = { calls: 60, perSeconds: 60 };
  * @throws {SecretError} when a key or secret cannot be used
  * @throws {TypeError} when the issuers cannot be told apart, or their keys not be trusted
  */
-export function createBrowserAccess(options: BrowserAudienceOptions, deps: BrowserAccessDeps): BrowserAccess {
+export function createBrowserAccess(options: BrowserClientOptions, deps: BrowserAccessDeps): BrowserAccess {
   const { issuers = [], scopes = [], tenants, tenantKeysDirectory: directory, clientTokens } = options;
   const { logger, now, documentOf } = deps;
   requireIssuers(options);
@@ -67,12 +67,16 @@ export function createBrowserAccess(options: BrowserAudienceOptions, deps: Brows
     };
   }
 
-  const sessions = createTokenSessions(createTokenVerifier({ issuers: trusted, ceiling, now }), keyFiles, now);
-  return { sessions, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles] };
+  const verifiedTokens = createVerifiedTokenCache(
+    createTokenVerifier({ issuers: trusted, ceiling, now }),
+    keyFiles,
+    now,
+  );
+  return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles] };
 }
 
 /** What the configuration file says of them is looked at before; who mounts a gateway is told here. */
-function requireIssuers({ issuers = [], clientTokens }: BrowserAudienceOptions): void {
+function requireIssuers({ issuers = [], clientTokens }: BrowserClientOptions): void {
   const names = issuers.map(({ issuer }) => issuer);
   if (clientTokens !== undefined) {
     names.push(clientTokens.issuer ?? OWN_ISSUER);
@@ -93,7 +97,7 @@ function requireIssuers({ issuers = [], clientTokens }: BrowserAudienceOptions):
 
 function keysOf({ jwks, publicKey }: TokenIssuer, logger: Logger) {
   if (publicKey === undefined) {
-    return { keys: createPublishedKeys(new URL(jwks ?? ''), logger), file: [] };
+    return { keys: createRemoteJwks(new URL(jwks ?? ''), logger), file: [] };
   }
   const file = createSecretFiles({ secrets: { publicKey } }, findKeyProblem);
   return { keys: createFixedKey(file), file: [file] };

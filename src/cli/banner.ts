@@ -7,7 +7,7 @@ import type { Config } from './config/config.ts';
  * @param authorization what the sandbox may be asked with
  */
 export function banner(url: string, { graphiql, upstream, access }: Config, authorization: string | undefined): string {
-  const { server, browser } = access.audiences;
+  const { server, browser } = access.clients;
   const source =
     upstream.kind === 'service'
       ? upstream.url.href

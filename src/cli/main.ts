@@ -15,8 +15,8 @@ import { VERSION } from '../lib/version.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
 import { SandboxError } from '../sandbox/errors.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { toText } from '../telemetry/figures.ts';
-import { processFigures } from '../telemetry/process-metrics.ts';
+import { formatMetrics } from '../telemetry/metrics-snapshot.ts';
+import { processSnapshot } from '../telemetry/process-metrics.ts';
 import { banner } from './banner.ts';
 import { startWorkers, WorkersError } from './cluster/primary.ts';
 import { type Assignment, findWorkerRole, type WorkerRole } from './cluster/worker.ts';
@@ -127,7 +127,7 @@ async function serve(
       connections: { ...tuning.gateway.connections, isolate: config.isolateConnections },
       ...access,
       upstream,
-      graphiql: graphiql && (authorization === undefined || access.audiences.server === false || { authorization }),
+      graphiql: graphiql && (authorization === undefined || access.clients.server === false || { authorization }),
       introspection,
       corsOrigins,
       ...(logSecret !== undefined && { logSecret }),
@@ -144,7 +144,9 @@ async function serve(
     listener: gateway.listener,
     bufferedBytes: gateway.bufferedBytes,
     overload,
-    metrics: metrics ? (load) => toText([[...gateway.figures(), ...processFigures(load, process)]]) : undefined,
+    metrics: metrics
+      ? (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]])
+      : undefined,
   });
   await use({ url: `${server.url}${gateway.endpoint}`, checkUpstream: gateway.checkUpstream });
 }

@@ -1,4 +1,4 @@
-import { type Answer, readAnswer } from './answer.ts';
+import { type OperationResult, readResult } from './result.ts';
 import { hashOf, type RequestDocument, textOf } from './typed-document.ts';
 
 export interface ClientOptions {
@@ -41,7 +41,7 @@ export interface Client {
   request<Result = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: RequestDocument<Result, Variables> | string,
     ...rest: RequestArguments<NoInfer<Variables>>
-  ): Promise<Answer<Result>>;
+  ): Promise<OperationResult<Result>>;
 }
 
 /** A client for one gateway. It holds nothing but its options: no cache, no retries. */
@@ -50,7 +50,7 @@ export function createClient({ url, authorization, send = 'text', fetch = global
     async request<Result, Variables>(
       document: RequestDocument<Result, Variables> | string,
       ...[variables, { signal, headers } = {}]: [variables?: Variables, options?: RequestOptions]
-    ): Promise<Answer<Result>> {
+    ): Promise<OperationResult<Result>> {
       const body = JSON.stringify({
         ...(send === 'id' ? { documentId: `sha256:${hashOf(document)}` } : { query: textOf(document) }),
         variables,
@@ -67,7 +67,7 @@ export function createClient({ url, authorization, send = 'text', fetch = global
         body,
         ...(signal !== undefined && { signal }),
       });
-      return readAnswer(response);
+      return readResult(response);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
-import type { Audience } from '../auth/identity.ts';
+import type { ClientKind } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
 
@@ -42,7 +42,7 @@ export interface Circumstances {
   /** Whether the client has left: its calls were ended on purpose. */
   isGone: boolean;
   /** Who asked, where that could be found out. */
-  audience: Audience | undefined;
+  clientKind: ClientKind | undefined;
 }
 
 /** Turns the errors of one answer into what its client sees. */
@@ -57,7 +57,7 @@ export type CreateClientErrors = (circumstances: Circumstances) => ToClientError
  */
 export const createClientErrors =
   (logger: Logger): CreateClientErrors =>
-  ({ requestId, isMutation, wasSent, isGone, audience }) => {
+  ({ requestId, isMutation, wasSent, isGone, clientKind }) => {
     const logged = new Set<string>();
 
     /** One line for each fault of an endpoint in an answer: a list that fails may fail fifty fields. */
@@ -65,7 +65,7 @@ export const createClientErrors =
       const fault = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
       if (!logged.has(fault)) {
         logged.add(fault);
-        logUpstreamError(logger, error, requestId, audience);
+        logUpstreamError(logger, error, requestId, clientKind);
       }
     }
 
@@ -92,7 +92,7 @@ export const createClientErrors =
       }
       const extensions = upstreamExtensions(original, requestId);
       // A browser has no key that the service could refuse: signing in again would not help.
-      const isRefusedKey = audience === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
+      const isRefusedKey = clientKind === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
       return {
         message: original.message,
         ...placeOf(error),
@@ -208,9 +208,9 @@ function logUpstreamError(
   logger: Logger,
   error: UpstreamError,
   requestId: string | undefined,
-  audience: Audience | undefined,
+  clientKind: ClientKind | undefined,
 ): void {
-  if (/^UPSTREAM_/.test(error.code) || (audience === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
+  if (/^UPSTREAM_/.test(error.code) || (clientKind === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
     const { code, status, errorId, endpoint, cause } = error;
     logger.warn({ requestId, code, status, errorId, ...endpoint, cause: describeCause(cause) }, error.message);
   }

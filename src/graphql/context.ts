@@ -1,7 +1,7 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import type { BindCaller, Tally } from '../upstream/client.ts';
+import type { BindCaller, Usage } from '../upstream/client.ts';
 import type { Signal } from '../upstream/transport/signal.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
@@ -17,7 +17,7 @@ export interface GatewayContext extends PluginContext {
   /** Who asks. */
   readonly identity: Identity;
   /** What the operation has cost upstream so far. */
-  readonly tally: Readonly<Tally>;
+  readonly usage: Readonly<Usage>;
   /** The twelve endpoints, as the caller reaches them. */
   readonly upstream: Upstream;
   readonly loaders: Loaders;
@@ -79,19 +79,19 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 export const createContextFactory =
   ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions): CreateContext =>
   ({ identity, idempotencyKey, requestId, signal }, { params, request }) => {
-    const tally: Tally = { calls: 0, bulkItems: 0, requests: 0 };
+    const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
     const client = bindCaller({
       authorization: identity.credential,
       signal,
       deadlineAt: performance.now() + operationTimeoutMs,
       requestId,
-      tally,
+      usage,
     });
     const upstream = bindUpstream(client);
     return {
       requestId,
       identity,
-      tally,
+      usage,
       upstream,
       loaders: new OperationLoaders(upstream),
       idempotencyKey: idempotencyKey || undefined,

@@ -133,7 +133,7 @@ type Handler = (error: UpstreamError) => Failure | undefined;
  *
  * @example settle(() => createFeed(…), asInvalidInput(), asConflict)
  */
-export async function settle<Success, Handlers extends readonly Handler[]>(
+export async function toMutationResult<Success, Handlers extends readonly Handler[]>(
   write: () => Promise<Success>,
   ...handlers: Handlers
 ): Promise<Success | NonNullable<ReturnType<Handlers[number]>>> {
@@ -198,7 +198,7 @@ export const asUpstreamFailure = (error: UpstreamError): BulkItemFailure | undef
       };
 
 /** Whether the service, asked, refused the input (400, 422). */
-export const isRefusal = (error: unknown): boolean =>
+export const isRejectedInput = (error: unknown): boolean =>
   isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;
 
 /** An argument that the gateway itself refuses, before any call. */
@@ -206,7 +206,7 @@ export const badUserInput = (message: string): GraphQLError =>
   new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
 /** The value, or UPSTREAM_BAD_RESPONSE where the service did not send what is due and GraphQL's own checks would not see it. */
-export function due<T>(value: T | null | undefined): T {
+export function requireValue<T>(value: T | null | undefined): T {
   if (value == null) {
     throw new GraphQLError('The notification service did not send what is due here.', {
       extensions: { code: 'UPSTREAM_BAD_RESPONSE' },

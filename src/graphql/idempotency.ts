@@ -30,13 +30,13 @@ export function deriveIdempotencyKey(
   if (key.trim() === '') {
     throw badUserInput('idempotencyKey must not be empty: leave it out, or give a value that is new for every change.');
   }
-  const { audience, callerId } = ctx.identity;
+  const { clientKind, callerId } = ctx.identity;
   const parts = [
     info.fieldName,
     info.path.key,
     key,
     ...(item === undefined ? [] : [item]),
-    ...(audience === 'browser' ? [callerId] : []), // Many share a tenant's upstream key: none gets another's answer by its key.
+    ...(clientKind === 'browser' ? [callerId] : []), // Many share a tenant's upstream key: none gets another's answer by its key.
   ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,5 +1,5 @@
 import { isRecord } from '../lib/is-record.ts';
-import { due } from './errors.ts';
+import { requireValue } from './errors.ts';
 
 /** What stands in place of a credential. */
 const MASK = '[masked]';
@@ -20,8 +20,8 @@ const MAX_DEPTH = 16;
  */
 export function maskCredentials(channels: unknown): Record<string, unknown>[] {
   const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
-  return due(records).map((channel) => {
-    const members = Object.entries(due(isRecord(channel) ? channel : undefined));
+  return requireValue(records).map((channel) => {
+    const members = Object.entries(requireValue(isRecord(channel) ? channel : undefined));
     return Object.fromEntries(
       members.map(([name, value]) =>
         SHOWN.has(name) && typeof value === 'string' ? [name, value] : [shownName(name), mask(value, 1)],

@@ -1,22 +1,22 @@
+import type { ClientSettingsByKind } from '../auth/client-settings.ts';
 import type { Identity } from '../auth/identity.ts';
-import type { AudiencePolicies } from '../auth/policies.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
 
 /** An allowance, and how fast its limit is filled up again. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 
-/** Lets operations in as far as the rate limit of their audience allows. */
+/** Lets operations in as far as the rate limit of their kind of client allows. */
 export interface Admission {
   /** Takes one call before the operation runs; undefined: there is no limit. */
   take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
   /** Counts what an operation that was let in has cost. */
-  settle(identity: Identity, calls: number): void;
+  charge(identity: Identity, calls: number): void;
 }
 
-export function createAdmission(limiter: RateLimiter, policies: AudiencePolicies): Admission {
+export function createAdmission(limiter: RateLimiter, clientSettings: ClientSettingsByKind): Admission {
   return {
-    take({ audience, callerId }) {
-      const { rateLimit } = policies[audience];
+    take({ clientKind, callerId }) {
+      const { rateLimit } = clientSettings[clientKind];
       if (rateLimit === undefined) {
         return undefined;
       }
@@ -26,10 +26,10 @@ export function createAdmission(limiter: RateLimiter, policies: AudiencePolicies
         ? allowance.then((taken) => Object.assign(taken, { secondsPerCall }))
         : Object.assign(allowance, { secondsPerCall });
     },
-    settle({ audience, callerId }, calls) {
-      const { rateLimit } = policies[audience];
+    charge({ clientKind, callerId }, calls) {
+      const { rateLimit } = clientSettings[clientKind];
       if (rateLimit !== undefined && calls !== 1) {
-        void limiter.settle(callerId, rateLimit, calls - 1);
+        void limiter.charge(callerId, rateLimit, calls - 1);
       }
     },
   };

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Connection, TICKS } from './connection.ts';
-import { createVictims } from './victims.ts';
+import { createEviction } from './eviction.ts';
 
 export interface ConnectionLimits {
   /** Maximum open connections. One more closes the one that has made the least progress. @default 10000 */
@@ -36,7 +36,7 @@ export function createConnections(
   const closed: Record<CloseReason, number> = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
   const intervalMs = stallTimeoutMs / TICKS;
   const minBytes = Math.max(1, (minBytesPerSecond * stallTimeoutMs) / 1_000);
-  const victims = createVictims({ minBytesPerSecond, intervalMs, stallTimeoutMs });
+  const victims = createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs });
 
   function close(connection: Connection, reason: CloseReason): void {
     closed[reason] += 1;

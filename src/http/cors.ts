@@ -1,5 +1,5 @@
-import type { Audience } from '../auth/identity.ts';
-import type { AudiencePolicies } from '../auth/policies.ts';
+import type { ClientSettingsByKind } from '../auth/client-settings.ts';
+import type { ClientKind } from '../auth/identity.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
@@ -13,19 +13,19 @@ const EXPOSED = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining
 
 const NONE: Readonly<Record<string, string>> = {};
 
-/** @param policies the exact origins from which pages may send each kind of credential */
-export function createCorsHeaders(policies: AudiencePolicies): CorsHeaders {
-  if (policies.anonymous.origins.size === 0) {
+/** @param clientSettings the exact origins from which pages may send each kind of credential */
+export function createCorsHeaders(clientSettings: ClientSettingsByKind): CorsHeaders {
+  if (clientSettings.anonymous.origins.size === 0) {
     return () => NONE;
   }
   return (origin, authorization) =>
-    origin !== undefined && policies[audienceOf(authorization)].origins.has(origin)
+    origin !== undefined && clientSettings[clientKindOf(authorization)].origins.has(origin)
       ? { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED }
       : { vary: 'Origin' };
 }
 
 /** Told by the form of the credential, so that a page can read why its own was refused. */
-function audienceOf(authorization: string | undefined): Audience {
+function clientKindOf(authorization: string | undefined): ClientKind {
   if (authorization === undefined) {
     return 'anonymous';
   }
@@ -41,7 +41,7 @@ const PREFLIGHT_HEADERS = {
 };
 
 /** Answers the preflight of an allowed origin. A preflight does not say which credential will be sent. */
-export const answerPreflight = (request: IncomingRequest, policies: AudiencePolicies): OutgoingResponse =>
-  policies.anonymous.origins.has(request.header('origin') ?? '')
+export const respondPreflight = (request: IncomingRequest, clientSettings: ClientSettingsByKind): OutgoingResponse =>
+  clientSettings.anonymous.origins.has(request.header('origin') ?? '')
     ? { status: 204, headers: PREFLIGHT_HEADERS, body: undefined }
     : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };

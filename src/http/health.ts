@@ -4,13 +4,13 @@ import type { ServerResponse } from 'node:http';
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Answers a health check. */
-export function answerHealth(response: ServerResponse, problem: string | undefined): void {
+export function respondHealth(response: ServerResponse, problem: string | undefined): void {
   response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
   response.end(`${problem ?? 'ok'}\n`);
 }
 
 /** Answers a scrape with the metrics once they are collected. */
-export async function answerMetrics(response: ServerResponse, metrics: Promise<string>): Promise<void> {
+export async function respondMetrics(response: ServerResponse, metrics: Promise<string>): Promise<void> {
   try {
     const text = await metrics;
     response.writeHead(200, { 'content-type': METRICS_TYPE, 'cache-control': 'no-store' });

@@ -10,10 +10,10 @@ const MAX_RESULTS = 100;
 const MAX_LENGTH = 500;
 
 /** Chooses the media type of a response by the `Accept` header; undefined: the client accepts none that is available. */
-export type ChooseMediaType = (accept: string | undefined) => string | undefined;
+export type NegotiateMediaType = (accept: string | undefined) => string | undefined;
 
 /** Caches its choices: reading the header costs more than a pipeline step. */
-export function createChooseMediaType(): ChooseMediaType {
+export function createNegotiateMediaType(): NegotiateMediaType {
   const chooseOnce = memoize(choose, MAX_RESULTS);
   return (accept) => {
     const types = accept || '*/*';

@@ -3,9 +3,9 @@ import { joinBytes } from '../lib/join-bytes.ts';
 import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createIsHost } from './host.ts';
-import { refuse } from './refuse.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
 import { bodyTooLarge, clientClosed } from './request-body.ts';
+import { sendRefusal } from './send-refusal.ts';
 
 /** Handles requests of `node:http` and frameworks on top of it. */
 export function createListener(handle: HandleRequest): RequestListener {
@@ -14,7 +14,7 @@ export function createListener(handle: HandleRequest): RequestListener {
     const duplicate = findDuplicateHeader(request.rawHeaders);
     if (duplicate !== undefined) {
       const message = `The header ${duplicate} occurs more than once. Send it once.`;
-      refuse(response, { status: 400, code: 'BAD_REQUEST', message, closes: true });
+      sendRefusal(response, { status: 400, code: 'BAD_REQUEST', message, closes: true });
       return;
     }
     const incoming = new NodeRequest(request, isHost);

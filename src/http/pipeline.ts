@@ -1,6 +1,6 @@
 import type { GraphQLParams } from 'graphql-yoga';
+import type { ClientSettingsByKind } from '../auth/client-settings.ts';
 import type { Identity } from '../auth/identity.ts';
-import type { AudiencePolicies } from '../auth/policies.ts';
 import type { CreateContext } from '../graphql/context.ts';
 import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
@@ -8,7 +8,7 @@ import type { Admission } from './admission.ts';
 import type { Authenticate } from './authenticate.ts';
 import { authorize } from './authorize.ts';
 import { lazyRequest } from './lazy-request.ts';
-import type { ChooseMediaType } from './media-type.ts';
+import type { NegotiateMediaType } from './media-type.ts';
 import { type Params, paramsFromBody, paramsFromQuery } from './params.ts';
 import type { Prepare } from './prepare.ts';
 import { takeAllowance } from './rate-limit.ts';
@@ -23,11 +23,11 @@ export interface PipelineOptions {
   endpoint: string;
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
-  chooseMediaType: ChooseMediaType;
+  negotiateMediaType: NegotiateMediaType;
   authenticate: Authenticate;
   admission: Admission;
   trustedDocuments: TrustedDocuments;
-  policies: AudiencePolicies;
+  clientSettings: ClientSettingsByKind;
   createContext: CreateContext;
   prepare: Prepare;
   readRequiredScopes: ReadRequiredScopes;
@@ -39,9 +39,9 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   const { endpoint, maxBodyBytes, admission, readRequiredScopes, authenticate, prepare, respond } = options;
 
   /** Returns the text to execute: the client's own, or the trusted document it names. */
-  function findDocument(params: Params, { audience, documents }: Identity): string {
-    const mode = options.policies[audience].trustedDocuments;
-    return options.trustedDocuments.find(params, { audience, mode, documents });
+  function findDocument(params: Params, { clientKind, documents }: Identity): string {
+    const mode = options.clientSettings[clientKind].trustedDocuments;
+    return options.trustedDocuments.find(params, { clientKind, mode, documents });
   }
 
   function createContext({ request, requestId }: Exchange, identity: Identity, params: Params, query: string) {
@@ -54,7 +54,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   }
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
-    const exchange = openExchange(request, options.chooseMediaType);
+    const exchange = openExchange(request, options.negotiateMediaType);
     try {
       const head = readHead(request, endpoint, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
       const identity = await authenticate(request.header('authorization')); // 401 503
@@ -86,7 +86,7 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
   ...(extensions !== undefined && { extensions }),
 });
 
-const openExchange = (request: IncomingRequest, chooseMediaType: ChooseMediaType): Exchange => ({
+const openExchange = (request: IncomingRequest, chooseMediaType: NegotiateMediaType): Exchange => ({
   request,
   startedAt: performance.now(),
   requestId: toRequestId(request.header(REQUEST_ID)),

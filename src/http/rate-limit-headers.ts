@@ -1,13 +1,13 @@
 import type { Allowance } from '../rate-limits/rate-limiter.ts';
-import type { Tally, UpstreamRateLimit } from '../upstream/client.ts';
+import type { UpstreamRateLimit, Usage } from '../upstream/client.ts';
 import type { AdmissionAllowance } from './admission.ts';
 
 /** What an answer says about limits. */
-export interface RateLimitNews {
+export interface RateLimitState {
   /** Of the gateway's own limit, when the operation was let in; undefined: it has none. */
   allowance: (Allowance & Partial<AdmissionAllowance>) | undefined;
   /** What the operation has cost, and what the service said about its own limit. */
-  tally: Readonly<Tally> | undefined;
+  usage: Readonly<Usage> | undefined;
   /** The answer's errors, as the client sees them. */
   errors?: readonly { extensions?: unknown }[] | undefined;
 }
@@ -15,12 +15,12 @@ export interface RateLimitNews {
 const NONE: Readonly<Record<string, string>> = {};
 
 /** The headers `RateLimit-*` of the limit that is nearer, and `Retry-After` where a part of the answer failed for a limit. */
-export function rateLimitHeaders({ allowance, tally, errors }: RateLimitNews): Readonly<Record<string, string>> {
-  const upstream = tally?.rateLimit;
+export function rateLimitHeaders({ allowance, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
+  const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
     return NONE;
   }
-  const own = allowance && afterwards(allowance, tally?.requests ?? 0);
+  const own = allowance && afterwards(allowance, usage?.requests ?? 0);
   const { limit, remaining, resetSeconds } = nearer(own, upstream) ?? {};
   const retryAfterSeconds = findRetryAfter(errors);
   return {
@@ -36,7 +36,7 @@ export function rateLimitHeaders({ allowance, tally, errors }: RateLimitNews): R
  * time until everything is there again is whole seconds already, so it can be one second longer than it is, never shorter.
  */
 function afterwards(
-  { limit, remaining: before, resetSeconds: until, secondsPerCall = 0 }: NonNullable<RateLimitNews['allowance']>,
+  { limit, remaining: before, resetSeconds: until, secondsPerCall = 0 }: NonNullable<RateLimitState['allowance']>,
   calls: number,
 ): UpstreamRateLimit {
   const remaining = Math.min(limit, Math.max(0, before + 1 - calls));
@@ -53,7 +53,7 @@ function nearer(
 }
 
 /** The longest wait that an error asks for because of a limit. */
-function findRetryAfter(errors: RateLimitNews['errors']): number | undefined {
+function findRetryAfter(errors: RateLimitState['errors']): number | undefined {
   let longest: number | undefined;
   for (const { extensions } of errors ?? []) {
     if (typeof extensions === 'object' && extensions !== null && 'retryAfterSeconds' in extensions) {

@@ -59,10 +59,10 @@ export function createRespond(options: RespondOptions): Respond {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance, context, operation } = exchange;
     const { status, headers, body } = toContent(exchange, outcome, options.clientErrors);
     const { text, errors } = limitSize(body, maxResponseBytes, requestId, operation?.type);
-    const usage = context?.tally;
+    const usage = context?.usage;
     const upstreamCalls = usage?.requests ?? 0;
     if (identity !== undefined && allowance !== undefined) {
-      admission.settle(identity, upstreamCalls);
+      admission.charge(identity, upstreamCalls);
     }
     log({
       requestId,
@@ -82,7 +82,7 @@ export function createRespond(options: RespondOptions): Respond {
         'content-type': mediaType,
         [REQUEST_ID]: requestId,
         ...corsHeaders(request.header('origin'), request.header('authorization')),
-        ...rateLimitHeaders({ allowance, tally: usage, errors }),
+        ...rateLimitHeaders({ allowance, usage, errors }),
         ...headers,
       },
       body: text,
@@ -121,7 +121,7 @@ const createToClientError = (
   clientErrors({
     requestId,
     isMutation: operation?.type === 'mutation',
-    wasSent: (context?.tally.requests ?? 0) > 0,
+    wasSent: (context?.usage.requests ?? 0) > 0,
     isGone: request.signal.aborted,
-    audience: identity?.audience,
+    clientKind: identity?.clientKind,
   });

@@ -4,10 +4,10 @@ import { type ConnectionLimits, createConnections } from './connections.ts';
 import { drain } from './drain.ts';
 import { createExchanges } from './exchanges.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
-import { answerHealth, answerMetrics } from './health.ts';
+import { respondHealth, respondMetrics } from './health.ts';
 import { listen } from './listen.ts';
 import { createShedding, type SheddingOptions } from './load-shedding.ts';
-import { refuse } from './refuse.ts';
+import { sendRefusal } from './send-refusal.ts';
 
 export { ListenError } from './listen.ts';
 
@@ -92,14 +92,14 @@ export async function startServer({
     shedding.relieve();
     switch (request.url?.split('?', 1)[0]) {
       case '/livez':
-        answerHealth(response, undefined);
+        respondHealth(response, undefined);
         return false;
       case '/readyz':
-        answerHealth(response, isDraining ? 'stopping' : shedding.reason() && 'overloaded');
+        respondHealth(response, isDraining ? 'stopping' : shedding.reason() && 'overloaded');
         return false;
       case '/metrics':
         if (metrics !== undefined) {
-          void answerMetrics(response, metrics(load()));
+          void respondMetrics(response, metrics(load()));
           return false;
         }
     }
@@ -109,7 +109,7 @@ export async function startServer({
       const message = isDraining
         ? 'This process is stopping. Send the request again, to another one.'
         : 'Too many requests are running. Send the request again in a moment.';
-      refuse(response, { status: 503, code: 'OVERLOADED', message, retryAfterSeconds: 1 });
+      sendRefusal(response, { status: 503, code: 'OVERLOADED', message, retryAfterSeconds: 1 });
     }
     return reason === undefined;
   }

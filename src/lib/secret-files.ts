@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileSignature } from './file-signature.ts';
+import { fileFingerprint } from './file-fingerprint.ts';
 
 /** A secret as it is, or where it is kept. */
 export type Secret = string | { file: string };
@@ -132,7 +132,7 @@ function filesIn(directory: string): [name: string, file: string][] {
 /** One that cannot be read has a signature too: reading it says what is wrong. */
 function signatureOf(file: string): string {
   try {
-    return fileSignature(file);
+    return fileFingerprint(file);
   } catch {
     return `${file} cannot be read`;
   }

@@ -12,7 +12,7 @@ export interface MemoryRateLimiterOptions {
 /** Answers at once. */
 export interface MemoryRateLimiter extends RateLimiter {
   take(key: string, limit: RateLimit, cost: number): Allowance;
-  settle(key: string, limit: RateLimit, cost: number): Allowance;
+  charge(key: string, limit: RateLimit, cost: number): Allowance;
 }
 
 /** API keys of known services are shorter. */
@@ -100,7 +100,7 @@ export function createMemoryRateLimiter({
       entry.fullAt = time + missing + cost * bucket.msPerCall;
       return allowanceOf(bucket, rateLimit, entry.fullAt - time);
     },
-    settle(key, rateLimit, cost) {
+    charge(key, rateLimit, cost) {
       const time = now();
       const bucket = bucketOf(rateLimit);
       const entry = entryOf(key, bucket, time);

@@ -34,7 +34,7 @@ export interface RateLimiter extends AsyncDisposable {
   /** Takes calls before they are made. Where there are not enough, nothing is taken. A promise never rejects. */
   take(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
   /** Takes what was made beyond what was taken, whether it is there or not; less than 0 gives back. It is always allowed. A promise never rejects. */
-  settle(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
+  charge(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
   /** Ends what it has open. */
   dispose(): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface RedisRateLimiterOptions {
   timeoutMs?: number;
 }
 
-type Change = 'take' | 'settle';
+type Change = 'take' | 'charge';
 
 /** While Redis is away it is tried with one of the changes, so often at most. */
 const TRY_EVERY_MS = 500;
@@ -96,7 +96,7 @@ export function createRedisRateLimiter({
 
   return {
     take: (key, limit, cost) => count('take', key, limit, cost),
-    settle: (key, limit, cost) => count('settle', key, limit, cost),
+    charge: (key, limit, cost) => count('charge', key, limit, cost),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };

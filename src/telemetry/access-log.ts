@@ -69,7 +69,7 @@ export function createAccessLog({ logger, secret = randomBytes(32).toString('hex
         status,
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
         upstreamCalls,
-        audience: identity?.audience,
+        clientKind: identity?.clientKind,
         tenant: identity?.credential && tenantOf(identity.credential),
       },
       'operation',

@@ -1,8 +1,8 @@
 import { isErrorCode } from '../settings/error-codes.ts';
 import type { CircuitState, UpstreamObserver, UpstreamState } from '../upstream/transport/observer.ts';
 import type { AccessLogEntry } from './access-log.ts';
-import { counter, gauge, histogram, type MetricFigures } from './figures.ts';
-import { countsOf, durationsOf, type Series, seriesOf } from './series.ts';
+import { counter, gauge, histogram, type MetricSamples } from './metrics-snapshot.ts';
+import { countsOf, durationsOf, type OutcomeSamples, samplesOf } from './outcome-samples.ts';
 
 /** What a gateway counts. */
 export interface GatewayMetrics {
@@ -10,7 +10,7 @@ export interface GatewayMetrics {
   operation(entry: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void;
   /** Counts the requests to the service. */
   upstream: UpstreamObserver;
-  figures(): MetricFigures[];
+  snapshot(): MetricSamples[];
 }
 
 const CIRCUIT: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
@@ -20,14 +20,14 @@ const CIRCUIT: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1,
  * with one call a microsecond.
  */
 export function createGatewayMetrics(): GatewayMetrics {
-  const operations = new Map<string, Series>();
-  const requests = new Map<string, Map<string, Series>>();
+  const operations = new Map<string, OutcomeSamples>();
+  const requests = new Map<string, Map<string, OutcomeSamples>>();
   let stateOf = (): UpstreamState => ({ circuit: 'closed', waiting: 0 });
 
   return {
     operation({ type, code, status, startedAt }) {
       const isExecuted = type === 'query' || type === 'mutation';
-      seriesOf(operations, isExecuted ? type : 'none').add(codeOf(code, status), performance.now() - startedAt);
+      samplesOf(operations, isExecuted ? type : 'none').add(codeOf(code, status), performance.now() - startedAt);
     },
     upstream: {
       ended({ method, route }, result, milliseconds) {
@@ -36,13 +36,13 @@ export function createGatewayMetrics(): GatewayMetrics {
           methods = new Map();
           requests.set(route, methods);
         }
-        seriesOf(methods, method).add(result, milliseconds);
+        samplesOf(methods, method).add(result, milliseconds);
       },
       watch(getState) {
         stateOf = getState;
       },
     },
-    figures() {
+    snapshot() {
       const ofOperations = Array.from(operations, ([type, series]) => [{ type }, series] as const);
       const ofRequests = Array.from(requests, ([route, methods]) =>
         Array.from(methods, ([method, series]) => [{ method, route }, series] as const),

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { counter, gauge, type MetricFigures } from './figures.ts';
+import { counter, gauge, type MetricSamples } from './metrics-snapshot.ts';
 
 /** State of a server at one moment. */
 export interface ServerLoad {
@@ -24,7 +24,7 @@ export type ProcessUsage = Pick<NodeJS.Process, 'cpuUsage' | 'memoryUsage' | 've
  * The figures of a process that serves: its server's, and the process's own under their usual names. prom-client's `collectDefaultMetrics`
  * has more, but keeps a timer and an observer of garbage collections for good.
  */
-export function processFigures(load: ServerLoad, usage: ProcessUsage): MetricFigures[] {
+export function processSnapshot(load: ServerLoad, usage: ProcessUsage): MetricSamples[] {
   const { running, connections, bufferedBytes, shedding, shed, closed } = load;
   const cpu = usage.cpuUsage();
   const memory = usage.memoryUsage();

@@ -1,15 +1,15 @@
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
 import { callBudgetExceeded, clientClosed, endedEarly, noCredential } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
-import type { UpstreamCall, UpstreamRequest, UpstreamWrite, Written } from './request.ts';
+import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
+import { isTimeoutError } from './resilience/abortable.ts';
 import { type CircuitBreakerOptions, createCircuitBreaker } from './resilience/circuit-breaker.ts';
 import { createCoalescing } from './resilience/coalescing.ts';
 import { type ConcurrencyOptions, limitConcurrency } from './resilience/concurrency.ts';
-import { createOperationTime, type OperationTime } from './resilience/operation-time.ts';
-import { createRateHold, type RateHoldOptions } from './resilience/rate-hold.ts';
+import { createOperationDeadline, type OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetry, type RetryOptions } from './resilience/retry.ts';
-import { isTimeOver } from './resilience/time-limit.ts';
-import { createExchange, type ExchangeOptions, type Received } from './transport/exchange.ts';
+import { createThrottle, type ThrottleOptions } from './resilience/throttle.ts';
+import { createExchange, type ExchangeOptions, type UpstreamResult } from './transport/exchange.ts';
 import { observeExchange, type UpstreamObserver } from './transport/observer.ts';
 import { assertPathParams, fillRoute } from './transport/path.ts';
 import type { Signal } from './transport/signal.ts';
@@ -29,7 +29,7 @@ export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
   retry?: RetryOptions;
   circuitBreaker?: CircuitBreakerOptions;
   concurrency?: ConcurrencyOptions;
-  rateHold?: RateHoldOptions;
+  throttle?: ThrottleOptions;
   /** Called for every request sent upstream. */
   observer?: UpstreamObserver | undefined;
 }
@@ -45,11 +45,11 @@ export interface Caller {
   /** Sent as `X-Request-Id`, so that both services' logs can be joined. */
   requestId: string;
   /** Counts what the operation costs. */
-  tally: Tally;
+  usage: Usage;
 }
 
 /** Cost of an operation so far. */
-export interface Tally {
+export interface Usage {
   /** Calls that resolvers and loaders have made. */
   calls: number;
   /** Items of bulk writes. */
@@ -67,7 +67,7 @@ export interface Tally {
 export interface UpstreamClient {
   /** null: the service has no such record (404, 410). */
   read<T>(call: UpstreamCall): Promise<T | null>;
-  write<T>(call: UpstreamWrite): Promise<Written<T>>;
+  write<T>(call: UpstreamWrite): Promise<WriteResult<T>>;
 }
 
 /** Binds the service to one caller; cheap, made for every operation. */
@@ -77,27 +77,27 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
   const { baseUrl, maxCalls = 50, maxBulkItems = 100, honoursIdempotencyKeys = false, observer } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
   const minSeconds = Math.max(3, options.retry?.maxRetryAfterSeconds ?? 0); // What retries wait for is not held back.
-  const rateHold = createRateHold({ minSeconds, ...options.rateHold });
-  const unobserved = createExchange({ ...options, origin: baseUrl.origin }, rateHold.note);
+  const throttle = createThrottle({ minSeconds, ...options.throttle });
+  const unobserved = createExchange({ ...options, origin: baseUrl.origin }, throttle.note);
   const exchange = observer === undefined ? unobserved : observeExchange(unobserved, observer);
-  const coalescing = createCoalescing<Received>();
-  const inTurn = limitConcurrency(options.concurrency);
+  const coalescing = createCoalescing<UpstreamResult>();
+  const concurrency = limitConcurrency(options.concurrency);
   const retry = createRetry(options.retry);
   const circuitBreaker = createCircuitBreaker(options.circuitBreaker);
-  observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: inTurn.waiting() }));
+  observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
 
   /** The policies around one request, from the outside in. Coalescing and the operation's deadline are around these. */
-  function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<Received> {
+  function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<UpstreamResult> {
     const { endpoint, authorization, call } = request;
     const isRepeatable =
       endpoint.method === 'GET' ||
       endpoint.method === 'PUT' ||
       (honoursIdempotencyKeys && call.idempotencyKey !== undefined);
-    return inTurn(authorization, endpoint, signal, () =>
+    return concurrency(authorization, endpoint, signal, () =>
       retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
-        rateHold(authorization, endpoint, () =>
+        throttle(authorization, endpoint, () =>
           circuitBreaker(endpoint, () => {
-            caller.tally.requests += 1;
+            caller.usage.requests += 1;
             return exchange(request, signal);
           }),
         ),
@@ -108,38 +108,38 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
   /** Checks what can be checked without a call, and counts the call. */
   function prepare(caller: Caller, call: UpstreamRequest['call']): UpstreamRequest {
     const endpoint: Endpoint = { method: call.method ?? 'GET', route: call.route };
-    const { authorization, requestId, tally } = caller;
+    const { authorization, requestId, usage } = caller;
     if (authorization === undefined) {
       throw noCredential(endpoint);
     }
     const path = prefix + buildPath(endpoint, call);
     const [kind, limit] = call.isBulkItem ? (['bulkItems', maxBulkItems] as const) : (['calls', maxCalls] as const);
-    if (tally[kind] >= limit) {
+    if (usage[kind] >= limit) {
       throw callBudgetExceeded(endpoint, limit);
     }
-    tally[kind] += 1;
+    usage[kind] += 1;
     return { endpoint, authorization, path, requestId, call };
   }
 
   /** Runs work within the operation's deadline; whatever ends it early is an `UpstreamError` too. */
   async function inTime(
     { endpoint }: UpstreamRequest,
-    tally: Tally,
-    time: OperationTime,
-    work: () => Promise<Received>,
-  ): Promise<Received> {
-    const over = time.whyOver();
+    usage: Usage,
+    time: OperationDeadline,
+    work: () => Promise<UpstreamResult>,
+  ): Promise<UpstreamResult> {
+    const over = time.endReason();
     if (over !== undefined) {
       throw endedEarly(endpoint, { sent: false }, over.reason);
     }
     time.enter();
     try {
       const received = await work();
-      noteRateLimit(tally, received.rateLimit);
+      noteRateLimit(usage, received.rateLimit);
       return received;
     } catch (error) {
       if (isUpstreamError(error)) {
-        noteRateLimit(tally, error.rateLimit);
+        noteRateLimit(usage, error.rateLimit);
       }
       throw time.signal.aborted ? atEnd(endpoint, error, time.signal.reason) : error;
     } finally {
@@ -148,12 +148,12 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
   }
 
   return (caller) => {
-    const time = createOperationTime(caller.signal, caller.deadlineAt);
+    const time = createOperationDeadline(caller.signal, caller.deadlineAt);
     return {
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
         try {
-          const { body } = await inTime(request, caller.tally, time, () =>
+          const { body } = await inTime(request, caller.usage, time, () =>
             coalescing.read(request.authorization, request.path, time.signal, (shared) =>
               send(request, caller, shared),
             ),
@@ -168,7 +168,7 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       },
       async write<T>(call: UpstreamWrite) {
         const request = prepare(caller, call);
-        const { body, replayed } = await inTime(request, caller.tally, time, () =>
+        const { body, replayed } = await inTime(request, caller.usage, time, () =>
           coalescing.write(request.authorization, () => send(request, caller, time.signal)),
         );
         return { body: body as T, replayed }; // As above.
@@ -182,11 +182,11 @@ function atEnd(endpoint: Endpoint, error: unknown, reason: unknown): UpstreamErr
   if (!isUpstreamError(error)) {
     return endedEarly(endpoint, { sent: true }, reason);
   }
-  return isTimeOver(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(endpoint, error, reason);
+  return isTimeoutError(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(endpoint, error, reason);
 }
 
 /** Keeps what leaves least. Operations that share an answer all learn of it. */
-function noteRateLimit(tally: Tally, rateLimit: UpstreamRateLimit | undefined): void {
+function noteRateLimit(tally: Usage, rateLimit: UpstreamRateLimit | undefined): void {
   if (rateLimit !== undefined && rateLimit.remaining <= (tally.rateLimit?.remaining ?? rateLimit.remaining)) {
     tally.rateLimit = rateLimit;
   }

@@ -32,7 +32,7 @@ export interface UpstreamRequest {
 }
 
 /** The answer to a write. */
-export interface Written<T> {
+export interface WriteResult<T> {
   body: T;
   /** Whether this is the stored answer of an earlier write with the same idempotency key. */
   replayed: boolean;

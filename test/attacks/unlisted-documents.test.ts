@@ -15,7 +15,7 @@ it('documents that no manifest lists cost little, and fill the log to its limit 
   await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
   await using gateway = await startTarget(upstream.url, {
     NOTIGRAPH_CONFIG_TEXT: JSON.stringify({
-      audiences: { server: { trustedDocuments: 'log' } },
+      clients: { server: { trustedDocuments: 'log' } },
       trustedDocuments: { manifests: [folder.path('manifest.json')] },
     }),
   });

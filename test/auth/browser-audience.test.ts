@@ -40,7 +40,7 @@ beforeAll(async () => {
   second = await startTestIssuer({ alg: 'RS256', claims: { ...claims, tenant: undefined } });
   stranger = await startTestIssuer({ claims });
   ways = await startTwoWays(({ headers }) => ({ body: { data: [group({ name: headers.authorization ?? '' })] } }), {
-    audiences: {
+    clients: {
       browser: {
         issuers: [
           {
@@ -153,7 +153,7 @@ describe('a token is refused with 401 before any call', () => {
     ['is of a list of issuers', () => issuer.sign({ iss: [issuer.url] }), 'TOKEN_FOR_ANOTHER'],
     ['is of an issuer with a slash more', () => issuer.sign({ iss: `${issuer.url}/` }), 'TOKEN_FOR_ANOTHER'],
     ['is for another audience', () => issuer.sign({ aud: 'somebody' }), 'TOKEN_FOR_ANOTHER'],
-    ['is for a list of other audiences', () => issuer.sign({ aud: ['a', 'dashboards'] }), 'TOKEN_FOR_ANOTHER'],
+    ['is for a list of other clients', () => issuer.sign({ aud: ['a', 'dashboards'] }), 'TOKEN_FOR_ANOTHER'],
     ['is for no audience', () => issuer.sign({ aud: undefined }), 'TOKEN_FOR_ANOTHER'],
     ['is for an empty list', () => issuer.sign({ aud: [] }), 'TOKEN_FOR_ANOTHER'],
     ['is for an object', () => issuer.sign({ aud: { dashboard: true } }), 'TOKEN_FOR_ANOTHER'],
@@ -504,10 +504,10 @@ async function sendRaw(url: string, authorization: string[]) {
   return promise;
 }
 
-describe('a gateway that does not serve an audience', () => {
+describe('a gateway that does not serve a kind of client', () => {
   let upstream: ScriptedUpstream;
-  const asking = async (audiences: NonNullable<GatewayOptions['audiences']>, authorization: string) => {
-    await using gateway = await startGateway({ upstream: upstream.url, audiences });
+  const asking = async (clients: NonNullable<GatewayOptions['clients']>, authorization: string) => {
+    await using gateway = await startGateway({ upstream: upstream.url, clients });
     return await gateway.send(GROUPS.query, {}, { authorization });
   };
 
@@ -533,20 +533,23 @@ describe('a gateway that does not serve an audience', () => {
   });
 
   it("takes no key where servers are not served, not even a tenant's", async () => {
-    const audiences = { server: false as const, browser: browser() };
+    const clients = { server: false as const, browser: browser() };
     for (const key of [KEYS.acme, 'another']) {
-      const { status, headers, body } = await asking(audiences, `ApiKey ${key}`);
+      const { status, headers, body } = await asking(clients, `ApiKey ${key}`);
       expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="notigraph"']);
-      expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'AUDIENCE_NOT_SERVED' });
+      expect(body.errors?.[0]?.extensions).toMatchObject({
+        code: 'UNAUTHENTICATED',
+        reason: 'CREDENTIAL_NOT_ACCEPTED',
+      });
     }
     expect(upstream.requests).toEqual([]);
-    expect((await asking(audiences, `Bearer ${issuer.sign()}`)).status).toBe(200);
+    expect((await asking(clients, `Bearer ${issuer.sign()}`)).status).toBe(200);
   });
 
   it('takes nothing at all where nobody is served, and says so', async () => {
-    const audiences = { server: false as const };
+    const clients = { server: false as const };
     for (const authorization of ['ApiKey x', `Bearer ${issuer.sign()}`, 'x']) {
-      const { status, headers, body } = await asking(audiences, authorization);
+      const { status, headers, body } = await asking(clients, authorization);
       expect([status, headers.get('www-authenticate')]).toEqual([401, null]);
       expect(body.errors?.[0]?.message).toMatch(/^This gateway .+\.$/);
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { TokenIssuer } from '../../src/auth/audience-options.ts';
+import type { TokenIssuer } from '../../src/auth/client-options.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createTestKey, type KeysBehaviour, startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
@@ -44,7 +44,7 @@ async function start({ issuers, reloadSeconds }: Setting = {}) {
   const gateway = await startGateway({
     upstream: upstream.url,
     ...(reloadSeconds !== undefined && { reloadSeconds }),
-    audiences: {
+    clients: {
       browser: {
         issuers: issuers ?? [
           { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256', 'RS256'] },

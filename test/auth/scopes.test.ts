@@ -25,7 +25,7 @@ import { createReadRequiredScopes } from '../../src/graphql/documents/required-s
 import { createSchema } from '../../src/graphql/schema.ts';
 import { subscriber } from '../support/records.ts';
 import { askBoth, dataOf, errorOf, scopeOfCall, service } from '../support/service.ts';
-import { audiencesOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
 
 const signer = createSigner();
@@ -38,7 +38,7 @@ beforeAll(async () => {
       request.path === '/v1/subscribers'
         ? { status: 201, body: { data: { ...subscriber(), channels } } }
         : service(request, raw),
-    { audiences: audiencesOf(signer) },
+    { clients: clientsOf(signer) },
   );
 });
 afterAll(() => ways[Symbol.asyncDispose]());
@@ -472,7 +472,7 @@ describe('what a token permits', () => {
   it.each([[['stats:read'] satisfies Scope[]], [undefined]])(
     'is never more than the configuration says: %j',
     async (ceiling) => {
-      await using strict = await startTwoWays(service, { audiences: audiencesOf(signer, { scopes: ceiling }) });
+      await using strict = await startTwoWays(service, { clients: clientsOf(signer, { scopes: ceiling }) });
       const headers = { authorization: await bearer(SCOPES) };
       expect(missingIn(await askBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
       const stats = await askBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });
@@ -481,9 +481,9 @@ describe('what a token permits', () => {
   );
 
   it('is read from the claim that the configuration names', async () => {
-    const [issuer] = audiencesOf(signer).browser?.issuers ?? [];
+    const [issuer] = clientsOf(signer).browser?.issuers ?? [];
     const issuers = issuer === undefined ? [] : [{ ...issuer, scopeClaim: 'permissions' }];
-    await using other = await startTwoWays(service, { audiences: audiencesOf(signer, { issuers }) });
+    await using other = await startTwoWays(service, { clients: clientsOf(signer, { issuers }) });
     for (const [claims, expected] of [
       [{ scope: '', permissions: ['groups:read'] }, []],
       [{ scope: 'groups:read', permissions: [] }, ['groups:read']],

@@ -28,7 +28,7 @@ describe('reads of the same record at the same time', () => {
     await using upstream = await startRawUpstream((request, connection) => held.push([request, connection]));
     await using gateway = await startGateway({
       upstream: upstream.url,
-      audiences: {
+      clients: {
         browser: {
           issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256'] }],
           scopes: SCOPES,

@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { BrowserAudienceOptions } from '../../src/auth/audience-options.ts';
+import type { BrowserClientOptions } from '../../src/auth/client-options.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { SecretError } from '../../src/lib/secret-files.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -11,7 +11,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';
 
-type Tenants = Pick<BrowserAudienceOptions, 'tenants' | 'tenantKeysDirectory'>;
+type Tenants = Pick<BrowserClientOptions, 'tenants' | 'tenantKeysDirectory'>;
 
 let issuer: TestIssuer;
 
@@ -29,7 +29,7 @@ async function createFolder() {
   return folder;
 }
 
-const audiencesOf = (tenants: Tenants) => ({
+const clientsOf = (tenants: Tenants) => ({
   browser: {
     issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256' as const] }],
     scopes: ['groups:read' as const],
@@ -40,10 +40,7 @@ const audiencesOf = (tenants: Tenants) => ({
 /** A gateway that looks at its files all the time. */
 async function start(tenants: Tenants, now?: () => Date) {
   const upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
-  const gateway = await startGateway(
-    { upstream: upstream.url, reloadSeconds: 0.05, audiences: audiencesOf(tenants) },
-    now,
-  );
+  const gateway = await startGateway({ upstream: upstream.url, reloadSeconds: 0.05, clients: clientsOf(tenants) }, now);
   onTestFinished(async () => {
     await gateway[Symbol.asyncDispose]();
     await upstream[Symbol.asyncDispose]();
@@ -211,7 +208,7 @@ describe("a tenant's key", () => {
 
 describe('a gateway is not made', () => {
   const make = (tenants: Tenants) => () =>
-    createGateway({ upstream: 'http://127.0.0.1:1', audiences: audiencesOf(tenants) });
+    createGateway({ upstream: 'http://127.0.0.1:1', clients: clientsOf(tenants) });
 
   it.each<[string, Tenants['tenants'], RegExp]>([
     [

@@ -14,7 +14,7 @@ beforeAll(async () => {
   gateway = await startSandboxedGateway({
     options: {
       graphiql: true,
-      audiences: {
+      clients: {
         server: false,
         browser: {
           issuers: [

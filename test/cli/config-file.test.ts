@@ -16,7 +16,7 @@ const FULL = {
   port: 4001,
   graphiql: false,
   corsOrigins: ['https://everywhere.example'],
-  audiences: {
+  clients: {
     server: {
       corsOrigins: ['https://server.example'],
       trustedDocuments: 'log',
@@ -106,12 +106,12 @@ describe('a configuration file', () => {
     });
     expect(variables.toSorted()).toEqual(['ACME_KEY', 'REDIS_URL', 'TOKEN_SECRET']);
     expect(access).toEqual({
-      audiences: {
-        server: { ...FULL.audiences.server, enabled: true },
+      clients: {
+        server: { ...FULL.clients.server, enabled: true },
         browser: {
           issuers: [
-            FULL.audiences.browser.issuers[0],
-            { ...FULL.audiences.browser.issuers[1], publicKey: { file: resolve('login.pem') }, clockSkewSeconds: 5 },
+            FULL.clients.browser.issuers[0],
+            { ...FULL.clients.browser.issuers[1], publicKey: { file: resolve('login.pem') }, clockSkewSeconds: 5 },
           ],
           scopes: ['workflows:read', 'groups:write'],
           tenants: { acme: 'key-of-acme', globex: { file: resolve('secrets/globex') } },
@@ -166,8 +166,8 @@ describe('a configuration file', () => {
   });
 
   it('may be empty, and may leave everything out', () => {
-    for (const text of ['', '# nothing\n', '{}', 'audiences:\n', 'audiences: {}\nclientTokens:\n', '---\n...\n']) {
-      expect([text, serve(ofText(text)).access]).toEqual([text, { ...serve({}).access, audiences: { server: {} } }]);
+    for (const text of ['', '# nothing\n', '{}', 'clients:\n', 'clients: {}\nclientTokens:\n', '---\n...\n']) {
+      expect([text, serve(ofText(text)).access]).toEqual([text, { ...serve({}).access, clients: { server: {} } }]);
     }
   });
 
@@ -179,21 +179,21 @@ describe('a configuration file', () => {
     ['off', undefined],
     ['false', undefined],
     ['{ enabled: false }', undefined],
-  ])('switches an audience by %s', (word, server) => {
-    const { access } = serve(ofText(`audiences: { server: ${word || 'null'} }`));
-    expect(access.audiences.server).toEqual(server === undefined ? false : expect.objectContaining(server));
+  ])('switches servers by %s', (word, server) => {
+    const { access } = serve(ofText(`clients: { server: ${word || 'null'} }`));
+    expect(access.clients.server).toEqual(server === undefined ? false : expect.objectContaining(server));
   });
 
   it('serves browsers with nothing but what it says', () => {
-    expect(serve({}).access.audiences).toEqual({});
-    const { browser, server } = serve(ofText('audiences: { server: on }')).access.audiences;
+    expect(serve({}).access.clients).toEqual({});
+    const { browser, server } = serve(ofText('clients: { server: on }')).access.clients;
     expect([browser, server]).toEqual([undefined, expect.anything()]);
     const least = {
-      audiences: {
+      clients: {
         browser: { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenantKeys: { directory: '/t' } },
       },
     };
-    expect(serve(of(least)).access.audiences.browser).toMatchObject({
+    expect(serve(of(least)).access.clients.browser).toMatchObject({
       scopes: [],
       corsOrigins: [],
       trustedDocuments: 'off',
@@ -207,7 +207,7 @@ describe('a configuration file that is wrong', () => {
 port: web
 colour: blue
 corsOrigins: { app: 'https://app.example.com' }
-audiences:
+clients:
   servers: on
   server: { corsOrigins: [https://app.example.com/], rateLimit: { calls: 0, burst: 0.5 } }
   browser:
@@ -227,24 +227,24 @@ reloadSeconds: 0
       [
         "notigraph.config.yaml has colour, which is no setting: see docs/configuration.md.",
         "notigraph.config.yaml: corsOrigins must be a single value, or a list.",
-        "notigraph.config.yaml: audiences.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a slash at its end.",
-        "notigraph.config.yaml: audiences.server.rateLimit.calls must be a number above 0.",
-        "notigraph.config.yaml: audiences.server.rateLimit.burst must be 1 or more.",
-        "notigraph.config.yaml: audiences.browser.trustedDocuments must be off, log or enforce.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.issuer must not be empty.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.audience must be a text or a list of texts.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.jwks must be an https address (http on this machine alone) without user name and password.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.algorithms.0 must be one of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.algorithms.1 must be one of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
-        "notigraph.config.yaml: audiences.browser.issuers.0.clockSkewSeconds must be a whole number from 0 to 300.",
-        "notigraph.config.yaml: audiences.browser.issuers.1.jwks must be an https address (http on this machine alone) without user name and password.",
-        "notigraph.config.yaml: audiences.browser.issuers.1 has a fixed tenant, so that tenantClaim and tenants have no meaning.",
-        "notigraph.config.yaml: audiences.browser.issuers.2 needs either jwks or publicKey.",
-        "notigraph.config.yaml: audiences.browser.scopes.0 must be one of: workflows:read, workflows:write, subscribers:read, subscribers:write, groups:read, groups:write, feeds:read, feeds:write, messages:write, stats:read.",
-        "notigraph.config.yaml: audiences.browser.tenants.acme.key must say where the secret is kept: { env: NAME } or { file: PATH }.",
-        "notigraph.config.yaml: audiences.browser.tenants.globex must hold settings by name.",
-        "notigraph.config.yaml: audiences.browser.tenants.initech.key needs the environment variable INITECH_KEY, which is not set.",
-        "notigraph.config.yaml: audiences has servers, local, which is no setting there.",
+        "notigraph.config.yaml: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a slash at its end.",
+        "notigraph.config.yaml: clients.server.rateLimit.calls must be a number above 0.",
+        "notigraph.config.yaml: clients.server.rateLimit.burst must be 1 or more.",
+        "notigraph.config.yaml: clients.browser.trustedDocuments must be off, log or enforce.",
+        "notigraph.config.yaml: clients.browser.issuers.0.issuer must not be empty.",
+        "notigraph.config.yaml: clients.browser.issuers.0.audience must be a text or a list of texts.",
+        "notigraph.config.yaml: clients.browser.issuers.0.jwks must be an https address (http on this machine alone) without user name and password.",
+        "notigraph.config.yaml: clients.browser.issuers.0.algorithms.0 must be one of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
+        "notigraph.config.yaml: clients.browser.issuers.0.algorithms.1 must be one of: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA, Ed25519.",
+        "notigraph.config.yaml: clients.browser.issuers.0.clockSkewSeconds must be a whole number from 0 to 300.",
+        "notigraph.config.yaml: clients.browser.issuers.1.jwks must be an https address (http on this machine alone) without user name and password.",
+        "notigraph.config.yaml: clients.browser.issuers.1 has a fixed tenant, so that tenantClaim and tenants have no meaning.",
+        "notigraph.config.yaml: clients.browser.issuers.2 needs either jwks or publicKey.",
+        "notigraph.config.yaml: clients.browser.scopes.0 must be one of: workflows:read, workflows:write, subscribers:read, subscribers:write, groups:read, groups:write, feeds:read, feeds:write, messages:write, stats:read.",
+        "notigraph.config.yaml: clients.browser.tenants.acme.key must say where the secret is kept: { env: NAME } or { file: PATH }.",
+        "notigraph.config.yaml: clients.browser.tenants.globex must hold settings by name.",
+        "notigraph.config.yaml: clients.browser.tenants.initech.key needs the environment variable INITECH_KEY, which is not set.",
+        "notigraph.config.yaml: clients has servers, local, which is no setting there.",
         "notigraph.config.yaml: clientTokens.secrets must hold one secret or more.",
         "notigraph.config.yaml: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
         "notigraph.config.yaml: rateLimits.store must be memory, or redis with its url.",
@@ -291,14 +291,14 @@ reloadSeconds: 0
   });
 
   it.each<[string, string, RegExp]>([
-    ['no YAML', 'audiences:\n  server: [canary', /^notigraph\.config\.yaml is neither YAML nor JSON: see line 2\.$/],
-    ['indented by tabs', 'audiences:\n\tserver: on', /is neither YAML nor JSON: see line 2/],
+    ['no YAML', 'clients:\n  server: [canary', /^notigraph\.config\.yaml is neither YAML nor JSON: see line 2\.$/],
+    ['indented by tabs', 'clients:\n\tserver: on', /is neither YAML nor JSON: see line 2/],
     ['two files in one', 'port: 1\n---\nport: 2\n', /is neither YAML nor JSON: see line/],
     ['a list', '- canary', /must hold sections and settings by name/],
     ['a text', 'canary', /must hold sections and settings by name/],
     ['a number', '7', /must hold sections and settings by name/],
     ['with a member twice', 'port: 1\nport: 2\n', /is neither YAML nor JSON: see line 2/],
-    ['with a member that every object has', '__proto__: { audiences: {} }', /has __proto__, which is no setting/],
+    ['with a member that every object has', '__proto__: { clients: {} }', /has __proto__, which is no setting/],
     ['with another one', 'constructor: canary', /has constructor, which is no setting/],
     ['with a reference to nothing', 'port: *canary', /is neither YAML nor JSON|must hold/],
     ['that doubles itself without an end', bomb(), /must hold sections and settings by name|cannot be/],
@@ -330,8 +330,8 @@ reloadSeconds: 0
 });
 
 describe('a secret in a configuration file', () => {
-  const keyed = (key: unknown) => replaceAt(FULL, ['audiences', 'browser', 'tenants', 'acme', 'key'], key);
-  const at = 'notigraph.config.yaml: audiences.browser.tenants.acme.key';
+  const keyed = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme', 'key'], key);
+  const at = 'notigraph.config.yaml: clients.browser.tenants.acme.key';
 
   it.each<[string, unknown]>([
     ['stands in the file itself', 'canary-key'],
@@ -367,36 +367,36 @@ describe('what does not fit together in a configuration file', () => {
   const browser = { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenants: {} };
 
   it.each<[string, object, RegExp]>([
-    ['an audience that there is not', { audiences: { local: 'on' } }, /^audiences has local, which is no setting/],
-    ['browsers without issuers', { audiences: { browser: { tenants: {} } } }, /^audiences\.browser needs issuers/],
+    ['an unknown kind of client', { clients: { local: 'on' } }, /^clients has local, which is no setting/],
+    ['browsers without issuers', { clients: { browser: { tenants: {} } } }, /^clients\.browser needs issuers/],
     [
       'browsers without tenants',
-      { audiences: { browser: { issuers: browser.issuers } } },
-      /^audiences\.browser needs tenants/,
+      { clients: { browser: { issuers: browser.issuers } } },
+      /^clients\.browser needs tenants/,
     ],
     [
       'an issuer twice',
-      { audiences: { browser: { ...browser, issuers: [...browser.issuers, ...browser.issuers] } } },
+      { clients: { browser: { ...browser, issuers: [...browser.issuers, ...browser.issuers] } } },
       /has an issuer twice/,
     ],
     [
       'client tokens without browsers',
       { clientTokens: { secrets: [{ env: 'TOKEN_SECRET' }] } },
-      /^clientTokens needs audiences\.browser/,
+      /^clientTokens needs clients\.browser/,
     ],
     [
       'client tokens in an issuer’s name',
-      { audiences: { browser }, clientTokens: { issuer: 'i', secrets: [{ env: 'TOKEN_SECRET' }] } },
+      { clients: { browser }, clientTokens: { issuer: 'i', secrets: [{ env: 'TOKEN_SECRET' }] } },
       /^clientTokens\.issuer is another issuer's name/,
     ],
     [
       'restricted documents without manifests',
-      { audiences: { server: { trustedDocuments: 'enforce' } } },
+      { clients: { server: { trustedDocuments: 'enforce' } } },
       /^trustedDocuments\.manifests must name/,
     ],
     [
       'noted documents without manifests',
-      { audiences: { browser: { ...browser, trustedDocuments: 'log' } } },
+      { clients: { browser: { ...browser, trustedDocuments: 'log' } } },
       /^trustedDocuments\.manifests must name/,
     ],
   ])('is told: %s', (_, content, problem) => {
@@ -422,7 +422,7 @@ describe('a process', () => {
       await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
       const config = {
         upstream: upstream.url,
-        audiences: {
+        clients: {
           browser: {
             issuers: [
               {
@@ -466,13 +466,13 @@ describe('a process', () => {
       const folder = await createFolder();
       await writeFile(
         folder.path('notigraph.config.yml'),
-        'colour: canary\naudiences: { browser: { scopes: [canary] } }\nport: canary\n',
+        'colour: canary\nclients: { browser: { scopes: [canary] } }\nport: canary\n',
       );
       const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), args });
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr.trimEnd().split('\n')).toEqual([
         expect.stringContaining('notigraph.config.yml has colour'),
-        expect.stringContaining('audiences.browser.scopes.0 must be one of'),
+        expect.stringContaining('clients.browser.scopes.0 must be one of'),
         expect.stringContaining('port must be a number'),
       ]);
       expect(stderr).not.toContain('canary');
@@ -485,7 +485,7 @@ describe('a process', () => {
   ])('ends with 2 and one sentence when a secret cannot be used (%s)', async (_, args) => {
     const folder = await createFolder();
     const config = {
-      audiences: {
+      clients: {
         browser: {
           issuers: [{ issuer: 'i', audience: 'a', publicKey: { file: 'login.pem' } }],
           tenants: { acme: { key: { env: 'ACME_KEY' } } },

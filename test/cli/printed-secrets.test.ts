@@ -113,7 +113,7 @@ describe("a tenant's key and a browser's token", () => {
       misbehave === undefined ? quote(Number(name), connection) : misbehave(connection, CANARY);
     });
     const config = {
-      audiences: {
+      clients: {
         browser: {
           issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
           scopes: SCOPES,

@@ -6,7 +6,7 @@ import {
   CreateNotificationGroupDocument,
   createClient,
   NotificationGroupsDocument,
-  UnexpectedAnswerError,
+  UnexpectedResponseError,
   UpdateWorkflowStatusDocument,
   WorkflowDocument,
 } from '../../src/client/index.ts';
@@ -133,7 +133,7 @@ it.each([
 
   const failure = await notigraph.request(NotificationGroupsDocument).catch((error: unknown) => error);
 
-  expect(failure).toBeInstanceOf(UnexpectedAnswerError);
+  expect(failure).toBeInstanceOf(UnexpectedResponseError);
   expect(failure).toMatchObject({
     name: 'UnexpectedAnswerError',
     message: `This is no answer of a Notigraph gateway: HTTP ${status}, ${type}. Is the URL its GraphQL endpoint?`,

@@ -143,7 +143,7 @@ const CLIENTS_BY_ID: typeof CLIENTS = {
 /** A gateway that serves nothing but the shipped documents. */
 const startEnforcingGateway = () =>
   startSandboxedGateway({
-    options: { trustedDocuments: { manifests: [manifest] }, audiences: { server: { trustedDocuments: 'enforce' } } },
+    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
   });
 
 describe('a gateway that serves trusted documents alone', () => {

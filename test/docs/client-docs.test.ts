@@ -27,7 +27,7 @@ let gateway: SandboxedGateway;
 
 beforeAll(async () => {
   gateway = await startSandboxedGateway({
-    options: { trustedDocuments: { manifests: [manifest] }, audiences: { server: { trustedDocuments: 'enforce' } } },
+    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
   });
   folder = await createTemporaryFolder();
   const packages = folder.path('node_modules');
@@ -94,7 +94,7 @@ it.each(programs)('$file of docs/client.md prints what it says', async ({ file, 
 });
 
 it('the client’s type names every code that docs/errors.md does', () => {
-  const known = readFileSync(join(ROOT, 'src/client/answer.ts'), 'utf8');
+  const known = readFileSync(join(ROOT, 'src/client/result.ts'), 'utf8');
   const [, table = ''] =
     /\| `code` \|[^\n]*\n([\s\S]*?)\n\n/.exec(readFileSync(join(ROOT, 'docs/errors.md'), 'utf8')) ?? [];
   const codes = [...table.matchAll(/^\| (`[^|]+)\|/gm)].flatMap(([, cell = '']) => cell.match(/[A-Z_]{5,}/g) ?? []);

@@ -51,7 +51,7 @@ function settingsOf(schema: unknown): { name: string; fallback: string | undefin
 
 describe('the configuration files of the docs', () => {
   it.each(blocks(FRONTEND, 'yaml'))('block %# of docs/frontend.md fits into the first one', (block) => {
-    expect(load(addTo(block)).access.audiences.browser?.scopes).toContain('workflows:read');
+    expect(load(addTo(block)).access.clients.browser?.scopes).toContain('workflows:read');
   });
 
   it('those of docs/configuration.md are right, but for the wrong one, of which all is said that stands below it', () => {
@@ -117,7 +117,7 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
 });
 
 it('docs/operations.md names the fields of the log’s lines', async () => {
-  const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}audiences: { browser: { trustedDocuments: log } }`));
+  const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
   const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
   const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
   const authorization = `Bearer ${token}`;

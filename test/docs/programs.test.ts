@@ -68,7 +68,7 @@ describe('docs/frontend.md', () => {
     await using gateway = await startSandboxedGateway({
       options: {
         trustedDocuments: { manifests: [manifest] },
-        audiences: {
+        clients: {
           server: false,
           browser: {
             issuers: [
@@ -107,7 +107,7 @@ describe('docs/frontend.md', () => {
       TOKEN_FOR_ANOTHER: async () => ask(await bearer({ aud: 'another' })),
       TENANT_UNKNOWN: async () => ask(await bearer({ tenant: 'nobody' })),
       CREDENTIAL_MALFORMED: () => ask('Basic bm9ib2R5'),
-      AUDIENCE_NOT_SERVED: () => ask(KEY),
+      CREDENTIAL_NOT_ACCEPTED: () => ask(KEY),
       SIGN_IN_UNAVAILABLE: async () => ask(await bearer({ iss: 'https://gone.example.com' })),
       FORBIDDEN: async () => ask(await bearer({ scope: 'stats:read' })),
       PERSISTED_QUERY_NOT_FOUND: async () => ask(await bearer({}), { documentId: sha256Of('another') }),
@@ -176,7 +176,7 @@ describe('docs/frontend.md', () => {
     await using gateway = await startSandboxedGateway({
       options: {
         trustedDocuments: { manifests: [folder.path()] },
-        audiences: { server: { trustedDocuments: 'enforce' } },
+        clients: { server: { trustedDocuments: 'enforce' } },
       },
     });
     for (const documentId of [`sha256:${sha256Of(one)}`, sha256Of(other)]) {
@@ -230,9 +230,7 @@ describe('the programs of the docs', () => {
     [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
 
   it('the server of docs/frontend.md hands out tokens, and its page shows a workflow with one', async () => {
-    const gateway = await startConfigured(
-      addTo(`${CLIENT_TOKENS}audiences: { browser: { trustedDocuments: enforce } }`),
-    );
+    const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: enforce } }`));
     const project = await createProject(gateway);
     const [server = ''] = blocks(FRONTEND, 'js');
     const [page = ''] = blocks(FRONTEND, 'ts').filter((block) => block.startsWith('import'));
@@ -292,11 +290,11 @@ describe('the programs of the docs', () => {
     expect({ programs: programs.length, status, stdout }).toEqual({ programs: 3, status: 0, stdout: '' });
   });
 
-  it('the audiences of docs/embedding.md make a gateway', async () => {
+  it('the clients of docs/embedding.md make a gateway', async () => {
     await using gateway = await startSandboxedGateway();
     const project = await createProject(gateway);
     await mkdir(project.path('manifests'));
-    const program = blocks(read('docs/embedding.md'), 'js').find((block) => block.includes('audiences:')) ?? '';
+    const program = blocks(read('docs/embedding.md'), 'js').find((block) => block.includes('clients:')) ?? '';
     const whole = `import { createGateway } from 'notigraph';\n${program}console.log(gateway.endpoint);\nawait gateway.dispose();\n`;
     expect(await outputOf(await project.start('embedding.js', whole))).toBe('/graphql\n');
   });
@@ -304,13 +302,13 @@ describe('the programs of the docs', () => {
 
 it('docs/errors.md shows a missing scope as it is', async () => {
   const documented = JSON.parse(blocks(ERRORS, 'json').find((block) => block.includes('"scope"')) ?? '');
-  const audiences = {
+  const clients = {
     browser: {
       issuers: [{ issuer: 'i', audience: 'a', publicKey: await exportSPKI(keys.publicKey), tenant: 't' }],
       tenants: { t: SANDBOX_KEYS.development },
     },
   };
-  await using gateway = await startSandboxedGateway({ options: { audiences } });
+  await using gateway = await startSandboxedGateway({ options: { clients } });
   const token = await sign({ iss: 'i', aud: 'a', exp: Math.floor(Date.now() / 1000) + 60 });
   const { body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization: `Bearer ${token}` });
   expect(body.errors).toEqual([

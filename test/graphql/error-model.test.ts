@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import { type Script, type ScriptedAnswer, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { audiencesOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const KEY = 'canary-key-8d1f';
 const AUTHORIZATION = { authorization: `ApiKey ${KEY}` };
@@ -514,7 +514,7 @@ describe('a tenant’s key that the service refuses', () => {
     const signer = createSigner();
     const script = () => ({ status: 401, body: { message: 'API key not found' } });
     await using upstream = await startScriptedUpstream(script);
-    await using gateway = await startGateway({ upstream: upstream.url, audiences: audiencesOf(signer) });
+    await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
     const authorization = await signer.bearer();
     const { status, body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization });
     expect(status).toBe(200);

@@ -9,7 +9,7 @@ import {
 } from '../support/operations.gen.ts';
 import { group } from '../support/records.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { audiencesOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
@@ -112,7 +112,7 @@ it('an empty key is refused before any call', async () => {
 it('people of one tenant who send the same key do not get each other’s answer', async () => {
   const signer = createSigner();
   await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
-  await using gateway = await startGateway({ upstream: upstream.url, audiences: audiencesOf(signer) });
+  await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
   const create = async (claims: JWTPayload) =>
     gateway.data(
       CreateNotificationGroup,

@@ -1,13 +1,13 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { TrustedDocumentsMode } from '../../src/auth/audience-options.ts';
+import type { TrustedDocumentsMode } from '../../src/auth/client-options.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
-import { audiencesOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
@@ -30,7 +30,7 @@ interface Modes {
 
 const start = ({ browser, server }: Modes, manifests: readonly (string | Manifest)[] = [MANIFEST]) =>
   startTwoWays(service, {
-    audiences: audiencesOf(signer, { trustedDocuments: browser }, { server: { trustedDocuments: server } }),
+    clients: clientsOf(signer, { trustedDocuments: browser }, { server: { trustedDocuments: server } }),
     trustedDocuments: { manifests },
   });
 
@@ -293,7 +293,7 @@ describe('a text that is in no manifest', () => {
   });
 });
 
-it('each audience has a mode of its own', async () => {
+it('each kind of client has a mode of its own', async () => {
   for (const modes of [
     { browser: 'enforce', server: 'off' },
     { browser: 'off', server: 'enforce' },
@@ -316,7 +316,7 @@ describe('who leaves the token out', () => {
     for (const modes of [{ browser: 'enforce' }, { server: 'enforce', browser: 'log' }] as const) {
       await using gateway = await startGateway({
         upstream: upstream.url,
-        audiences: audiencesOf(
+        clients: clientsOf(
           signer,
           { trustedDocuments: modes.browser },
           'server' in modes ? { server: { trustedDocuments: modes.server } } : {},
@@ -469,7 +469,7 @@ describe('manifests', () => {
     };
     await write('app-1.json', JSON.stringify(manifestOf(LISTED)));
     await using ways = await startTwoWays(service, {
-      audiences: audiencesOf(signer, { trustedDocuments: 'enforce' }),
+      clients: clientsOf(signer, { trustedDocuments: 'enforce' }),
       trustedDocuments: { manifests: [folder.path()] },
       reloadSeconds: 1,
     });

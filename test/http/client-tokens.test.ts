@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import type { BrowserAudienceOptions, ClientTokenOptions } from '../../src/auth/audience-options.ts';
+import type { BrowserClientOptions, ClientTokenOptions } from '../../src/auth/client-options.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { service } from '../support/service.ts';
-import { audiencesOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 const signer = createSigner();
 
@@ -29,7 +29,7 @@ interface Stage extends AsyncDisposable {
 
 interface StageOptions {
   clientTokens?: Partial<ClientTokenOptions>;
-  browser?: Partial<BrowserAudienceOptions>;
+  browser?: Partial<BrowserClientOptions>;
   options?: Partial<GatewayOptions>;
 }
 
@@ -39,7 +39,7 @@ async function stage({ clientTokens, browser, options }: StageOptions = {}): Pro
   const gateway = await startGateway(
     {
       upstream: upstream.url,
-      audiences: audiencesOf(signer, { clientTokens: { secrets: [SECRET], ...clientTokens }, ...browser }),
+      clients: clientsOf(signer, { clientTokens: { secrets: [SECRET], ...clientTokens }, ...browser }),
       trustedDocuments: { manifests: [MANIFEST] },
       ...options,
     },
@@ -199,7 +199,7 @@ describe('the endpoint', () => {
 
   it('is not there without secrets', async () => {
     await using upstream = await startScriptedUpstream(service);
-    await using gateway = await startGateway({ upstream: upstream.url, audiences: audiencesOf(signer) });
+    await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
     expect((await askForToken({ gateway }, { scopes: ['groups:read'] })).status).toBe(404);
   });
 
@@ -406,7 +406,7 @@ describe('the endpoint', () => {
     await using on = await stage({
       browser: { corsOrigins: ['https://app.example.com'] },
       options: {
-        audiences: audiencesOf(
+        clients: clientsOf(
           signer,
           { clientTokens: { secrets: [SECRET] }, corsOrigins: ['https://app.example.com'] },
           { server: { corsOrigins: ['https://backend.example.com'] } },

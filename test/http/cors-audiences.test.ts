@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
-import { audiencesOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
@@ -16,7 +16,7 @@ let ways: TwoWays;
 beforeAll(async () => {
   ways = await startTwoWays(service, {
     corsOrigins: [EVERYWHERE],
-    audiences: audiencesOf(
+    clients: clientsOf(
       signer,
       { corsOrigins: [APP, DEV], rateLimit: { calls: 1, perSeconds: 3_600, burst: 1_000 } },
       { server: { corsOrigins: [BACKEND] } },
@@ -116,7 +116,7 @@ describe('an answer', () => {
     expect(crossOriginHeaders(await ask(origin, SERVER_KEY))).toEqual(readableBy(origin));
   });
 
-  it('can be read by no page that is listed for the other audience alone', async () => {
+  it('can be read by no page that is listed only for the other kind of client', async () => {
     for (const answer of [
       await ask(BACKEND, await signer.bearer()),
       await ask(APP, SERVER_KEY),
@@ -141,7 +141,7 @@ describe('an answer', () => {
     expect([crossOriginHeaders(answer), answer.headers.vary]).toEqual([{}, 'Origin']);
   });
 
-  it("can be read by its audience's pages alone when it is a refusal, too", async () => {
+  it('can be read only by pages of its kind of client when it is a refusal, too', async () => {
     const expired = await signer.bearer({ exp: Math.floor(Date.now() / 1_000) - 60 });
     const refusals: [status: number, authorization: string, request: WireRequest][] = [
       [401, expired, {}],
@@ -173,7 +173,7 @@ describe('an answer', () => {
 
   it('can be read when the limit is reached, with everything that a page needs in order to wait', async () => {
     await using limited = await startTwoWays(service, {
-      audiences: audiencesOf(signer, { corsOrigins: [APP], rateLimit: { calls: 1, perSeconds: 3_600 } }),
+      clients: clientsOf(signer, { corsOrigins: [APP], rateLimit: { calls: 1, perSeconds: 3_600 } }),
     });
     const request = { headers: { origin: APP, authorization: await signer.bearer() }, body: { query: QUERY } };
     await askBoth(limited, request);
@@ -200,7 +200,7 @@ it('no answer allows credentials or every origin', async () => {
 });
 
 it('without origins no answer has such a header', async () => {
-  await using closed = await startTwoWays(service, { audiences: audiencesOf(signer) });
+  await using closed = await startTwoWays(service, { clients: clientsOf(signer) });
   const headers = { origin: APP, authorization: await signer.bearer() };
   const answer = await askBoth(closed, { headers, body: { query: QUERY } });
   expect([crossOriginHeaders(answer), answer.headers.vary]).toEqual([{}, undefined]);

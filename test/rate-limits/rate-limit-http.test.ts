@@ -9,7 +9,7 @@ import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
-import { audiencesOf, createSigner } from '../support/tokens.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
 import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
@@ -24,7 +24,7 @@ const NO_CALL = '{ __typename }';
 
 const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = service) =>
   startTwoWays(script, {
-    audiences: audiencesOf(signer, { rateLimit: browser }, { server: { rateLimit: server } }),
+    clients: clientsOf(signer, { rateLimit: browser }, { server: { rateLimit: server } }),
   });
 
 async function ask(ways: TwoWays, query: string, claims = {}, request: Partial<WireRequest> = {}): Promise<WireAnswer> {
@@ -181,7 +181,7 @@ describe('a limit', () => {
     expect((await askAsServer(ways, ONE_CALL, 'key-of-acme')).status).toBe(200);
   });
 
-  it("is each audience's own, and where there is none no header says anything", async () => {
+  it("is each kind of client's own, and where there is none no header says anything", async () => {
     await using ways = await startLimited(hourly(1));
     await ask(ways, ONE_CALL);
     for (let i = 0; i < 3; i += 1) {
@@ -220,7 +220,7 @@ describe('an operation whose client leaves', () => {
     await using gateway = await startGateway({
       upstream: upstream.url,
       policies: { retry: { maxRetries: 0 } },
-      audiences: { server: { rateLimit: hourly(10) } },
+      clients: { server: { rateLimit: hourly(10) } },
     });
     const body = JSON.stringify({
       query: '{ workflows(idsOrIdentifiers: ["hang-a", "hang-b", "hang-c", "hang-d", "hang-e"]) { name } }',
@@ -333,10 +333,10 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     await using redis = await startRedis();
     await using between = await startBetween(redis.url);
     await using upstream = await startScriptedUpstream(service);
-    const audiences = audiencesOf(signer, { rateLimit: hourly(3) });
+    const clients = clientsOf(signer, { rateLimit: hourly(3) });
     await using gateway = await startGateway({
       upstream: upstream.url,
-      audiences,
+      clients,
       rateLimits: { redis: { url: between.url } },
     });
     const authorization = await signer.bearer();
@@ -364,7 +364,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     await using upstream = await startScriptedUpstream(service);
     const options: GatewayOptions = {
       upstream: upstream.url,
-      audiences: audiencesOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),
+      clients: clientsOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),
       rateLimits: { redis: { url: redis.url } },
     };
     await using one = await startGateway(options);

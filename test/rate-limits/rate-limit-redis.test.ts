@@ -72,7 +72,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
       await using redis = await startRedis();
       await using on = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
       await on.take('ApiKey canary-4711');
-      await on.limiter.settle('full', HOURLY, -1);
+      await on.limiter.charge('full', HOURLY, -1);
       const keys = await redis.command('KEYS', '*');
       expect(keys).toEqual([expect.stringMatching(/^test:[\w-]{43}$/)]);
       const [key = ''] = Array.isArray(keys) ? keys : [];
@@ -100,7 +100,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     await redis.kill();
     const alone = await Promise.all(Array.from({ length: 120 }, () => on.take()));
     expect(alone.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
-    expect(await on.limiter.settle('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
+    expect(await on.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
     expect(on.messages()).toEqual([AWAY]);
 
     await redis.start();

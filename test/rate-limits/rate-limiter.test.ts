@@ -107,7 +107,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     async () => {
       await using on = await start();
       await on.limiter.take('a', HOURLY, 1);
-      expect(await on.limiter.settle('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
+      expect(await on.limiter.charge('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
       const { isAllowed, retryAfterSeconds } = await on.limiter.take('a', HOURLY, 1);
       expect(isAllowed).toBe(false);
       expect(retryAfterSeconds).toBeGreaterThan(3 * 3_600 - 100); // Two calls are owed, and one is asked for.
@@ -118,7 +118,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
   it.runIf(isThere)('bounds the debt to ten windows', async () => {
     await using on = await start();
     for (let i = 0; i < 10; i += 1) {
-      await on.limiter.settle('a', HOURLY, 1_000_000);
+      await on.limiter.charge('a', HOURLY, 1_000_000);
     }
     const { retryAfterSeconds } = await on.limiter.take('a', HOURLY, 1);
     expect(retryAfterSeconds).toBeGreaterThan(11 * 3_600 - 100);
@@ -128,9 +128,9 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
   it.runIf(isThere)('gives back what was taken and not used, never above the burst', async () => {
     await using on = await start();
     await on.limiter.take('a', HOURLY, 2);
-    expect(await on.limiter.settle('a', HOURLY, -1)).toMatchObject({ remaining: 2 });
-    expect(await on.limiter.settle('a', HOURLY, -50)).toMatchObject({ remaining: 3, resetSeconds: 0 });
-    expect(await on.limiter.settle('never seen', HOURLY, -1)).toMatchObject({ remaining: 3 });
+    expect(await on.limiter.charge('a', HOURLY, -1)).toMatchObject({ remaining: 2 });
+    expect(await on.limiter.charge('a', HOURLY, -50)).toMatchObject({ remaining: 3, resetSeconds: 0 });
+    expect(await on.limiter.charge('never seen', HOURLY, -1)).toMatchObject({ remaining: 3 });
   });
 
   it.runIf(isThere)('grants a cost above the burst to a full bucket alone', async () => {
@@ -227,7 +227,7 @@ describe('a rate limiter in memory', () => {
   it('forgets those who have used least, not those in debt, in a flood of new identities', () => {
     const { limiter } = startClock(100);
     const slow = { calls: 600, perSeconds: 60, burst: 1_200 };
-    limiter.settle('debtor', { calls: 10, perSeconds: 1 }, 20); // Paid off sooner than the others are full again.
+    limiter.charge('debtor', { calls: 10, perSeconds: 1 }, 20); // Paid off sooner than the others are full again.
     limiter.take('busy', slow, 1_000);
     for (let i = 0; i < 10_000; i += 1) {
       limiter.take(`new ${i}`, slow, 50);

@@ -64,7 +64,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   await using gateway = await startGateway({
     upstream: upstream.url,
     policies: { retry: { baseDelayMs: 5, maxDelayMs: 10 } },
-    audiences: {
+    clients: {
       browser: {
         issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
         scopes: SCOPES,

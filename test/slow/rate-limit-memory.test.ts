@@ -7,7 +7,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 it('API keys of 2 KB with a rate limit for each leave little behind', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
   await using limited = await startTarget(upstream.url, {
-    NOTIGRAPH_CONFIG_TEXT: 'audiences: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
+    NOTIGRAPH_CONFIG_TEXT: 'clients: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
   });
   // Each makes a call: a limit that is not used is forgotten. Keys that are kept as they are would be more than the bound.
   const growth = await growthOf(limited, sampleSize(8_500, 20_000), (i) =>

@@ -80,7 +80,7 @@ export async function startDashboard({
     await startGateway(
       {
         upstream: service.url,
-        audiences: {
+        clients: {
           server: false,
           browser: {
             issuers: [

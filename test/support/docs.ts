@@ -68,9 +68,9 @@ export const CLIENT_TOKENS =
 
 /** A gateway before the sandbox, as a configuration file says it. */
 export async function startConfigured(text: string, now?: () => Date): Promise<SandboxedGateway> {
-  const { audiences } = load(text, { ACME_KEY: SANDBOX_KEYS.development }).access;
+  const { clients } = load(text, { ACME_KEY: SANDBOX_KEYS.development }).access;
   const trustedDocuments = { manifests: [manifest] };
-  const gateway = await startSandboxedGateway({ options: { audiences, trustedDocuments }, ...(now && { now }) });
+  const gateway = await startSandboxedGateway({ options: { clients, trustedDocuments }, ...(now && { now }) });
   onTestFinished(() => gateway[Symbol.asyncDispose]());
   return gateway;
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
-import type { AudiencesOptions, BrowserAudienceOptions } from '../../src/auth/audience-options.ts';
+import type { BrowserClientOptions, ClientsOptions } from '../../src/auth/client-options.ts';
 import { SCOPES } from '../../src/auth/scopes.ts';
 
 /** Somebody who signs people in: a key pair, and tokens signed with it. */
@@ -56,11 +56,11 @@ export function createSigner(now: () => Date = () => new Date()): TestSigner {
 }
 
 /** Servers, and browsers whose tokens the signer signs. */
-export const audiencesOf = (
+export const clientsOf = (
   { publicKey }: TestSigner,
-  browser: Partial<BrowserAudienceOptions> = {},
-  others: Partial<AudiencesOptions> = {},
-): AudiencesOptions => ({
+  browser: Partial<BrowserClientOptions> = {},
+  others: Partial<ClientsOptions> = {},
+): ClientsOptions => ({
   browser: {
     issuers: [{ issuer: ISSUER, audience: AUDIENCE, publicKey, tenantClaim: 'tenant' }],
     scopes: SCOPES,

@@ -27,7 +27,7 @@ it('writes one line an operation: who, what, how it went, how long, at what cost
       status: 200,
       ms: expect.any(Number),
       upstreamCalls: 2,
-      audience: 'server',
+      clientKind: 'server',
       tenant: expect.stringMatching(/^[0-9a-f]{8}$/),
     },
   ]);

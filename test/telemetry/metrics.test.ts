@@ -4,9 +4,9 @@ import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { type ServerOptions, startServer } from '../../src/http/server.ts';
-import { toText } from '../../src/telemetry/figures.ts';
 import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
-import { processFigures } from '../../src/telemetry/process-metrics.ts';
+import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
+import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { figuresOf } from '../support/metrics-text.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -29,7 +29,7 @@ async function start(script: Script, options: Options = {}) {
     host: '127.0.0.1',
     port: 0,
     listener: gateway.listener,
-    metrics: (load) => toText([[...gateway.figures(), ...processFigures(load, process)]]),
+    metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...options.server,
   });
   const url = server.url + gateway.endpoint;
@@ -293,10 +293,10 @@ describe('the figures', () => {
     });
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
     const processes = [
-      [...busy.figures(), ...processFigures(load(5), usage)],
-      [...idle.figures(), ...processFigures(load(7), usage)],
+      [...busy.snapshot(), ...processSnapshot(load(5), usage)],
+      [...idle.snapshot(), ...processSnapshot(load(7), usage)],
     ];
-    const text = await toText(JSON.parse(JSON.stringify(processes))); // As it comes from another process.
+    const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // As it comes from another process.
     expect(figuresOf(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 2,
       'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
@@ -384,7 +384,7 @@ describe('the labels', () => {
     }
     metrics.operation({ type: 'query', code: undefined, status: 406, startedAt: 0 });
     metrics.operation({ type: 'hunter2', code: undefined, status: 200, startedAt: 0 });
-    expect(figuresOf(await toText([metrics.figures()]), /^notigraph_operations_total/)).toEqual({
+    expect(figuresOf(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
       ...Object.fromEntries(codes.map((code) => [`notigraph_operations_total{type="query",code="${code}"}`, 1])),
       'notigraph_operations_total{type="query",code="OTHER"}': 5,
       'notigraph_operations_total{type="none",code="OK"}': 1,
@@ -411,7 +411,7 @@ describe('a gateway in a server of one’s own', () => {
     await using notigraph = await start(empty, { gateway: { metrics: false } });
     await notigraph.send(GROUPS);
     expect(await notigraph.gateway.metrics()).toBe('');
-    expect(notigraph.gateway.figures()).toEqual([]);
+    expect(notigraph.gateway.metricsSnapshot()).toEqual([]);
   });
 });
 

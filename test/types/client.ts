@@ -6,12 +6,12 @@ import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } fr
 import { Client, type DocumentInput, fetchExchange } from '@urql/core';
 import { GraphQLClient, request } from 'graphql-request';
 import {
-  type Answer,
   type Channel,
   createClient,
   NotificationGroupsDocument as NotificationGroups,
   type NotificationGroupsResult,
   NotificationStatsDocument as NotificationStats,
+  type OperationResult,
   UpdateWorkflowStatusDocument as UpdateWorkflowStatus,
   type UpdateWorkflowStatusResult,
   type UpdateWorkflowStatusVariables,
@@ -29,7 +29,7 @@ function is<Expected>() {
 export async function withTheClientOfItsOwn(): Promise<void> {
   const notigraph = createClient({ url: 'https://example.com/graphql', authorization: async () => 'Bearer token' });
   const answer = await notigraph.request(Workflow, { idOrIdentifier: 'welcome' }, { signal: AbortSignal.timeout(1) });
-  is<Answer<WorkflowResult>>()(answer);
+  is<OperationResult<WorkflowResult>>()(answer);
   is<WorkflowResult | null>()(answer.data);
   if (answer.errors === undefined) {
     is<WorkflowResult>()(answer.data);

@@ -12,7 +12,7 @@ describe('a call whose caller leaves', () => {
     signal,
     deadlineAt: performance.now() + milliseconds,
     requestId: 'r',
-    tally: { calls: 0, bulkItems: 0, requests: 0 },
+    usage: { calls: 0, bulkItems: 0, requests: 0 },
   });
 
   /** Calls an upstream until the caller leaves. */

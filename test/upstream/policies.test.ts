@@ -64,9 +64,9 @@ async function startClient(
   return {
     upstream,
     caller(key: string, { signal = new AbortController().signal, withinMs = 5_000 } = {}) {
-      const tally = { calls: 0, bulkItems: 0, requests: 0 };
+      const usage = { calls: 0, bulkItems: 0, requests: 0 };
       const deadlineAt = performance.now() + withinMs;
-      return bindUpstream(bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', tally }));
+      return bindUpstream(bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage }));
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);

@@ -39,9 +39,9 @@ async function startClient(script: Parameters<typeof startRawUpstream>[0], conne
     upstream,
     dispatcher,
     read(key: string, id: string, signal = new AbortController().signal) {
-      const tally = { calls: 0, bulkItems: 0, requests: 0 };
+      const usage = { calls: 0, bulkItems: 0, requests: 0 };
       const deadlineAt = performance.now() + 5_000;
-      const client = bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', tally });
+      const client = bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage });
       return bindUpstream(client).getWorkflow(id);
     },
     /** The ids that were asked for, in the order of arrival. */

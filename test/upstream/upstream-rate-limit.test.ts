@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createUpstreamClient, type Tally } from '../../src/upstream/client.ts';
+import { createUpstreamClient, type Usage } from '../../src/upstream/client.ts';
 import { readRateLimit } from '../../src/upstream/errors/rate-limit.ts';
 import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
@@ -29,7 +29,7 @@ async function stage(script: RawScript, policies: GatewayOptions['policies'] = {
   let time = 1_000;
   const gateway = await startGateway({
     upstream: upstream.url,
-    policies: { ...policies, rateHold: { now: () => time } },
+    policies: { ...policies, throttle: { now: () => time } },
   });
   return {
     upstream,
@@ -244,11 +244,11 @@ describe('an operation', () => {
     return {
       upstream,
       caller() {
-        const tally: Tally = { calls: 0, bulkItems: 0, requests: 0 };
+        const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
         const { signal } = new AbortController();
         const deadlineAt = performance.now() + 5_000;
-        const client = bindCaller({ authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', tally });
-        return { tally, ...bindUpstream(client) };
+        const client = bindCaller({ authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', usage });
+        return { usage, ...bindUpstream(client) };
       },
       async [Symbol.asyncDispose]() {
         await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
@@ -272,7 +272,7 @@ describe('an operation', () => {
       ['w3', 4],
     ] as const) {
       await caller.getWorkflow(id);
-      expect(caller.tally.rateLimit).toEqual({ limit: 10, remaining: expected, resetSeconds: 20 });
+      expect(caller.usage.rateLimit).toEqual({ limit: 10, remaining: expected, resetSeconds: 20 });
     }
   });
 
@@ -285,7 +285,7 @@ describe('an operation', () => {
     held[0]?.answer({ headers: { 'x-ratelimit-remaining': '3' }, body: { data: workflow() } });
     await Promise.all(reads);
     expect(on.upstream.requests).toHaveLength(1);
-    expect(callers.map(({ tally }) => tally.rateLimit)).toEqual([
+    expect(callers.map(({ usage }) => usage.rateLimit)).toEqual([
       { remaining: 3, limit: undefined, resetSeconds: undefined },
       { remaining: 3, limit: undefined, resetSeconds: undefined },
     ]);
@@ -301,7 +301,7 @@ describe('an operation', () => {
     );
     const caller = on.caller();
     await caller.getWorkflow('w1').catch(() => {});
-    expect(caller.tally.rateLimit).toMatchObject({ remaining: 3, resetSeconds: 9 });
+    expect(caller.usage.rateLimit).toMatchObject({ remaining: 3, resetSeconds: 9 });
   });
 
   it('learns that nothing is left when it is refused, and when it is not even sent', async () => {
@@ -309,15 +309,15 @@ describe('an operation', () => {
     const [refused, held] = [on.caller(), on.caller()];
     await expect(refused.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: true });
     await expect(held.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: false });
-    expect(refused.tally).toMatchObject({ requests: 1, rateLimit: { remaining: 0, resetSeconds: 30 } });
-    expect(held.tally).toMatchObject({ requests: 0, rateLimit: { remaining: 0, resetSeconds: 30 } });
+    expect(refused.usage).toMatchObject({ requests: 1, rateLimit: { remaining: 0, resetSeconds: 30 } });
+    expect(held.usage).toMatchObject({ requests: 0, rateLimit: { remaining: 0, resetSeconds: 30 } });
   });
 
   it('learns nothing where the service says nothing', async () => {
     await using on = await startClient(well());
     const caller = on.caller();
     await caller.getWorkflow('w1');
-    expect(caller.tally).not.toHaveProperty('rateLimit');
+    expect(caller.usage).not.toHaveProperty('rateLimit');
   });
 });
 

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createPauses } from './restart-backoff.ts';
+import { createRestartBackoff } from './restart-backoff.ts';
 import { type Assignment, reports, STOP, variablesFor } from './worker.ts';
 
 export interface WorkersOptions extends Assignment {
@@ -50,7 +50,7 @@ export async function startWorkers({ count, upstream, port, env, logger }: Worke
   const listening = new Set<Worker>();
   const { promise: started, resolve: start, reject: fail } = Promise.withResolvers<string>();
   const { promise: checked, resolve: check } = Promise.withResolvers<string | undefined>();
-  const pauses = createPauses();
+  const restartBackoff = createRestartBackoff();
   let url: string | undefined;
   let isStarted = false;
 
@@ -65,9 +65,9 @@ export async function startWorkers({ count, upstream, port, env, logger }: Worke
       if (stopping.signal.aborted) {
         return ending.code === 0 ? undefined : logger.warn({ worker: name, ...ending }, 'a worker ended early');
       }
-      const pauseMs = pauses.after(performance.now() - startedAt);
-      logger.warn({ worker: name, ...ending, pauseMs }, 'a worker ended and is replaced');
-      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      const backoffMs = restartBackoff.delayAfter(performance.now() - startedAt);
+      logger.warn({ worker: name, ...ending, backoffMs }, 'a worker ended and is replaced');
+      await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }
 

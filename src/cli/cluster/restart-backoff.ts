@@ -8,11 +8,11 @@ const BASE_MS = 100;
 const MAX_MS = 5_000;
 
 /** How long an ended worker is missing before it is replaced: those that end as soon as they start must not occupy the machine. */
-export function createPauses() {
+export function createRestartBackoff() {
   let soon = 0;
   return {
     /** @param livedMs how long the worker lived that has ended */
-    after(livedMs: number): number {
+    delayAfter(livedMs: number): number {
       soon = livedMs < SOON_MS ? soon + 1 : 0;
       return soon > MAX_SOON ? Math.min(BASE_MS * 2 ** (soon - MAX_SOON - 1), MAX_MS) : 0;
     },

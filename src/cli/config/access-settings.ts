@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SIGNATURE_ALGORITHMS } from '../../auth/audience-options.ts';
+import { SIGNATURE_ALGORITHMS } from '../../auth/client-options.ts';
 import { SCOPES } from '../../auth/scopes.ts';
 import { isKeysAddress, isOrigin } from '../../lib/origins.ts';
 
@@ -68,7 +68,7 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
     perSeconds: positive().default(60),
     burst: positive().min(1, 'must be 1 or more').optional(),
   });
-  const audience = {
+  const clientKind = {
     corsOrigins: z
       .array(z.string(ORIGIN_PROBLEM).refine(isOrigin, ORIGIN_PROBLEM), 'must be a list of origins')
       .default([]),
@@ -80,7 +80,7 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
 
   const switchable = z.preprocess(
     fromSwitch,
-    section({ ...audience, enabled: z.boolean('must be true or false').default(true) }),
+    section({ ...clientKind, enabled: z.boolean('must be true or false').default(true) }),
   );
 
   const issuer = section({
@@ -109,7 +109,7 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
     );
 
   const browser = section({
-    ...audience,
+    ...clientKind,
     issuers: z.array(issuer, 'must be a list').default([]),
     scopes: z.array(z.enum(SCOPES, `must be one of: ${SCOPES.join(', ')}`), 'must be a list').default([]),
     tenants: z.record(z.string(), section({ key: secret }), 'must hold tenants by name').optional(),
@@ -124,7 +124,7 @@ export function createAccessSettings({ env, locate }: SettingsSurroundings) {
   });
 
   return section({
-    audiences: section({
+    clients: section({
       server: switchable.optional(),
       browser: browser.optional(),
     }).default({}),

@@ -31,7 +31,7 @@ export interface ConfigFile {
 const IS_FILE = /^(?!(?::memory:|on|off|true|false|[01]?)$)/i;
 
 /** The sections; everything else is a setting. */
-const SECTIONS = new Set(['audiences', 'clientTokens', 'trustedDocuments', 'rateLimits', 'reloadSeconds']);
+const SECTIONS = new Set(['clients', 'clientTokens', 'trustedDocuments', 'rateLimits', 'reloadSeconds']);
 
 /**
  * Reads a configuration file; touches nothing else.

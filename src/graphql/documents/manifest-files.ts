@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileSignature } from '../../lib/file-signature.ts';
+import { fileFingerprint } from '../../lib/file-fingerprint.ts';
 import { assertIds, type Manifest, ManifestError, parseManifest } from './manifest.ts';
 
 /** Manifests that can be added to while the process runs. */
@@ -46,7 +46,7 @@ function filesOf(path: string) {
           .sort()
           .map((name) => join(path, name))
       : [path];
-    return names.map((file) => ({ file, signature: fileSignature(file) }));
+    return names.map((file) => ({ file, signature: fileFingerprint(file) }));
   } catch (cause) {
     throw new ManifestError(`the manifest ${path} cannot be read`, { cause });
   }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { TrustedDocumentsMode } from '../../auth/audience-options.ts';
+import type { TrustedDocumentsMode } from '../../auth/client-options.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import { refuse } from '../../settings/refuse.ts';
@@ -18,7 +18,7 @@ export interface DocumentRequest {
 
 /** Caller of a document, with the rules that apply to it. */
 export interface DocumentAsker {
-  audience: string;
+  clientKind: string;
   mode: TrustedDocumentsMode;
   /** The only documents that may be sent, by their SHA-256; undefined: as the mode says. */
   documents: ReadonlySet<string> | undefined;
@@ -76,18 +76,18 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
     return findByText(query);
   }
 
-  function note(text: string, audience: string): void {
+  function note(text: string, clientKind: string): void {
     const hash = sha256Of(text);
     if (!noted.has(hash) && noted.size < MAX_NOTED) {
       noted.add(hash);
       const operation = /\b(?:query|mutation)\s+(\w{1,100})/.exec(text)?.[1];
-      logger.warn({ audience, document: hash, operation }, 'a document that is in no manifest was served');
+      logger.warn({ clientKind, document: hash, operation }, 'a document that is in no manifest was served');
     }
   }
 
   return {
     hashOf: (id) => present().byId.get(withoutScheme(id))?.hash,
-    find({ query, documentId, extensions }, { audience, mode, documents }) {
+    find({ query, documentId, extensions }, { clientKind, mode, documents }) {
       const id = documentId ?? hashIn(extensions) ?? undefined;
       const isRestricted = mode !== 'off' || documents !== undefined;
       if (id === undefined && query === undefined) {
@@ -107,7 +107,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
         );
       }
       if (hash === undefined && mode === 'log') {
-        note(text, audience);
+        note(text, clientKind);
       }
       return text;
     },

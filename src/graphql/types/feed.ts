@@ -7,14 +7,14 @@ import {
   ConflictError,
   InvalidInputError,
   NotFoundError,
-  settle,
+  toMutationResult,
 } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
-import { needs } from '../needs.ts';
+import { requireScopes } from '../require-scopes.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'An in-app feed: a list of messages that an app shows apart from others.',
-  extensions: needs('feeds:read'),
+  extensions: requireScopes('feeds:read'),
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
     identifier: t.exposeString('identifier', { description: 'What the service calls the feed in its own addresses.' }),
@@ -74,11 +74,11 @@ builder.mutationFields((t) => ({
   createFeed: t.field({
     type: CreateFeedResult,
     nullable: true,
-    extensions: needs('feeds:write'),
+    extensions: requireScopes('feeds:write'),
     description: 'Creates a feed. POST /v1/feeds',
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
-      settle(
+      toMutationResult(
         async () => {
           const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
           const { body, replayed } = await ctx.upstream.createFeed(input.name, key);
@@ -91,11 +91,11 @@ builder.mutationFields((t) => ({
   deleteFeed: t.field({
     type: DeleteFeedResult,
     nullable: true,
-    extensions: needs('feeds:write'),
+    extensions: requireScopes('feeds:write'),
     description: 'Deletes a feed and answers those that remain. DELETE /v1/feeds/{feedId}',
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
-      settle(
+      toMutationResult(
         async () => {
           const { body } = await ctx.upstream.deleteFeed(id);
           return { __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body };

@@ -1,7 +1,7 @@
 import type { ChannelName } from '../../upstream/resources/messages.ts';
 import { builder } from '../builder.ts';
-import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, settle } from '../errors.ts';
-import { needs } from '../needs.ts';
+import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutationResult } from '../errors.ts';
+import { requireScopes } from '../require-scopes.ts';
 
 export const Channel = builder.enumType('Channel', {
   description: 'How a message reaches its recipient.',
@@ -54,7 +54,7 @@ builder.mutationFields((t) => ({
   deleteMessagesByTransaction: t.field({
     type: DeleteMessagesByTransactionResult,
     nullable: true,
-    extensions: needs('messages:write'),
+    extensions: requireScopes('messages:write'),
     description: 'Deletes the messages of a transaction. DELETE /v1/messages/transaction/{transactionId}?channel=',
     args: {
       input: t.arg({
@@ -64,7 +64,7 @@ builder.mutationFields((t) => ({
       }),
     },
     resolve: (_root, { input: { transactionId, channel } }, ctx) =>
-      settle(
+      toMutationResult(
         async () => {
           await ctx.upstream.deleteMessagesByTransaction(transactionId, channel ?? undefined);
           return { __typename: 'DeleteMessagesByTransactionSuccess' as const, transactionId, channel };

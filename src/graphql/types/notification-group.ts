@@ -7,14 +7,14 @@ import {
   ConflictError,
   InvalidInputError,
   NotFoundError,
-  settle,
+  toMutationResult,
 } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
-import { needs } from '../needs.ts';
+import { requireScopes } from '../require-scopes.ts';
 
 export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
   description: 'A group that workflows belong to, such as "Billing".',
-  extensions: needs('groups:read'),
+  extensions: requireScopes('groups:read'),
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
     name: t.exposeString('name', { description: 'The name shown to people.' }),
@@ -132,11 +132,11 @@ builder.mutationFields((t) => ({
   createNotificationGroup: t.field({
     type: CreateNotificationGroupResult,
     nullable: true,
-    extensions: needs('groups:write'),
+    extensions: requireScopes('groups:write'),
     description: 'Creates a group. POST /v1/notification-groups',
     args: { input: t.arg({ type: CreateNotificationGroupInput, required: true, description: 'The group to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
-      settle(
+      toMutationResult(
         async () => {
           ctx.loaders.notificationGroup.forget();
           const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
@@ -150,11 +150,11 @@ builder.mutationFields((t) => ({
   updateNotificationGroup: t.field({
     type: UpdateNotificationGroupResult,
     nullable: true,
-    extensions: needs('groups:write'),
+    extensions: requireScopes('groups:write'),
     description: 'Renames a group. PATCH /v1/notification-groups/{id}',
     args: { input: t.arg({ type: UpdateNotificationGroupInput, required: true, description: 'The group to rename.' }) },
     resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
-      settle(
+      toMutationResult(
         async () => {
           ctx.loaders.notificationGroup.forget(id);
           const key = deriveIdempotencyKey(ctx, info, idempotencyKey);
@@ -170,11 +170,11 @@ builder.mutationFields((t) => ({
   deleteNotificationGroup: t.field({
     type: DeleteNotificationGroupResult,
     nullable: true,
-    extensions: needs('groups:write'),
+    extensions: requireScopes('groups:write'),
     description: 'Deletes a group. DELETE /v1/notification-groups/{id}',
     args: { input: t.arg({ type: DeleteNotificationGroupInput, required: true, description: 'The group to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
-      settle(
+      toMutationResult(
         async () => {
           ctx.loaders.notificationGroup.forget(id);
           const { body } = await ctx.upstream.deleteNotificationGroup(id);

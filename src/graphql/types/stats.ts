@@ -1,9 +1,9 @@
 import type { ChannelName } from '../../upstream/resources/messages.ts';
 import type { StatsEntryBody } from '../../upstream/resources/stats.ts';
 import { builder } from '../builder.ts';
-import { assertRange, due } from '../errors.ts';
+import { assertRange, requireValue } from '../errors.ts';
 import { fillGaps } from '../fill-gaps.ts';
-import { needs } from '../needs.ts';
+import { requireScopes } from '../require-scopes.ts';
 import { isLocalDate } from '../scalars.ts';
 import { Channel } from './message.ts';
 import { Workflow } from './workflow.ts';
@@ -23,7 +23,7 @@ const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(va
 
 const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
   description: 'What was sent in one span of time, a day on the services known so far.',
-  extensions: needs('stats:read'),
+  extensions: requireScopes('stats:read'),
   fields: (t) => ({
     key: t.exposeString('_id', {
       description: 'What the entry is about. On the wire: _id. Not named id: it is no identity.',
@@ -67,7 +67,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       },
       resolve: ({ templates }, { first }, ctx) => {
         assertRange('first', first, 1, MAX_WORKFLOWS);
-        return (templates ?? []).slice(0, first).map((id) => ctx.loaders.workflow.load(due(id)));
+        return (templates ?? []).slice(0, first).map((id) => ctx.loaders.workflow.load(requireValue(id)));
       },
     }),
   }),

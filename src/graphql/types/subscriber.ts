@@ -10,19 +10,19 @@ import {
   asUpstreamFailure,
   ConflictError,
   InvalidInputError,
-  settle,
+  toMutationResult,
   UpstreamFailure,
 } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
 import { maskCredentials } from '../mask-credentials.ts';
-import { needs } from '../needs.ts';
+import { requireScopes } from '../require-scopes.ts';
 
 /** Subscribers in one bulk mutation at most. */
 const MAX_BULK = 100;
 
 const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
   description: 'A recipient of notifications.',
-  extensions: needs('subscribers:read'),
+  extensions: requireScopes('subscribers:read'),
   fields: (t) => ({
     subscriberId: t.exposeID('subscriberId', { description: "The caller's own identifier of the user; the key." }),
     id: t.id({
@@ -42,7 +42,7 @@ const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
       description:
         'The channel settings, such as push tokens; empty when there are none. Browsers see no credentials in them.',
       resolve: ({ channels }, _args, { identity }) =>
-        identity.audience === 'browser' ? maskCredentials(channels ?? []) : (channels ?? []),
+        identity.clientKind === 'browser' ? maskCredentials(channels ?? []) : (channels ?? []),
     }),
     isOnline: t.exposeBoolean('isOnline', { nullable: true, description: 'Whether the subscriber is online now.' }),
     lastOnlineAt: t.expose('lastOnlineAt', {
@@ -153,21 +153,22 @@ builder.mutationFields((t) => ({
   createSubscriber: t.field({
     type: CreateSubscriberResult,
     nullable: true,
-    extensions: needs('subscribers:write'),
+    extensions: requireScopes('subscribers:write'),
     description: 'Creates a subscriber. The same subscriberId again updates the record. POST /v1/subscribers',
     args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
-    resolve: (_root, { input }, ctx, info) => settle(() => create(ctx, info, input), asInvalidInput(), asConflict),
+    resolve: (_root, { input }, ctx, info) =>
+      toMutationResult(() => create(ctx, info, input), asInvalidInput(), asConflict),
   }),
   createSubscribers: t.field({
     type: CreateSubscribersPayload,
     nullable: true,
-    extensions: needs('subscribers:write'),
+    extensions: requireScopes('subscribers:write'),
     description: `Creates 1 to ${MAX_BULK} subscribers with bounded concurrency; one failure never hides the others. POST /v1/subscribers for each`,
     args: { input: t.arg({ type: CreateSubscribersInput, required: true, description: 'The subscribers.' }) },
     resolve: async (_root, { input: { subscribers } }, ctx, info) => {
       assertRange('the number of subscribers', subscribers.length, 1, MAX_BULK);
       const results = await mapBounded(subscribers, (input, index) =>
-        settle(
+        toMutationResult(
           () => create(ctx, info, input, index),
           asInvalidInput(['input', 'subscribers', String(index)]),
           asConflict,

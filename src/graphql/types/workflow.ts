@@ -7,13 +7,13 @@ import {
   asNotFound,
   assertRange,
   ConflictError,
-  due,
   InvalidInputError,
-  isRefusal,
+  isRejectedInput,
   NotFoundError,
-  settle,
+  requireValue,
+  toMutationResult,
 } from '../errors.ts';
-import { needs } from '../needs.ts';
+import { requireScopes } from '../require-scopes.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';
 import { WorkflowTrigger } from './workflow-trigger.ts';
@@ -34,9 +34,9 @@ const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>
 
 export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
   description: 'A notification template: what is sent, over which channels, in which steps, when it is triggered.',
-  extensions: needs('workflows:read'),
+  extensions: requireScopes('workflows:read'),
   fields: (t) => ({
-    id: t.id({ description: "The service's id.", resolve: ({ _id, id }) => due(_id ?? id) }),
+    id: t.id({ description: "The service's id.", resolve: ({ _id, id }) => requireValue(_id ?? id) }),
     identifier: t.string({
       nullable: true,
       description: 'The identifier of the first trigger; null: it has none.',
@@ -73,7 +73,7 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
       description:
         'The group it belongs to: batched, or as the service embedded it; null when the group no longer exists.',
       resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
-        const groupId = due(id);
+        const groupId = requireValue(id);
         return notificationGroup ? { _id: groupId, ...notificationGroup } : ctx.loaders.notificationGroup.load(groupId);
       },
     }),
@@ -159,14 +159,14 @@ builder.mutationFields((t) => ({
   updateWorkflowStatus: t.field({
     type: UpdateWorkflowStatusResult,
     nullable: true,
-    extensions: needs('workflows:write'),
+    extensions: requireScopes('workflows:write'),
     description:
       'Switches a workflow on or off. Already in the asked state: success with changed: false. PUT /v1/workflows/{workflowId}/status',
     args: {
       input: t.arg({ type: UpdateWorkflowStatusInput, required: true, description: 'The workflow and its new state.' }),
     },
     resolve: (_root, { input }, ctx) =>
-      settle(
+      toMutationResult(
         async () => {
           ctx.loaders.workflow.clearAll();
           const updated = await setStatus(ctx, input.workflowId, input.active);
@@ -185,7 +185,7 @@ async function setStatus(ctx: GatewayContext, workflowId: string, active: boolea
     const { body } = await ctx.upstream.updateWorkflowStatus(workflowId, active);
     return { workflow: { _id: workflowId, ...body }, changed: true };
   } catch (error) {
-    const present = isRefusal(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
+    const present = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
     if (present?.active !== active) {
       throw error;
     }

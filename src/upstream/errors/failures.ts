@@ -1,4 +1,4 @@
-import { isTimeOver } from '../resilience/time-limit.ts';
+import { isTimeoutError } from '../resilience/abortable.ts';
 import { type Endpoint, type InputIssue, UpstreamError } from './errors.ts';
 import type { UpstreamRateLimit } from './rate-limit.ts';
 
@@ -74,7 +74,7 @@ export function endedEarly(
   { sent, status }: { sent: boolean; status?: number | undefined },
   reason: unknown,
 ): UpstreamError {
-  if (!isTimeOver(reason)) {
+  if (!isTimeoutError(reason)) {
     return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
   }
   return sent ? timedOut(endpoint, status, reason) : notSentInTime(endpoint, reason);

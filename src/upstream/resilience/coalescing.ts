@@ -1,6 +1,6 @@
 import { Abort, type Signal } from '../transport/signal.ts';
+import { orAborted } from './abortable.ts';
 import { createPerCredential } from './per-credential.ts';
-import { orAborted } from './time-limit.ts';
 
 /** One upstream call that several readers wait for. */
 interface SharedRead<T> {

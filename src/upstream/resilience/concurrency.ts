@@ -1,8 +1,8 @@
 import type { Endpoint } from '../errors/errors.ts';
 import { endedEarly, overloaded } from '../errors/failures.ts';
 import type { Signal } from '../transport/signal.ts';
+import { orAborted } from './abortable.ts';
 import { createPerCredential } from './per-credential.ts';
-import { orAborted } from './time-limit.ts';
 
 export interface ConcurrencyOptions {
   /** Calls of one credential on their way at a time. @default 10 */

@@ -1,8 +1,8 @@
 import { isUpstreamError, type UpstreamError } from '../errors/errors.ts';
 import { afterUnknownFate } from '../errors/failures.ts';
 import type { Signal } from '../transport/signal.ts';
+import { sleep } from './abortable.ts';
 import { createRetryBudget } from './retry-budget.ts';
-import { sleep } from './time-limit.ts';
 
 export interface RetryOptions {
   /** Retries of one call at most. @default 2 */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../lib/is-record.ts';
 import { holdsLargeObject } from './large-objects.ts';
-import type { Answer, BodyPlan, Headers } from './receive.ts';
+import type { BodyPlan, Headers, UpstreamResponse } from './receive.ts';
 
 /** A body that breaks the contract: its message is for the log. */
 export class BodyError extends Error {
@@ -30,7 +30,7 @@ export function planBody(status: number, headers: Headers, expected: Expected, m
  * @param maxListItems a longer list is refused before anybody sorts it or makes objects of its items
  * @throws {BodyError} where it is not what the contract says
  */
-export function readSuccess(answer: Answer, expected: Expected, maxListItems: number): unknown {
+export function readSuccess(answer: UpstreamResponse, expected: Expected, maxListItems: number): unknown {
   if (expected === 'nothing') {
     return undefined;
   }
@@ -45,7 +45,7 @@ export function readSuccess(answer: Answer, expected: Expected, maxListItems: nu
 }
 
 /** The body of a failure; undefined when there is none that can be read. */
-export function readErrorBody(answer: Answer): unknown {
+export function readErrorBody(answer: UpstreamResponse): unknown {
   try {
     return readJson(answer);
   } catch {
@@ -53,7 +53,7 @@ export function readErrorBody(answer: Answer): unknown {
   }
 }
 
-function readJson({ status, headers, body, isTooLong }: Answer): unknown {
+function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unknown {
   if (body === undefined) {
     const problem = findHeaderProblem(headers);
     const why = isTooLong ? 'the body is larger than allowed' : 'the body was cut off';

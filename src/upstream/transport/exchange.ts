@@ -3,8 +3,8 @@ import { errorFromResponse } from '../errors/error-from-response.ts';
 import { isUpstreamError } from '../errors/errors.ts';
 import { endedEarly } from '../errors/failures.ts';
 import { readRateLimit, type UpstreamRateLimit } from '../errors/rate-limit.ts';
-import type { UpstreamRequest, Written } from '../request.ts';
-import { isTimeOver } from '../resilience/time-limit.ts';
+import type { UpstreamRequest, WriteResult } from '../request.ts';
+import { isTimeoutError } from '../resilience/abortable.ts';
 import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './body.ts';
 import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
@@ -26,12 +26,12 @@ export interface ExchangeOptions {
 }
 
 /** A decoded answer. */
-export interface Received extends Written<unknown> {
+export interface UpstreamResult extends WriteResult<unknown> {
   rateLimit: UpstreamRateLimit | undefined;
 }
 
 /** Sends one request once, and decodes its answer. Fails with `UpstreamError` alone. */
-export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<Received>;
+export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResult>;
 
 /** @param noteRateLimit is told what answers say about the service's limit, as soon as they have come */
 export const createExchange =
@@ -87,7 +87,7 @@ export const createExchange =
       if (isUpstreamError(failure)) {
         throw failure;
       }
-      const isOver = signal.aborted || isTimeOver(failure);
+      const isOver = signal.aborted || isTimeoutError(failure);
       if (isOver && !(failure instanceof BodyError)) {
         throw endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
       }

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { joinBytes } from '../../lib/join-bytes.ts';
-import { timeIsOver } from '../resilience/time-limit.ts';
+import { timeoutError } from '../resilience/abortable.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 
@@ -15,7 +15,7 @@ export interface BodyPlan {
 }
 
 /** A complete answer. */
-export interface Answer {
+export interface UpstreamResponse {
   status: number;
   headers: Headers;
   /** As it came; undefined where it was not kept, was too long, or was a failure's and cut off. */
@@ -57,7 +57,7 @@ export function receive(
   request: Dispatcher.DispatchOptions,
   plan: PlanBody,
   attempt: Attempt,
-): Promise<Answer> {
+): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
     dispatcher.dispatch(attempt.credential, request, new Receiver(dispatcher, plan, attempt, resolve, reject));
   });
@@ -73,7 +73,7 @@ class Receiver implements WaitingHandler {
   readonly #plan: PlanBody;
   readonly #progress: Progress;
   readonly #signal: Signal;
-  readonly #resolve: (answer: Answer) => void;
+  readonly #resolve: (answer: UpstreamResponse) => void;
   readonly #reject: (reason: unknown) => void;
   readonly #leave = () => this.#end(this.#signal.reason);
   readonly #timer: NodeJS.Timeout;
@@ -89,7 +89,7 @@ class Receiver implements WaitingHandler {
     pool: SocketPool,
     plan: PlanBody,
     { progress, signal, timeoutMs }: Attempt,
-    resolve: (answer: Answer) => void,
+    resolve: (answer: UpstreamResponse) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#pool = pool;
@@ -98,7 +98,7 @@ class Receiver implements WaitingHandler {
     this.#signal = signal;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(() => this.#end(timeIsOver()), timeoutMs);
+    this.#timer = setTimeout(() => this.#end(timeoutError()), timeoutMs);
     signal.addEventListener('abort', this.#leave, { once: true });
   }
 

@@ -12,7 +12,7 @@ export interface ServerRefusal {
 }
 
 /** Sends an error in the same shape as every other one, without the cost of executing anything. */
-export function refuse(
+export function sendRefusal(
   response: ServerResponse,
   { status, code, message, retryAfterSeconds, closes = false }: ServerRefusal,
 ): void {

@@ -1,12 +1,12 @@
 import { Abort, type Signal } from '../transport/signal.ts';
-import { timeIsOver } from './time-limit.ts';
+import { timeoutError } from './abortable.ts';
 
 /** When the calls of one operation have to end. */
-export interface OperationTime {
+export interface OperationDeadline {
   /** Aborted when the caller is gone or the deadline passes, while a call runs. */
   readonly signal: Signal;
   /** Returns why no call may start any more: the deadline has passed or the caller is gone; undefined while they may. */
-  whyOver(): { reason: DOMException } | undefined;
+  endReason(): { reason: DOMException } | undefined;
   /** A call starts: the timer and the caller's signal are watched while any runs. */
   enter(): void;
   /** It has ended. */
@@ -17,19 +17,19 @@ export interface OperationTime {
 const callerLeft = (): DOMException => new DOMException('The caller has left.', 'AbortError');
 
 /** @param deadlineAt on the clock of `performance.now()` */
-export function createOperationTime(caller: Signal, deadlineAt: number): OperationTime {
+export function createOperationDeadline(caller: Signal, deadlineAt: number): OperationDeadline {
   const signal = new Abort();
   const follow = () => signal.abort(callerLeft());
-  const expire = () => signal.abort(timeIsOver());
+  const expire = () => signal.abort(timeoutError());
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
     signal,
-    whyOver() {
+    endReason() {
       if (caller.aborted) {
         return { reason: callerLeft() };
       }
-      return performance.now() >= deadlineAt ? { reason: timeIsOver() } : undefined;
+      return performance.now() >= deadlineAt ? { reason: timeoutError() } : undefined;
     },
     enter() {
       running += 1;

@@ -1,5 +1,5 @@
 /** One metric at one moment: plain data, as prom-client's registries write it down, fit for being sent to another process. */
-export interface MetricFigures {
+export interface MetricSamples {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
@@ -21,7 +21,7 @@ export type Labels = Readonly<Record<string, string | number>>;
 /** A value with its labels. */
 export type Labelled<T> = readonly [labels: Labels, value: T];
 
-export const counter = (name: string, help: string, values: readonly Labelled<number>[]): MetricFigures => ({
+export const counter = (name: string, help: string, values: readonly Labelled<number>[]): MetricSamples => ({
   name,
   help,
   type: 'counter',
@@ -33,8 +33,8 @@ export const gauge = (
   name: string,
   help: string,
   value: number | readonly Labelled<number>[],
-  aggregator: MetricFigures['aggregator'] = 'sum',
-): MetricFigures => ({
+  aggregator: MetricSamples['aggregator'] = 'sum',
+): MetricSamples => ({
   name,
   help,
   type: 'gauge',
@@ -43,7 +43,7 @@ export const gauge = (
     typeof value === 'number' ? [{ labels: {}, value }] : value.map(([labels, each]) => ({ labels, value: each })),
 });
 
-export const histogram = (name: string, help: string, values: readonly Labelled<Durations>[]): MetricFigures => ({
+export const histogram = (name: string, help: string, values: readonly Labelled<Durations>[]): MetricSamples => ({
   name,
   help,
   type: 'histogram',
@@ -103,7 +103,7 @@ export function createDurations(): Durations {
  *
  * @param processes the figures of each
  */
-export async function toText(processes: readonly (readonly MetricFigures[])[]): Promise<string> {
+export async function formatMetrics(processes: readonly (readonly MetricSamples[])[]): Promise<string> {
   const { AggregatorRegistry } = await import('prom-client'); // Slow to load, and not needed before somebody asks.
   return AggregatorRegistry.aggregate([...processes]).metrics();
 }

@@ -61,21 +61,21 @@ export interface GatewayError {
   extensions: ErrorExtensions;
 }
 
-interface Received {
+interface ResponseHead {
   /** The HTTP status. */
   status: number;
   headers: Headers;
 }
 
 /** What an operation came to: all of its data, or errors and what could be had besides them. */
-export type Answer<Result> = Received & AnswerBody<Result>;
+export type OperationResult<Result> = ResponseHead & ResultBody<Result>;
 
-type AnswerBody<Result> =
+type ResultBody<Result> =
   | { data: Result; errors?: undefined }
   | { data: Result | null; errors: readonly GatewayError[] };
 
 /** What came back is no answer of the gateway: another server, a proxy, or a page in between has spoken. */
-export class UnexpectedAnswerError extends Error {
+export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedAnswerError';
   /** The HTTP status. */
   readonly status: number;
@@ -92,8 +92,8 @@ export class UnexpectedAnswerError extends Error {
   }
 }
 
-/** @throws {UnexpectedAnswerError} when the body is no answer of the gateway */
-export async function readAnswer<Result>(response: Response): Promise<Answer<Result>> {
+/** @throws {UnexpectedResponseError} when the body is no answer of the gateway */
+export async function readResult<Result>(response: Response): Promise<OperationResult<Result>> {
   const { status, headers } = response;
   const text = await response.text();
   const body = parse(text);
@@ -103,7 +103,7 @@ export async function readAnswer<Result>(response: Response): Promise<Answer<Res
   if (isSuccess<Result>(body)) {
     return { status, headers, data: body.data };
   }
-  throw new UnexpectedAnswerError(response, text);
+  throw new UnexpectedResponseError(response, text);
 }
 
 function parse(text: string): unknown {

@@ -2,11 +2,11 @@ import type { SecretFiles } from '../lib/secret-files.ts';
 import type { VerifiedToken, VerifyToken } from './token-verifier.ts';
 
 /** Tokens that have been checked, so that the next request with one costs a look instead of a signature's check. */
-export interface TokenSessions {
+export interface VerifiedTokenCache {
   /** What a token says that was checked a short time ago, found by the header that it came in. */
-  known(authorization: string): VerifiedToken | undefined;
+  get(authorization: string): VerifiedToken | undefined;
   /** Checks it. @throws {AuthenticationError} */
-  check(authorization: string, token: string): Promise<VerifiedToken>;
+  verify(authorization: string, token: string): Promise<VerifiedToken>;
 }
 
 /** Tokens are checked again after it: one whose key was withdrawn is refused from then on at the latest. */
@@ -22,11 +22,11 @@ const MAX_TOKENS = 10_000;
  * @param keys what tokens are checked with, where it is kept in files: when one changes, all tokens are checked again
  * @param now the current time
  */
-export function createTokenSessions(
+export function createVerifiedTokenCache(
   verify: VerifyToken,
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
-): TokenSessions {
+): VerifiedTokenCache {
   const tokens = new Map<string, { verified: VerifiedToken; until: number }>();
   const present = keys.map((files) => files.secrets());
 
@@ -40,12 +40,12 @@ export function createTokenSessions(
   }
 
   return {
-    known(authorization) {
+    get(authorization) {
       forgetWhereKeysChanged();
       const found = tokens.get(authorization);
       return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
     },
-    async check(authorization, token) {
+    async verify(authorization, token) {
       tokens.delete(authorization);
       const verified = await verify(token);
       if (tokens.size >= MAX_TOKENS) {

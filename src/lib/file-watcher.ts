@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 /** What is kept in files. */
-export interface Reloadable {
+export interface WatchedFiles {
   /** Looks at the files again. @throws and keeps what was there */
   reload(): void;
 }
@@ -12,10 +12,10 @@ export interface Reloadable {
  *
  * @returns ends it
  */
-export function keepReloading(files: readonly Reloadable[], everySeconds: number, logger: Logger): Disposable {
-  const problems = new Map<Reloadable, string>();
+export function watchFiles(files: readonly WatchedFiles[], everySeconds: number, logger: Logger): Disposable {
+  const problems = new Map<WatchedFiles, string>();
 
-  function reload(file: Reloadable): void {
+  function reload(file: WatchedFiles): void {
     try {
       file.reload();
       problems.delete(file);

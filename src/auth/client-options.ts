@@ -5,8 +5,8 @@ import type { Scope } from './scopes.ts';
 /** What becomes of a document that is in no manifest: it is served, served and noted in the log, or refused. */
 export type TrustedDocumentsMode = 'off' | 'log' | 'enforce';
 
-/** What every audience has. */
-export interface AudienceOptions {
+/** What every kind of client has. */
+export interface ClientKindOptions {
   /** Exact origins whose pages may call, such as `https://app.example.com`. @default none */
   corsOrigins?: readonly string[] | undefined;
   /** @default 'off' */
@@ -57,7 +57,7 @@ export const SIGNATURE_ALGORITHMS = [
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
 /** Frontends: `Authorization: Bearer <token>`. */
-export interface BrowserAudienceOptions extends AudienceOptions {
+export interface BrowserClientOptions extends ClientKindOptions {
   /** Whose tokens are taken; may be none where client tokens are. */
   issuers?: readonly TokenIssuer[] | undefined;
   /** The most that any token can permit, whatever it says. @default none */
@@ -83,9 +83,9 @@ export interface ClientTokenOptions {
 }
 
 /** Whom a gateway serves. */
-export interface AudiencesOptions {
+export interface ClientsOptions {
   /** Servers that send the service's API key; false: they are refused. @default {} */
-  server?: AudienceOptions | false | undefined;
+  server?: ClientKindOptions | false | undefined;
   /** @default none */
-  browser?: BrowserAudienceOptions | undefined;
+  browser?: BrowserClientOptions | undefined;
 }

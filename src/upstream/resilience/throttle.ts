@@ -2,7 +2,7 @@ import { type Endpoint, isUpstreamError } from '../errors/errors.ts';
 import { heldBack } from '../errors/failures.ts';
 import type { UpstreamRateLimit } from '../errors/rate-limit.ts';
 
-export interface RateHoldOptions {
+export interface ThrottleOptions {
   /** A limit that ends within this time holds nothing back. @default 3, or what retries obey where that is more */
   minSeconds?: number;
   /** The longest time without a try, whatever the service says. @default 60 */
@@ -12,7 +12,7 @@ export interface RateHoldOptions {
 }
 
 /** Runs an attempt, or fails at once with RATE_LIMITED while the service wants no calls of its credential. */
-export interface RateHold {
+export interface UpstreamThrottle {
   <T>(credential: string, endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
   /** An answer has said this. */
   note(credential: string, rateLimit: UpstreamRateLimit): void;
@@ -33,11 +33,11 @@ const MANY = 1_000;
  * Sends no calls of a credential when the service has said that it would refuse them, and until when: they would only be counted against
  * it. Other credentials are not touched. Answers of calls that were sent before do not end it, for they are of the time before.
  */
-export function createRateHold({
+export function createThrottle({
   minSeconds = 3,
   maxSeconds = 60,
   now = () => performance.now(),
-}: RateHoldOptions = {}): RateHold {
+}: ThrottleOptions = {}): UpstreamThrottle {
   const holds = new Map<string, Hold>();
   let many = MANY;
 

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts';
 
-export interface VictimOptions {
+export interface EvictionOptions {
   /** Speed below which a client counts as slow, in bytes per second. */
   minBytesPerSecond: number;
   /** Time between two measurements, in milliseconds. */
@@ -10,7 +10,7 @@ export interface VictimOptions {
 }
 
 /** Connection that may be closed, and what decides which one is closed first. */
-interface Victim {
+interface Candidate {
   connection: Connection;
   rank: number;
   /** Bytes per second. */
@@ -25,9 +25,9 @@ const [SLOW, IDLE, SENDING] = [0, 1, 2];
 const CHOSEN_SHARE = 0.05;
 
 /** Chooses the connections to close when there are too many, or when they hold too much memory. */
-export function createVictims({ minBytesPerSecond, intervalMs, stallTimeoutMs }: VictimOptions) {
+export function createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs }: EvictionOptions) {
   /** Next ones to close for new connections, the first one at the end. */
-  let chosen: Victim[] = [];
+  let chosen: Candidate[] = [];
   let chooseAgainAt = 0;
 
   function rankOf({ turn, since }: Connection, speed: number, now: number): number | undefined {
@@ -45,7 +45,7 @@ export function createVictims({ minBytesPerSecond, intervalMs, stallTimeoutMs }:
   }
 
   /** Returns undefined if the connection must stay open. */
-  function judge(connection: Connection, now: number): Victim | undefined {
+  function judge(connection: Connection, now: number): Candidate | undefined {
     connection.look(now);
     const speed = connection.turn === 'idle' ? 0 : connection.speed(now, intervalMs);
     const rank = rankOf(connection, speed, now);
@@ -53,7 +53,7 @@ export function createVictims({ minBytesPerSecond, intervalMs, stallTimeoutMs }:
   }
 
   /** Returns whether nothing has moved on it since it was chosen. */
-  function isStill(victim: Victim, now: number): boolean {
+  function isStill(victim: Candidate, now: number): boolean {
     const present = judge(victim.connection, now);
     return !victim.connection.socket.destroyed && present?.rank === victim.rank && present.speed <= victim.speed;
   }
@@ -105,4 +105,4 @@ export function createVictims({ minBytesPerSecond, intervalMs, stallTimeoutMs }:
 }
 
 /** Of two that are equally slow, the one that has been so for longer comes first. */
-const byOrder = (a: Victim, b: Victim): number => a.rank - b.rank || a.speed - b.speed || a.since - b.since;
+const byOrder = (a: Candidate, b: Candidate): number => a.rank - b.rank || a.speed - b.speed || a.since - b.since;

@@ -1,10 +1,10 @@
 import type { Signal } from '../transport/signal.ts';
 
 /** What a time that is over is called. */
-export const timeIsOver = (): DOMException => new DOMException('The time is over.', 'TimeoutError');
+export const timeoutError = (): DOMException => new DOMException('The time is over.', 'TimeoutError');
 
 /** Whether a failure or a signal's reason says so. */
-export const isTimeOver = (reason: unknown): boolean =>
+export const isTimeoutError = (reason: unknown): boolean =>
   reason instanceof DOMException && reason.name === 'TimeoutError';
 
 /**

@@ -1,27 +1,30 @@
 import type { RateLimit } from '../rate-limits/rate-limiter.ts';
-import type { AudienceOptions, AudiencesOptions, TrustedDocumentsMode } from './audience-options.ts';
-import type { Audience } from './identity.ts';
+import type { ClientKindOptions, ClientsOptions, TrustedDocumentsMode } from './client-options.ts';
+import type { ClientKind } from './identity.ts';
 
-/** How an audience is served. */
-export interface AudiencePolicy {
+/** How a kind of client is served. */
+export interface ClientSettings {
   trustedDocuments: TrustedDocumentsMode;
   /** Whose pages may call. */
   origins: ReadonlySet<string>;
   rateLimit: RateLimit | undefined;
 }
 
-export type AudiencePolicies = Readonly<Record<Audience, AudiencePolicy>>;
+export type ClientSettingsByKind = Readonly<Record<ClientKind, ClientSettings>>;
 
 /** From the loosest to the strictest. */
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
-/** @param everywhere origins that every audience has */
-export function createPolicies({ server, browser }: AudiencesOptions, everywhere: readonly string[]): AudiencePolicies {
+/** @param everywhere origins that every kind of client has */
+export function resolveClientSettings(
+  { server, browser }: ClientsOptions,
+  everywhere: readonly string[],
+): ClientSettingsByKind {
   const toPolicy = ({
     corsOrigins = [],
     trustedDocuments = 'off',
     rateLimit,
-  }: AudienceOptions = {}): AudiencePolicy => ({
+  }: ClientKindOptions = {}): ClientSettings => ({
     trustedDocuments,
     origins: new Set([...everywhere, ...corsOrigins]),
     rateLimit,

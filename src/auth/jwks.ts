@@ -34,7 +34,7 @@ const MAX_BYTES = 256 * 1024;
  *
  * Its functions throw `AuthenticationError` KEYS_UNAVAILABLE when there is no key to check with.
  */
-export function createPublishedKeys(url: URL, logger: Logger): JWTVerifyGetKey {
+export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
   let last: { keys: JWTVerifyGetKey; renewedAt: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
 
@@ -43,7 +43,7 @@ export function createPublishedKeys(url: URL, logger: Logger): JWTVerifyGetKey {
       throw new AuthenticationError('KEYS_UNAVAILABLE');
     }
     try {
-      const set = await readKeySet(await fetch(address, init));
+      const set = await readJwks(await fetch(address, init));
       last = { keys: createLocalJWKSet(set), renewedAt: performance.now() };
       return Response.json(set);
     } catch (cause) {
@@ -73,14 +73,14 @@ export function createPublishedKeys(url: URL, logger: Logger): JWTVerifyGetKey {
 }
 
 /** Why there is no set of keys, for the log. */
-class KeySetError extends Error {
+class JwksError extends Error {
   override readonly name = 'KeySetError';
 }
 
-async function readKeySet({ status, body }: Response): Promise<JSONWebKeySet> {
+async function readJwks({ status, body }: Response): Promise<JSONWebKeySet> {
   if (status !== 200 || body === null) {
     await body?.cancel();
-    throw new KeySetError(`status ${status}`);
+    throw new JwksError(`status ${status}`);
   }
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -89,20 +89,20 @@ async function readKeySet({ status, body }: Response): Promise<JSONWebKeySet> {
     bytes += part.value.byteLength;
     if (bytes > MAX_BYTES) {
       await reader.cancel();
-      throw new KeySetError(`more than ${MAX_BYTES} bytes`);
+      throw new JwksError(`more than ${MAX_BYTES} bytes`);
     }
     chunks.push(part.value);
   }
   try {
     return createLocalJWKSet(JSON.parse(Buffer.concat(chunks).toString('utf8'))).jwks();
   } catch (cause) {
-    throw new KeySetError('no set of keys', { cause });
+    throw new JwksError('no set of keys', { cause });
   }
 }
 
 /** In our words, or by the code of a failed connection. */
 function describe(error: unknown): string {
-  if (error instanceof KeySetError) {
+  if (error instanceof JwksError) {
     return error.message;
   }
   const { name, cause } = error instanceof Error ? error : { name: 'unknown', cause: undefined };

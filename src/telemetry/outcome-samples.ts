@@ -1,13 +1,13 @@
-import { createDurations, type Durations, type Labelled, type Labels } from './figures.ts';
+import { createDurations, type Durations, type Labelled, type Labels } from './metrics-snapshot.ts';
 
 /** How often each outcome came, and how long it took. */
-export interface Series {
+export interface OutcomeSamples {
   readonly counts: ReadonlyMap<string, number>;
   readonly durations: Durations;
   add(outcome: string, milliseconds: number): void;
 }
 
-function createSeries(): Series {
+function createOutcomeSamples(): OutcomeSamples {
   const counts = new Map<string, number>();
   const durations = createDurations();
   return {
@@ -21,20 +21,20 @@ function createSeries(): Series {
 }
 
 /** The series of a key; a new one where there is none. */
-export function seriesOf(all: Map<string, Series>, key: string): Series {
+export function samplesOf(all: Map<string, OutcomeSamples>, key: string): OutcomeSamples {
   let series = all.get(key);
   if (series === undefined) {
-    series = createSeries();
+    series = createOutcomeSamples();
     all.set(key, series);
   }
   return series;
 }
 
 /** How often each outcome came, as a label of this name. */
-export const countsOf = (all: readonly Labelled<Series>[], label: string): Labelled<number>[] =>
+export const countsOf = (all: readonly Labelled<OutcomeSamples>[], label: string): Labelled<number>[] =>
   all.flatMap(([labels, { counts }]) =>
     Array.from(counts, ([outcome, count]): Labelled<number> => [{ ...labels, [label]: outcome }, count]),
   );
 
-export const durationsOf = (all: readonly Labelled<Series>[]): Labelled<Durations>[] =>
+export const durationsOf = (all: readonly Labelled<OutcomeSamples>[]): Labelled<Durations>[] =>
   all.map(([labels, { durations }]): [Labels, Durations] => [labels, durations]);
