@@ -18,7 +18,10 @@ export default defineConfig({
         extends: true,
         test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...STARTS_PROCESSES, ...TAKES_SAMPLES] },
       },
-      { extends: true, test: { name: 'processes', include: STARTS_PROCESSES } },
+      {
+        extends: true,
+        test: { name: 'processes', include: STARTS_PROCESSES, testTimeout: 60_000, hookTimeout: 120_000 },
+      },
       { extends: true, test: { name: 'slow', include: TAKES_SAMPLES, testTimeout: 120_000 } },
     ],
   },

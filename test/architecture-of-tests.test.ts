@@ -57,7 +57,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'test/telemetry': [],
   'test/types': [],
-  'test/upstream': ['src/auth/credentials.ts', 'src/http/load-shedding.ts'],
+  'test/upstream': ['src/auth/credentials.ts'],
   bench: ['src/auth/scopes.ts'],
 };
 

@@ -25,7 +25,7 @@ describe('the one command of the dashboard', () => {
       await using visitor = await visit(browser, app);
       await visitor.signIn('Ada Lindqvist');
       await visitor.page.getByRole('radio').first().waitFor();
-      expect(await visitor.page.locator('.chart-bar').count()).toBe(30);
+      await expect.poll(() => visitor.page.locator('.chart-bar').count()).toBe(30);
       await visitor.open('Workflows');
       await visitor.page.getByRole('switch', { name: 'Weekly digest' }).click();
       await visitor.page.getByRole('switch', { name: 'Weekly digest', checked: false }).waitFor();

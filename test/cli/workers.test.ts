@@ -102,7 +102,7 @@ describe('several workers', () => {
     await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // They have the settings that the primary started with.
     process.kill(first, 'SIGKILL');
     expect(await logged(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
-      { level: 40, worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', pauseMs: 0 },
+      { level: 40, worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
     ]);
     const [{ workerPid: third }] = await logged(notigraph, 'a worker listens in its place', 1);
     expect((await findWorkers(notigraph, 2)).toSorted()).toEqual([second, third].toSorted());
@@ -129,7 +129,7 @@ describe('several workers', () => {
     process.kill(first, 'SIGKILL');
     const ends = await logged(notigraph, 'a worker ended and is replaced', 8);
     expect(ends.map(({ code }) => code)).toEqual([null, 7, 7, 7, 7, 7, 7, 7]);
-    expect(ends.map(({ pauseMs }) => pauseMs)).toEqual([0, 0, 0, 0, 0, 100, 200, 400]);
+    expect(ends.map(({ backoffMs }) => backoffMs)).toEqual([0, 0, 0, 0, 0, 100, 200, 400]);
     expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second]));
 
     const { code, stderr } = await notigraph.stop('SIGTERM');

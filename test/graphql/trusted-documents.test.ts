@@ -284,7 +284,7 @@ describe('a text that is in no manifest', () => {
       }
       for (const gateway of [ways.listener, ways.fetch]) {
         const lines = noted(gateway).filter(({ operation }) => operation === 'Secret');
-        const expected = { audience: 'browser', document: sha256Of(UNLISTED), level: 40 };
+        const expected = { clientKind: 'browser', document: sha256Of(UNLISTED), level: 40 };
         expect(lines).toMatchObject(browser === 'log' ? [expected] : []);
         expect(JSON.stringify(noted(gateway))).not.toContain('notificationStats');
         expect(noted(gateway).every(({ document }) => document !== sha256Of(LISTED))).toBe(true);
