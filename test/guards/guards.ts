@@ -552,7 +552,7 @@ export const GUARDS: readonly Guard[] = [
     'upstream/resilience/operation-deadline.ts',
     'deadlineAt - performance.now());',
     '30_000);',
-    'upstream/faults',
+    'upstream/silent-upstream',
   ),
   guard(
     'deadline of the attempt',
