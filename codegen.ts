@@ -1,12 +1,17 @@
 /**
- * Writes the generated files, or with --check fails where one is not up to date:
+ * Writes the generated files, or with --check fails if one is not up to date:
  *
  * | file | from |
  * | --- | --- |
+ * | src/graphql/types/index.gen.ts, src/upstream/resources/index.gen.ts, src/sandbox/resources/index.gen.ts | the files of the folder |
  * | src/upstream/openapi.gen.ts | schema/upstream.openapi.yaml |
+ * | src/settings/scopes.gen.ts | the scopes that the Pothos schema requires |
+ * | tables in docs/operations.md and docs/frontend.md | the same schema |
  * | schema/schema.graphql | the Pothos schema in src/graphql |
  * | src/client/possible-types.gen.ts | the same schema |
  * | test/support/operations.gen.ts | schema/operations/*.graphql |
+ * | src/settings/gateway-options.gen.ts, schema/config.schema.json, tables of docs/configuration.md | src/settings/settings.ts |
+ * | docs/images/architecture-*.svg | docs/images/architecture.yaml |
  * | typed documents and trusted documents of each app | its documents, see APPS |
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,13 +20,20 @@ import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { drawArchitecture } from './codegen/architecture-picture.ts';
+import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
+import { writeSandboxIndex, writeTypesIndex, writeUpstreamIndex } from './codegen/indexes.ts';
 import { writeManifest } from './codegen/manifest.ts';
+import { replaceGenerated } from './codegen/markdown.ts';
+import { listScopes } from './codegen/schema-fields.ts';
+import { writeConfigSchema } from './codegen/settings/config-schema.ts';
+import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
+import { writeSettingTables } from './codegen/settings/tables.ts';
 import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
-import { createSchema } from './src/graphql/schema.ts';
 
-/** Who sends documents: what it may ask for, and what is generated from that. */
+/** An app with documents, and the files generated from them. */
 interface App {
   /** A folder of `.graphql` files; an app whose folder does not exist has nothing generated. */
   documents: string;
@@ -29,7 +41,7 @@ interface App {
   /** The generic type of its documents; see `writeTypedDocuments`. */
   documentType: { name: string; from: string };
   manifest: string;
-  /** Whether people send the texts of the files too, with curl or from GraphiQL's tabs. */
+  /** Whether people also send the files' texts, with curl or from GraphiQL's tabs. */
   isForPeople: boolean;
 }
 
@@ -77,18 +89,49 @@ async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string,
     return {};
   }
   const { documentType, isForPeople } = app;
-  const { operations } = documents;
+  const { operations, sources } = documents;
+  // People copy a whole file, or send what GraphiQL's tab shows: the file without its example.
+  const copied = isForPeople ? [...sources, ...loadOperations().map(({ query }) => query)] : [];
   const code = await writeTypedDocuments({ operations, schema, documentType, hasText: isForPeople });
-  return { [app.typedDocuments]: GENERATED + code, [app.manifest]: writeManifest(documents, isForPeople) };
+  return { [app.typedDocuments]: GENERATED + code, [app.manifest]: writeManifest(operations, copied) };
 }
 
+/** The indexes of the folders with one file per noun. The schema can't be loaded without them. */
+async function generateIndexes(): Promise<Record<string, string>> {
+  return {
+    'src/graphql/types/index.gen.ts': GENERATED + writeTypesIndex(pathOf('src/graphql/types/')),
+    'src/upstream/resources/index.gen.ts': GENERATED + (await writeUpstreamIndex(pathOf('src/upstream/resources/'))),
+    'src/sandbox/resources/index.gen.ts': GENERATED + writeSandboxIndex(pathOf('src/sandbox/resources/')),
+  };
+}
+
+function writeScopes(schema: GraphQLSchema): string {
+  const scopes = listScopes(schema).map((scope) => `  '${scope}',\n`);
+  return `/** The scopes of all types and fields. */\nexport const SCOPES = [\n${scopes.join('')}] as const;\n`;
+}
+
+/** A page of the docs with one table written anew. */
+const pageWith = (file: string, name: string, table: string): Record<string, string> => ({
+  [file]: replaceGenerated(readFileSync(pathOf(file), 'utf8'), name, table),
+});
+
 async function generate(): Promise<Record<string, string>> {
+  const { createSchema } = await import('./src/graphql/schema.ts'); // Not before the indexes are up to date.
   const schema = lexicographicSortSchema(createSchema());
+  const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
+    'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': `${printSchema(schema)}\n`,
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'test/support/operations.gen.ts': await typedOperations(schema),
+    'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
+    'schema/config.schema.json': writeConfigSchema(),
+    ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
+    ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),
+    ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(schema)),
+    'docs/images/architecture-light.svg': architecture.light,
+    'docs/images/architecture-dark.svg': architecture.dark,
   };
   for (const app of APPS) {
     try {
@@ -108,10 +151,10 @@ function isStale([file, text]: [file: string, text: string]): boolean {
   }
 }
 
-try {
-  const isCheck = process.argv.includes('--check');
-  for (const [file, text] of Object.entries(await generate()).filter(isStale)) {
-    if (isCheck) {
+/** Writes the files that are not up to date, or names them with --check. */
+function update(files: Record<string, string>): void {
+  for (const [file, text] of Object.entries(files).filter(isStale)) {
+    if (process.argv.includes('--check')) {
       console.error(`${file} is not up to date: run "npm run codegen" and commit it.`);
       process.exitCode = 1;
     } else {
@@ -119,6 +162,13 @@ try {
       writeFileSync(pathOf(file), text);
       console.log(`wrote ${file}`);
     }
+  }
+}
+
+try {
+  update(await generateIndexes());
+  if (process.exitCode === undefined) {
+    update(await generate());
   }
 } catch (error) {
   if (!(error instanceof DocumentError)) {

@@ -55,10 +55,10 @@ function judgeWorkloads({ workloads }: Results): BarRow[] {
   const apart = ours('h1-own');
   return [
     ...Object.entries(CPU_LIMITS).map(([key, limit]) =>
-      ratioRow(key, `${key.toUpperCase()} CPU time a request`, limit),
+      ratioRow(key, `${key.toUpperCase()} CPU time per request`, limit),
     ),
     row(
-      'Q1 CPU time a request',
+      'Q1 CPU time per request',
       `≤ ${TAILCALL_LIMIT.toFixed(2)} × Tailcall`,
       times(toTailcall),
       (toTailcall ?? 0) <= TAILCALL_LIMIT,
@@ -85,7 +85,7 @@ function judgeWorkloads({ workloads }: Results): BarRow[] {
 const judgeLatency = ({ latency }: Results): BarRow[] =>
   latency.map(({ key, rate, ratio }) =>
     row(
-      `${key.toUpperCase()} p99 at ${rate} requests a second`,
+      `${key.toUpperCase()} p99 at ${rate} requests per second`,
       `≤ ${LATENCY_LIMIT.toFixed(2)} × floor`,
       times(ratio),
       ratio <= LATENCY_LIMIT,

@@ -1,5 +1,5 @@
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
-import { SCOPES } from '../src/auth/scopes.ts';
+import { SCOPES } from '../src/settings/scopes.ts';
 import { keyOf, POPULATION } from './ids.ts';
 import { OURS, type Subject, variantOf } from './subjects.ts';
 
@@ -33,7 +33,7 @@ export async function askedByBrowsers(name: string, title: string, settings: Bro
       browser: {
         issuers: [{ issuer: ISSUER, audience: AUDIENCE, publicKey: await exportSPKI(publicKey) }],
         scopes: SCOPES,
-        tenants: Object.fromEntries(TENANTS.map(({ tenant, variable }) => [tenant, { key: { env: variable } }])),
+        tenants: Object.fromEntries(TENANTS.map(({ tenant, variable }) => [tenant, { env: variable }])),
         ...settings,
       },
     },

@@ -41,7 +41,7 @@ const skipped: ScaleResults['skipped'] = [];
 await using upstream = await startUpstream();
 {
   // A thousand connections that all ask at once are more than it admits by default.
-  const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_RUNNING: '2000' } });
+  const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '2000' } });
   await using floor = await startSubject(FLOOR, upstream.url, folder.path);
   await using running = await startSubject(ours, upstream.url, folder.path);
   for (const dimension of DIMENSIONS.filter(isChosen)) {

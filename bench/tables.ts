@@ -43,7 +43,7 @@ function workloadTable({ key, title, judgedBy, subjects }: WorkloadFigures, { su
     title: `${key.toUpperCase()}: ${title}`,
     head: [
       'subject',
-      'CPU µs a request',
+      'CPU µs per request',
       `${RATIO_OF[judgedBy]} × floor`,
       'requests/s',
       'p50 ms',
@@ -105,7 +105,7 @@ export function curveTable(curve: Curve): Table {
     title: curve.title,
     head: [
       curve.unit,
-      'CPU µs a request',
+      'CPU µs per request',
       'requests/s',
       'p99 ms',
       'MB',

@@ -19,9 +19,9 @@ import {
 /** An operation of an app, with the fragments that it uses. */
 export interface AppOperation {
   name: string;
-  /** The file's name. */
+  /** Name of the file. */
   file: string;
-  /** Without locations, and with `__typename` in every selection set but the operation's own, where caches would add it. */
+  /** Without locations, and with `__typename` wherever caches would add it: in every selection set except the operation's own. */
   document: DocumentNode;
   /** The document, printed. */
   text: string;
@@ -29,15 +29,15 @@ export interface AppOperation {
   hash: string;
 }
 
-/** What an app may ask for. */
+/** The documents of an app. */
 export interface AppDocuments {
   /** Sorted by the files' names. */
   operations: AppOperation[];
-  /** The files' texts, as they are. */
+  /** The unchanged texts of the files. */
   sources: string[];
 }
 
-/** A document that no manifest can be made of; the message says which, and why. */
+/** Invalid document of an app; the message names the file and the problem. */
 export class DocumentError extends Error {}
 
 interface Definition<Node extends DefinitionNode> {
@@ -114,7 +114,7 @@ function toAppOperation(
   return { name, file, document: parse(text, { noLocation: true }), text, hash: sha256(text) };
 }
 
-/** The names of the fragments that a definition spreads, and those that they spread. */
+/** Returns the names of all fragments that a definition uses, directly or through other fragments. */
 function usedFragments(
   node: DefinitionNode,
   fragments: ReadonlyMap<string, Definition<FragmentDefinitionNode>>,
@@ -131,7 +131,7 @@ function usedFragments(
   return used;
 }
 
-/** At the end, as the caches of urql and Apollo Client do: what they add themselves would change the text and its hash. */
+/** Adds `__typename` at the end, as the caches of urql and Apollo Client do: adding it there would change the text and its hash. */
 function addTypenames(document: DocumentNode): DocumentNode {
   const typename: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: '__typename' } };
   return visit(document, {
@@ -150,7 +150,7 @@ function refuseTwins(kind: string, name: string, first: string | undefined, seco
   }
 }
 
-/** A fragment that no operation uses would be checked by nobody. */
+/** Rejects unused fragments, because they are validated only as part of an operation. */
 function refuseUnused(
   operations: readonly Definition<OperationDefinitionNode>[],
   fragments: ReadonlyMap<string, Definition<FragmentDefinitionNode>>,
@@ -163,12 +163,12 @@ function refuseUnused(
   }
 }
 
-/** One line: where, and what. */
+/** Returns the place and the problem in one line. */
 function describe(file: string, error: unknown): string {
   if (!(error instanceof GraphQLError)) {
     throw error;
   }
   const [place] = error.locations ?? [];
-  // A fragment of another file is where its source says.
+  // A fragment may come from another file, which its source names.
   return `${error.source?.name ?? file}:${place?.line ?? 1}:${place?.column ?? 1}: ${error.message}`;
 }

@@ -3,7 +3,7 @@ import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type DocumentNode, type GraphQLSchema, isAbstractType, parse, printSchema } from 'graphql';
 import type { AppOperation } from './documents.ts';
 
-/** How the results and variables of operations become types. */
+/** Options for generating the types of results and variables. */
 export const OPERATION_TYPES = {
   useTypeImports: true,
   enumType: 'string-literal',
@@ -21,9 +21,9 @@ export const OPERATION_TYPES = {
 export interface TypedDocumentsOptions {
   operations: readonly AppOperation[];
   schema: GraphQLSchema;
-  /** The generic type that the documents get, `Name<Result, Variables>`, and the module that exports it. */
+  /** Generic type of the documents, `Name<Result, Variables>`, and the module that exports it. */
   documentType: { name: string; from: string };
-  /** Whether the documents carry their text too, for clients that cannot print one. */
+  /** Whether the documents include their text, for clients that can't print one. */
   hasText: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function writeTypedDocuments(options: TypedDocumentsOptions): Promi
   return `${imports}${used.trimEnd()}\n\n${documents.join('\n')}`;
 }
 
-/** The types of each interface and union, which Apollo Client's cache must know to match fragments on them. */
+/** Writes the types of each interface and union, which Apollo Client's cache needs to match fragments on them. */
 export function writePossibleTypes(schema: GraphQLSchema): string {
   const entries = Object.values(schema.getTypeMap())
     .filter(isAbstractType)
@@ -63,7 +63,7 @@ export function writePossibleTypes(schema: GraphQLSchema): string {
   return `${doc}export const possibleTypes: Record<string, string[]> = {\n${entries.join('')}};\n`;
 }
 
-/** Parsers may leave these out where they are empty, so nobody counts on them; they would be a fifth of a document. */
+/** Omits empty lists, a fifth of a document. Parsers may omit them too, so no client relies on them. */
 function withoutEmptyLists(document: DocumentNode): DocumentNode {
   const optional = new Set(['arguments', 'directives', 'variableDefinitions']);
   return JSON.parse(

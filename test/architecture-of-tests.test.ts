@@ -6,13 +6,15 @@ import { type Import, listSources, readImports } from './support/imports.ts';
 /** Modules that every test may use: entries of the gateway, the sandbox and the client, and descriptions of the service. */
 const FRONT_DOOR = [
   'schema/trusted-documents.json',
-  'src/auth/scopes.ts',
   'src/client/index.ts',
   'src/gateway.ts',
   'src/graphql/documents/shipped-operations.ts',
   'src/graphql/schema.ts',
   'src/http/server.ts',
   'src/sandbox/sandbox.ts',
+  'src/settings/clients.ts',
+  'src/settings/scopes.ts',
+  'src/settings/settings.ts',
 ];
 
 /**
@@ -21,34 +23,39 @@ const FRONT_DOOR = [
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   test: ['src/lib/version.ts'], // Tests of the project as a whole.
+  'test/add-a-noun': [
+    'src/sandbox/open-database.ts',
+    'src/sandbox/resources/index.gen.ts',
+    'test/sandbox-versions/recorded-files.ts',
+  ],
   'test/attacks': ['src/http/duplicate-headers.ts', 'src/http/open-files.ts'],
   'test/auth': ['src/graphql/documents/required-scopes.ts', 'src/lib/secret-files.ts'],
   'test/browser': ['examples/dashboard/dev/issuer.ts'],
-  'test/cli': ['src/lib/version.ts'],
+  'test/cli': ['src/lib/version.ts', 'src/settings/setting.ts'],
   'test/client': ['codegen/documents.ts', 'codegen/manifest.ts', 'codegen/typed-documents.ts'],
-  'test/docs': [
-    'src/cli/command-line.ts',
-    'src/cli/config/access-settings.ts',
-    'src/cli/config/config.ts',
-    'src/graphql/documents/manifest.ts',
-    'src/lib/is-record.ts',
-  ],
-  'test/graphql': ['src/auth/client-options.ts'],
+  'test/docs': ['src/cli/config/load-config.ts', 'src/cli/help.ts', 'src/graphql/documents/manifest.ts'],
+  'test/graphql': [],
   'test/guards': [],
-  'test/http': ['src/auth/client-options.ts', 'src/graphql/documents/manifest.ts'],
+  'test/http': ['src/graphql/documents/manifest.ts'],
   'test/rate-limits': [],
   'test/runner': [],
   'test/sandbox': [],
+  'test/sandbox-versions': [
+    'src/sandbox/database.ts',
+    'src/sandbox/migrations.ts',
+    'src/sandbox/open-database.ts',
+    'src/sandbox/resource.ts',
+    'src/sandbox/resources/index.gen.ts',
+  ],
   'test/settings': [],
   'test/slow': [],
   'test/soak': [],
   'test/support': [
     'examples/dashboard/dev/issuer.ts',
-    'src/auth/client-options.ts',
-    'src/cli/config/config.ts',
+    'src/cli/config/load-config.ts',
     'src/graphql/executor/execute.ts',
-    'src/http/load-shedding.ts',
     'src/lib/is-record.ts',
+    'src/settings/parse-settings.ts',
     'src/upstream/errors/errors.ts',
     'src/upstream/resources/feeds.ts',
     'src/upstream/resources/notification-groups.ts',
@@ -58,7 +65,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/telemetry': [],
   'test/types': [],
   'test/upstream': ['src/auth/credentials.ts'],
-  bench: ['src/auth/scopes.ts'],
+  bench: ['src/settings/scopes.ts'],
 };
 
 /** Returns `bench`, the folder in test/, or test itself. */

@@ -15,12 +15,32 @@ interface Rule {
  */
 const PARTS: Readonly<Record<string, Rule>> = {
   cli: {
-    parts: ['cli/cluster', 'cli/config', 'gateway.ts', 'http', 'graphql/documents', 'telemetry', 'sandbox', 'lib'],
-    modules: ['node:cluster', 'node:crypto', 'node:fs', 'node:os', 'node:util', 'node:v8', 'pino', 'pino-pretty'],
+    parts: [
+      'cli/cluster',
+      'cli/config',
+      'gateway.ts',
+      'http',
+      'graphql/documents',
+      'telemetry',
+      'settings',
+      'sandbox',
+      'lib',
+    ],
+    modules: [
+      'node:cluster',
+      'node:crypto',
+      'node:fs',
+      'node:os',
+      'node:util',
+      'node:v8',
+      'pino',
+      'pino-pretty',
+      'zod',
+    ],
   },
   'cli/cluster': { modules: ['node:cluster', 'node:timers/promises', 'pino', 'zod'] },
   'cli/config': {
-    parts: ['cli', 'gateway.ts', 'http', 'auth', 'upstream/transport', 'lib'],
+    parts: ['cli', 'settings', 'lib'],
     modules: ['node:path', 'yaml', 'zod'],
   },
   'index.ts': { parts: ['gateway.ts'] },
@@ -35,6 +55,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'rate-limits',
       'upstream',
       'upstream/transport',
+      'settings',
       'lib',
     ],
     modules: ['node:http', 'graphql-yoga', 'pino'],
@@ -71,6 +92,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: [
       'graphql/types',
       'graphql/loaders',
+      'graphql/executor',
       'auth',
       'upstream',
       'upstream/resources',
@@ -87,11 +109,11 @@ const PARTS: Readonly<Record<string, Rule>> = {
     modules: ['dataloader'],
   },
   'graphql/documents': {
-    parts: ['graphql/executor', 'auth', 'settings', 'lib'],
+    parts: ['graphql/executor', 'settings', 'lib'],
     modules: ['node:crypto', 'node:fs', 'node:path', 'graphql', 'graphql-yoga', 'lru-cache', 'pino', 'zod'],
   },
   'graphql/executor': {
-    parts: ['graphql/documents'],
+    parts: ['graphql/documents', 'settings'],
     modules: [
       'graphql',
       'graphql/jsutils/inspect.js',
@@ -104,17 +126,19 @@ const PARTS: Readonly<Record<string, Rule>> = {
     parts: ['auth', 'upstream/transport', 'settings'],
     modules: ['node:crypto', 'node:perf_hooks', 'lru-cache', 'pino', 'prom-client'],
   },
-  auth: { parts: ['rate-limits', 'lib'], modules: ['node:crypto', 'jose', 'pino', 'zod'] },
-  'rate-limits': { modules: ['node:crypto', '@redis/client', 'pino'] },
-  upstream: { parts: ['upstream/resources', 'upstream/resilience', 'upstream/transport', 'upstream/errors'] },
+  auth: { parts: ['settings', 'lib'], modules: ['node:crypto', 'jose', 'lru-cache', 'pino', 'zod'] },
+  'rate-limits': { parts: ['settings'], modules: ['node:crypto', '@redis/client', 'pino'] },
+  upstream: {
+    parts: ['upstream/resources', 'upstream/resilience', 'upstream/transport', 'upstream/errors', 'settings'],
+  },
   'upstream/resources': { parts: ['upstream'] },
-  'upstream/resilience': { parts: ['upstream/transport', 'upstream/errors'] },
+  'upstream/resilience': { parts: ['upstream/transport', 'upstream/errors', 'settings'], modules: ['lru-cache'] },
   'upstream/transport': {
-    parts: ['upstream', 'upstream/resilience', 'upstream/errors', 'lib'],
+    parts: ['upstream', 'upstream/resilience', 'upstream/errors', 'settings', 'lib'],
     modules: ['node:buffer', 'node:net', 'undici'],
   },
   'upstream/errors': { parts: ['upstream/resilience', 'upstream/transport', 'lib'] },
-  settings: { parts: ['lib'] },
+  settings: { parts: ['lib'], modules: ['leven', 'zod'] },
   lib: { modules: ['node:fs', 'node:path', 'lru-cache', 'pino'] },
   sandbox: {
     modules: [

@@ -1,4 +1,4 @@
-/** Starts all that the example needs, and stops it: the development issuer, a gateway with the sandbox, and the app. */
+/** Starts and stops everything the example needs: the development issuer, a gateway with the sandbox, and the app. */
 import { startAppServer } from './dev/app.ts';
 import { startGateway } from './dev/gateway.ts';
 import { startIssuer } from './dev/issuer.ts';
@@ -80,7 +80,7 @@ function describe({ app, gateway, issuer }: Parts): string {
     '',
     ...people,
     '',
-    'Ctrl-C stops all of it.',
+    'Press Ctrl-C to stop.',
     '',
     '',
   ].join('\n');

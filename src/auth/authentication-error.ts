@@ -1,4 +1,4 @@
-/** Why a request is not served; a client can tell what to do, and nothing about keys, tenants or other tokens. */
+/** Reason for rejecting a credential. Tells the client what to do, but nothing about keys, tenants or other tokens. */
 export type AuthenticationReason =
   | 'CREDENTIAL_MALFORMED'
   | 'CREDENTIAL_NOT_ACCEPTED'
@@ -10,18 +10,18 @@ export type AuthenticationReason =
   | 'KEYS_UNAVAILABLE';
 
 const SENTENCES: Record<AuthenticationReason, string> = {
-  CREDENTIAL_MALFORMED: 'The Authorization header cannot be read.',
-  CREDENTIAL_NOT_ACCEPTED: 'This gateway does not take this kind of credential.',
-  TOKEN_INVALID: 'The token is not valid: sign in again.',
-  TOKEN_EXPIRED: 'The token has expired: get a new one.',
+  CREDENTIAL_MALFORMED: 'The Authorization header is malformed.',
+  CREDENTIAL_NOT_ACCEPTED: 'This gateway does not accept this kind of credential.',
+  TOKEN_INVALID: 'The token is invalid. Sign in again.',
+  TOKEN_EXPIRED: 'The token has expired. Get a new one.',
   TOKEN_NOT_YET_VALID: 'The token is not valid yet.',
   TOKEN_FOR_ANOTHER: 'The token was not issued for this gateway.',
-  TENANT_UNKNOWN: 'The token names no tenant of this gateway.',
+  TENANT_UNKNOWN: 'The token contains no tenant that this gateway knows.',
   KEYS_UNAVAILABLE:
-    'Tokens cannot be checked at present, for the keys of their issuer cannot be had: try again in a moment.',
+    "The issuer's signing keys are unavailable, so the token cannot be verified. Try again in a moment.",
 };
 
-/** Says who asks could not be found out. KEYS_UNAVAILABLE is no fault of the token. */
+/** A credential that is rejected, or (KEYS_UNAVAILABLE) cannot be verified at the moment. */
 export class AuthenticationError extends Error {
   override readonly name = 'AuthenticationError';
   readonly reason: AuthenticationReason;

@@ -5,28 +5,32 @@ import type { TenantKeys } from './tenant-keys.ts';
 import type { VerifiedToken } from './token-verifier.ts';
 import type { VerifiedTokenCache } from './verified-token-cache.ts';
 
-/** Finds out who asks. */
+/** Identifies callers by their `Authorization` header. */
 export interface Authenticator {
-  /** Returns the identity if nothing has to be verified first; undefined: call `identify`. */
+  /** Returns the identity if nothing has to be verified; otherwise undefined, and `identify` must be called. */
   known(authorization: string | undefined): Identity | undefined;
-  /** @throws {AuthenticationError} */
+  /**
+   * Verifies the credential and returns the identity.
+   *
+   * @throws {AuthenticationError}
+   */
   identify(authorization: string | undefined): Promise<Identity>;
 }
 
-/** What a token is turned into an identity with. */
+/** Services that turn a token into an identity. */
 export interface TokenAuthentication {
   verifiedTokens: VerifiedTokenCache;
   tenantKeys: TenantKeys;
 }
 
 export interface AuthenticatorOptions {
-  /** Whether the service's own keys are taken. */
+  /** Whether API keys are accepted. */
   servesServers: boolean;
-  /** undefined: tokens are not taken. */
+  /** Services for tokens; undefined if tokens are not accepted. */
   browser: TokenAuthentication | undefined;
 }
 
-/** `Bearer`, one space, and three parts of Base64 with dots between (RFC 6750, 2.1; RFC 7519). */
+/** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
 export function createAuthenticator({ servesServers, browser }: AuthenticatorOptions): Authenticator {
@@ -73,7 +77,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
   };
 }
 
-/** undefined: the gateway has no key of its tenant. */
+/** Returns undefined if the gateway has no API key of the tenant. */
 function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
   const { tenant, scopes, documents, callerId } = token;
   const credential = tenantKeys.credentialOf(tenant);
@@ -81,10 +85,12 @@ function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | un
 }
 
 function malformed(takesKeys: boolean, takesTokens: boolean): AuthenticationError {
-  const key = 'the word ApiKey, one space, and the API key: "Authorization: ApiKey <your key>"';
-  const token = 'the word Bearer, one space, and the token: "Authorization: Bearer <your token>"';
-  const forms = [...(takesKeys ? [key] : []), ...(takesTokens ? [token] : [])].join('; or ');
+  const key = '"Authorization: ApiKey <your key>"';
+  const token = '"Authorization: Bearer <your token>"';
+  const forms = [...(takesKeys ? [key] : []), ...(takesTokens ? [token] : [])].join(' or ');
   return forms === ''
     ? new AuthenticationError('CREDENTIAL_NOT_ACCEPTED')
-    : new AuthenticationError('CREDENTIAL_MALFORMED', { message: `The Authorization header must be ${forms}.` });
+    : new AuthenticationError('CREDENTIAL_MALFORMED', {
+        message: `The Authorization header is malformed. Send ${forms}, with one space in between.`,
+      });
 }

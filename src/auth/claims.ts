@@ -2,8 +2,8 @@ import type { JWTPayload } from 'jose';
 import { AuthenticationError } from './authentication-error.ts';
 
 /**
- * Reads claims of a verified token. A claim of the wrong type is refused, never converted: as text, every object is "[object Object]", so
- * that two people would share their limits and idempotency keys.
+ * Reads claims of a verified token. A claim of the wrong type is rejected, never converted: as a string, every object is "[object Object]",
+ * and two people would share their limits and idempotency keys.
  */
 
 /**
@@ -33,7 +33,8 @@ export function readTexts(claims: JWTPayload, name: string): readonly string[] |
 }
 
 /**
- * Returns the entries of a claim that must be space-separated text (RFC 8693, 4.2) or a list of strings; none if the token doesn't have it.
+ * Returns the entries of a claim that must be a space-separated string (RFC 8693, 4.2) or a list of strings; none if the token doesn't have
+ * it.
  *
  * @throws {AuthenticationError} TOKEN_INVALID
  */

@@ -3,24 +3,25 @@ import type { JWTVerifyGetKey } from 'jose';
 import { memoizeBySource } from '../lib/memoize.ts';
 import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
 
-/** The keys that the gateway signs client tokens with. */
+/** Keys that the gateway signs client tokens with. */
 export interface ClientTokenKeys {
-  /** The one that signs at present: the first. */
+  /** Returns the current signing key: the first. */
   signing(): ClientTokenKey;
-  /** Finds the key of a token by its id. */
+  /** Finds the key of a token by its `kid`. */
   find: JWTVerifyGetKey;
 }
 
+/** Key of client tokens. */
 export interface ClientTokenKey {
-  /** Tells keys apart; nothing of the secret can be found out from it. */
+  /** Identifies the key without revealing anything of the secret. */
   id: string;
   secret: Uint8Array;
 }
 
-/** A secret is at least as long as the digest of its algorithm, HS256 (RFC 7518, 3.2). */
+/** Minimum length of a secret: that of a digest of HS256 (RFC 7518, 3.2). */
 export const MIN_SECRET_LENGTH = 32;
 
-/** What is wrong with one of the secrets; undefined: nothing. */
+/** Returns the first problem of the secrets, or undefined. */
 export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
   const short = [...secrets].find(([, secret]) => secret.length < MIN_SECRET_LENGTH);
   return (
@@ -28,7 +29,11 @@ export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretP
   );
 }
 
-/** @param files at least one secret; a secret that is taken away makes the tokens signed with it invalid */
+/**
+ * Derives the keys of client tokens from their secrets.
+ *
+ * @param files at least one secret; removing a secret invalidates the tokens signed with it
+ */
 export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
   const present = memoizeBySource(
     () => files.secrets(),
@@ -39,14 +44,14 @@ export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
     signing() {
       const [first] = present();
       if (first === undefined) {
-        throw new TypeError('Client tokens need a secret.');
+        throw new TypeError('Client tokens require a secret.');
       }
       return first;
     },
     find: (header) => {
       const key = present().find(({ id }) => id === header.kid);
       if (key === undefined) {
-        throw new Error('no such key');
+        throw new Error('unknown key');
       }
       return key.secret;
     },

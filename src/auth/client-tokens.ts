@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { z } from 'zod';
+import { SCOPES, type Scope } from '../settings/scopes.ts';
 import type { ClientTokenKeys } from './client-token-keys.ts';
 import type { Credential } from './credentials.ts';
-import { SCOPES, type Scope } from './scopes.ts';
 import type { TenantKeys } from './tenant-keys.ts';
 
-/** The algorithm of client tokens: the gateway alone signs and checks them. */
+/** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
 export const CLIENT_TOKEN_ALGORITHM = 'HS256';
 
-/** What a server is given for its frontend. */
+/** Token that a server receives for its frontend. */
 export interface ClientToken {
   token: string;
   tokenType: 'Bearer';
-  /** When it stops being valid, in ISO 8601. */
+  /** Expiry, in ISO 8601. */
   expiresAt: string;
   expiresInSeconds: number;
   tenant: string;
   scopes: readonly Scope[];
-  /** The only documents that it permits, by the SHA-256 of their text; where it is restricted. */
+  /** SHA-256 of the only documents it permits; absent if it is not restricted. */
   documents?: readonly string[];
 }
 
-/** Why none is given: one sentence for the developer of that server. */
+/** A rejected request for a client token. The message is for the developer of the server. */
 export class ClientTokenRefusal extends Error {
   override readonly name = 'ClientTokenRefusal';
   readonly code: 'BAD_USER_INPUT' | 'FORBIDDEN';
@@ -33,36 +33,40 @@ export class ClientTokenRefusal extends Error {
   }
 }
 
+/** Options of `createClientTokens`. */
 export interface ClientTokensOptions {
   keys: ClientTokenKeys;
   tenantKeys: TenantKeys;
-  /** The claims `iss` and `aud`. */
+  /** Value of the claims `iss` and `aud`. */
   issuer: string;
-  /** The most that any token can permit. */
+  /** Scopes that tokens can grant. */
   ceiling: ReadonlySet<Scope>;
+  /** Maximum lifetime of a token, in seconds. */
   maxLifetimeSeconds: number;
-  /** The SHA-256 of the document that has this id; undefined: there is none. */
+  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
   documentOf: (id: string) => string | undefined;
   now: () => Date;
 }
 
+/** Issues client tokens. */
 export interface ClientTokens {
-  /** Whose key it is; undefined: of no tenant of this gateway. */
+  /** Returns the tenant that the API key belongs to, or undefined. */
   tenantOf(credential: Credential): string | undefined;
   /**
    * Signs a token for the tenant.
    *
-   * @param request the request's parsed body
+   * @param request parsed body of the request
    * @throws {ClientTokenRefusal}
    */
   issue(tenant: string, request: unknown): Promise<ClientToken>;
 }
 
-/** Documents that one token can name; it travels in a header. */
+/** Maximum documents per token, because a token is sent in a header. */
 const MAX_DOCUMENTS = 50;
 
 const DEFAULT_LIFETIME_SECONDS = 900;
 
+/** Creates the issuer of client tokens. */
 export function createClientTokens(options: ClientTokensOptions): ClientTokens {
   const { keys, tenantKeys, issuer, ceiling, maxLifetimeSeconds, documentOf, now } = options;
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
@@ -70,11 +74,11 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
     {
       scopes: z
         .array(z.enum(SCOPES, `"scopes" must be a list of: ${SCOPES.join(', ')}`), '"scopes" must be a list')
-        .nonempty('"scopes" must name one scope or more'),
+        .nonempty('"scopes" must contain at least one scope'),
       documents: z
         .array(z.string('"documents" must be a list of document ids'), '"documents" must be a list of document ids')
-        .nonempty('"documents" must name one document or more; leave it out to permit every trusted document')
-        .max(MAX_DOCUMENTS, `"documents" can name ${MAX_DOCUMENTS} documents at most`)
+        .nonempty('"documents" must contain at least one id; leave it out to permit all trusted documents')
+        .max(MAX_DOCUMENTS, `"documents" must contain at most ${MAX_DOCUMENTS} ids`)
         .optional(),
       expiresInSeconds: z
         .int(lifetime)
@@ -82,15 +86,15 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
         .max(maxLifetimeSeconds, lifetime)
         .default(Math.min(DEFAULT_LIFETIME_SECONDS, maxLifetimeSeconds)),
       subject: z
-        .string('"subject" must be a text')
+        .string('"subject" must be a string')
         .min(1, '"subject" must not be empty')
-        .max(128, '"subject" can have 128 characters at most')
+        .max(128, '"subject" must have at most 128 characters')
         .optional(),
     },
     {
       error: ({ code }) =>
         code === 'unrecognized_keys'
-          ? 'there is a member besides "scopes", "documents", "expiresInSeconds" and "subject"'
+          ? 'the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject"'
           : 'the body must be a JSON object',
     },
   );
@@ -101,20 +105,23 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
       const parsed = body.safeParse(request);
       if (!parsed.success) {
         const problems = [...new Set(parsed.error.issues.map(({ message }) => message))].join('; ');
-        throw new ClientTokenRefusal('BAD_USER_INPUT', `No token: ${problems}.`);
+        throw new ClientTokenRefusal('BAD_USER_INPUT', `Token refused: ${problems}.`);
       }
       const { expiresInSeconds, subject } = parsed.data;
       const scopes = [...new Set(parsed.data.scopes)];
       const denied = scopes.filter((scope) => !ceiling.has(scope));
       if (denied.length > 0) {
-        throw new ClientTokenRefusal('FORBIDDEN', `No token: this gateway lets no browser have ${denied.join(', ')}.`);
+        throw new ClientTokenRefusal(
+          'FORBIDDEN',
+          `Token refused: ${denied.join(', ')} ${denied.length > 1 ? 'are' : 'is'} not in clients.browser.scopes.`,
+        );
       }
       const documents = parsed.data.documents?.map((id) => {
         const document = documentOf(id);
         if (document === undefined) {
           throw new ClientTokenRefusal(
             'BAD_USER_INPUT',
-            'No token: "documents" names a document that is in no manifest of this gateway.',
+            'Token refused: "documents" contains an id that is in no manifest of this gateway.',
           );
         }
         return document;

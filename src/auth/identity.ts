@@ -1,30 +1,30 @@
+import type { Scope } from '../settings/scopes.ts';
 import type { Credential } from './credentials.ts';
-import type { Scope } from './scopes.ts';
 
 /**
- * Kind of client. `server`: sends the service's API key; `browser`: sends a signed token; `anonymous`: sends no credential, and gets
- * nothing that needs the service.
+ * Kind of client. `server` sends the service's API key, `browser` a signed token. `anonymous` sends no credential and gets nothing that
+ * requires the service.
  */
 export type ClientKind = 'server' | 'browser' | 'anonymous';
 
-/** Who asks, and what for. */
+/** Caller of a request and its permissions. */
 export interface Identity {
   readonly clientKind: ClientKind;
-  /** What the service is called with; undefined: it cannot be called. */
+  /** API key for calls of the service; undefined if it cannot be called. */
   readonly credential: Credential | undefined;
-  /** What may be asked for. */
+  /** Granted scopes. */
   readonly scopes: ReadonlySet<Scope> | 'all';
-  /** The only documents that may be sent, by the SHA-256 of their text; undefined: as the mode of the kind of client says. */
+  /** SHA-256 of the only documents it may send; undefined if only the mode of its kind of client applies. */
   readonly documents: ReadonlySet<string> | undefined;
-  /** Tells callers apart, for their limits and their idempotency keys; never shown. */
+  /** Identifies the caller for rate limits and idempotency keys; never returned or logged. */
   readonly callerId: string;
 }
 
-/** Who shows no credential. */
+/** Identity of callers without a credential. */
 export const ANONYMOUS: Identity = {
   clientKind: 'anonymous',
   credential: undefined,
-  scopes: 'all', // Of nothing: without a credential the service cannot be called.
+  scopes: 'all', // Harmless: without a credential the service cannot be called.
   documents: undefined,
   callerId: 'anonymous',
 };

@@ -12,27 +12,26 @@ import { memoizeBySource } from '../lib/memoize.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/secret-files.ts';
 import { AuthenticationError } from './authentication-error.ts';
 
-/** Keys are asked for again when they are as old, in milliseconds: an issuer's old key is refused from then on at the latest. */
+/** Age at which a JWKS is fetched again, in milliseconds. A key that the issuer removes is rejected from then on at the latest. */
 const MAX_AGE_MS = 5 * 60_000;
 
-/** An unknown key id makes the keys be asked for again, this often at most: such ids cost an attacker nothing. */
+/** Minimum interval between fetches because of unknown key ids, which an attacker can invent freely. */
 const COOLDOWN_MS = 10_000;
 
-/** Keys that cannot be renewed are used until they are as old. */
+/** Maximum age of keys that cannot be fetched again. */
 const MAX_STALE_MS = 60 * 60_000;
 
-/** After a failure, the issuer is left in peace for as long. */
+/** Time without requests to the issuer after a failed one. */
 const PAUSE_MS = 5_000;
 
 const TIMEOUT_MS = 5_000;
 
-/** The largest set of keys that is read. */
+/** Maximum size of a JWKS. */
 const MAX_BYTES = 256 * 1024;
 
 /**
- * The keys that an issuer publishes. While the issuer cannot be reached, the keys it had before are used, for an hour at most.
- *
- * Its functions throw `AuthenticationError` KEYS_UNAVAILABLE when there is no key to check with.
+ * Creates a function that finds keys in an issuer's JWKS. While the issuer is unreachable, it uses the previous keys, for at most an hour.
+ * Without any keys it throws an `AuthenticationError` with KEYS_UNAVAILABLE.
  */
 export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
   let last: { keys: JWTVerifyGetKey; renewedAt: number } | undefined;
@@ -47,7 +46,7 @@ export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
       last = { keys: createLocalJWKSet(set), renewedAt: performance.now() };
       return Response.json(set);
     } catch (cause) {
-      logger.warn({ issuerKeys: url.origin, cause: describe(cause) }, 'the keys of an issuer of tokens cannot be had');
+      logger.warn({ issuerKeys: url.origin, cause: describe(cause) }, "an issuer's signing keys are unavailable");
       failedAt = performance.now();
       throw new AuthenticationError('KEYS_UNAVAILABLE', { cause });
     }
@@ -72,9 +71,9 @@ export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
   };
 }
 
-/** Why there is no set of keys, for the log. */
+/** A response that is not a JWKS. The message is for the log. */
 class JwksError extends Error {
-  override readonly name = 'KeySetError';
+  override readonly name = 'JwksError';
 }
 
 async function readJwks({ status, body }: Response): Promise<JSONWebKeySet> {
@@ -96,11 +95,11 @@ async function readJwks({ status, body }: Response): Promise<JSONWebKeySet> {
   try {
     return createLocalJWKSet(JSON.parse(Buffer.concat(chunks).toString('utf8'))).jwks();
   } catch (cause) {
-    throw new JwksError('no set of keys', { cause });
+    throw new JwksError('not a key set', { cause });
   }
 }
 
-/** In our words, or by the code of a failed connection. */
+/** Returns our own message, or the code of a failed connection. */
 function describe(error: unknown): string {
   if (error instanceof JwksError) {
     return error.message;
@@ -110,47 +109,51 @@ function describe(error: unknown): string {
   return typeof code === 'string' ? code : name;
 }
 
-/** One public key, as PEM or as a JSON Web Key, read again when its file changes. */
+/** Creates a function that returns the public key of a file (PEM or JWK), which is read again when it changes. */
 export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>
   memoizeBySource(
     () => files.secrets(),
     (secrets) => parsePublicKey([...secrets.values()][0] ?? ''),
   );
 
-/** RSA keys below it are refused (NIST SP 800-131A). */
+/** Minimum size of RSA keys (NIST SP 800-131A). */
 const MIN_RSA_BITS = 2048;
 
-/** What is wrong with one of the keys; undefined: nothing. */
+/** Returns the first problem of the public keys, or undefined. */
 export function findKeyProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
   for (const [name, text] of keys) {
     try {
       parsePublicKey(text);
     } catch (error) {
-      return { name, problem: error instanceof SecretError ? error.message : 'the public key cannot be used' };
+      return { name, problem: error instanceof SecretError ? error.message : 'the public key is invalid' };
     }
   }
   return undefined;
 }
 
-/** @throws {SecretError} when the text is no public key that tokens can be checked with */
+/**
+ * Parses a public key, as PEM or JWK.
+ *
+ * @throws {SecretError} if tokens cannot be verified with it
+ */
 function parsePublicKey(text: string): KeyObject {
   const key = readKey(text);
   const { modulusLength } = key.asymmetricKeyDetails ?? {};
   if (modulusLength !== undefined && modulusLength < MIN_RSA_BITS) {
-    throw new SecretError(`the public key has less than ${MIN_RSA_BITS} bits`);
+    throw new SecretError(`the public key has fewer than ${MIN_RSA_BITS} bits`);
   }
   return key;
 }
 
 function readKey(text: string): KeyObject {
   if (/PRIVATE KEY/.test(text) || /"d"\s*:/.test(text)) {
-    throw new SecretError('the public key is a private one: give the gateway the public half alone');
+    throw new SecretError('the key is private; use the public key of the pair');
   }
   try {
     return text.trimStart().startsWith('{')
       ? createPublicKey({ key: JSON.parse(text), format: 'jwk' })
       : createPublicKey(text);
   } catch (cause) {
-    throw new SecretError('the public key is neither PEM nor a JSON Web Key', { cause });
+    throw new SecretError('the public key is neither PEM nor a JSON Web Key (JWK)', { cause });
   }
 }

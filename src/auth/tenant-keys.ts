@@ -2,17 +2,18 @@ import { memoizeBySource } from '../lib/memoize.ts';
 import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
 import { type Credential, isCredential } from './credentials.ts';
 
-/** What the service is called with on behalf of each tenant. */
+/** API keys of the service by tenant. */
 export interface TenantKeys {
+  /** Returns the credential with the tenant's API key. */
   credentialOf(tenant: string): Credential | undefined;
-  /** Whose key this is. */
+  /** Returns the tenant that an API key belongs to. */
   tenantOf(credential: Credential): string | undefined;
 }
 
-/** What tenants may be called, so that the name can stand in a claim, a file name and a log. */
+/** Form of a tenant's name, which must be usable in claims, file names and logs. */
 export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
-/** Reads the keys of tenants by their names; a key that was changed in its file counts from the next time that files are read. */
+/** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
 export function createTenantKeys(keys: SecretFiles): TenantKeys {
   const present = memoizeBySource(() => keys.secrets(), index);
   return {
@@ -34,18 +35,20 @@ function index(secrets: ReadonlyMap<string, string>) {
   return { byTenant, byCredential };
 }
 
-/** What is wrong with the tenants' names or keys; undefined: nothing. Nothing of a key is said. */
+/** Returns the first problem of the tenants' names or keys, without quoting a key, or undefined. */
 export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
   const owners = new Map<string, string>();
   for (const [tenant, key] of keys) {
     const problemOf = (problem: string) => ({ name: tenant, problem });
     if (!TENANT_NAME.test(tenant)) {
       const shown = JSON.stringify(tenant.slice(0, 128));
-      return problemOf(`${shown} is no name of a tenant: letters, digits, dots, dashes and underscores, 128 at most`);
+      return problemOf(
+        `${shown} is not a valid tenant name; use at most 128 letters, digits, dots, dashes and underscores`,
+      );
     }
     if (!isCredential(`ApiKey ${key}`)) {
       return problemOf(
-        `the key of tenant ${tenant} is empty, too long, or holds a space or another character that no key has`,
+        `the key of tenant ${tenant} is empty, too long, or contains a space or another invalid character`,
       );
     }
     const other = owners.get(key);

@@ -1,37 +1,42 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { isScope, type Scope } from '../settings/scopes.ts';
 import { AuthenticationError, type AuthenticationReason } from './authentication-error.ts';
 import { readText, readTexts, readWords } from './claims.ts';
-import { isScope, type Scope } from './scopes.ts';
 
-/** How tokens of one issuer are checked, and what is read from them. */
+/** Rules for the tokens of one issuer. */
 export interface TrustedIssuer {
-  /** The claim `iss`, exactly. */
+  /** Exact value of the claim `iss`. */
   issuer: string;
-  /** One of these must be in the claim `aud`. */
+  /** Accepted values of the claim `aud`. */
   audiences: readonly string[];
-  /** Signature algorithms that are taken; `none` is not one of them. */
+  /** Accepted signature algorithms; never `none`. */
   algorithms: readonly string[];
+  /** Finds the key of a token. */
   keys: JWTVerifyGetKey;
-  /** How much clocks may differ, in seconds. */
+  /** Maximum clock difference, in seconds. */
   clockSkewSeconds: number;
-  /** Returns the tenant that the claims name; undefined if there is none. @throws {AuthenticationError} */
+  /**
+   * Returns the tenant in the claims, or undefined.
+   *
+   * @throws {AuthenticationError}
+   */
   tenantOf(claims: JWTPayload): string | undefined;
-  /** The claim that lists scopes. */
+  /** Claim that contains the scopes. */
   scopeClaim: string;
-  /** Whether the claim `documents` restricts which documents may be sent: only in tokens that the gateway has signed. */
+  /** Whether the claim `documents` restricts the documents that may be sent: only for the gateway's own tokens. */
   restrictsDocuments: boolean;
 }
 
-/** What a token that is in order says. */
+/** Content of a verified token. */
 export interface VerifiedToken {
   tenant: string;
-  /** What it permits, as far as tokens may. */
+  /** Granted scopes, without those that tokens cannot grant. */
   scopes: ReadonlySet<Scope>;
-  /** The only documents that it permits; undefined: it does not say. */
+  /** SHA-256 of the only documents it permits; undefined if it is not restricted. */
   documents: ReadonlySet<string> | undefined;
-  /** The person or, where the token names none, the tenant. */
+  /** Id of the person, or of the tenant if the token has no subject. */
   callerId: string;
-  /** From when on it is not valid any more, in milliseconds since 1970; the clocks' difference included. */
+  /** Expiry in milliseconds since 1970, including the clock difference. */
   expiresAt: number;
 }
 
@@ -39,12 +44,15 @@ export type VerifyToken = (token: string) => Promise<VerifiedToken>;
 
 export interface TokenVerifierOptions {
   issuers: readonly TrustedIssuer[];
-  /** The most that any token can permit. */
+  /** Scopes that tokens can grant. */
   ceiling: ReadonlySet<Scope>;
   now: () => Date;
 }
 
-/** Checks signature, issuer, audience and times of a token. The function it makes throws `AuthenticationError`. */
+/**
+ * Creates a function that verifies the signature, issuer, audience and times of a token. The function throws an `AuthenticationError` if one
+ * is invalid.
+ */
 export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOptions): VerifyToken {
   const byName = new Map(issuers.map((issuer) => [issuer.issuer, issuer]));
 
@@ -72,7 +80,7 @@ export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOpti
   };
 }
 
-/** Nothing of it is trusted but which keys to check it with. */
+/** Reads the issuer of a token before it is verified, only to find the keys to verify it with. */
 function readIssuer(token: string): string {
   try {
     return decodeJwt(token).iss ?? '';
@@ -98,7 +106,7 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
   }
 }
 
-/** Claims are looked at after the signature, so that only who can sign learns which of them is wrong. */
+/** Returns the reason for an error of jose. It checks claims after the signature, so only a signer learns which claim is wrong. */
 function reasonOf(error: unknown): AuthenticationReason {
   if (error instanceof errors.JWTExpired) {
     return 'TOKEN_EXPIRED';

@@ -1,25 +1,32 @@
+import { LRUCache } from 'lru-cache';
 import type { SecretFiles } from '../lib/secret-files.ts';
 import type { VerifiedToken, VerifyToken } from './token-verifier.ts';
 
-/** Tokens that have been checked, so that the next request with one costs a look instead of a signature's check. */
+/** Cache of verified tokens: verifying a signature takes much longer than a lookup. */
 export interface VerifiedTokenCache {
-  /** What a token says that was checked a short time ago, found by the header that it came in. */
+  /** Returns the content of a token that was verified recently, by its `Authorization` header. */
   get(authorization: string): VerifiedToken | undefined;
-  /** Checks it. @throws {AuthenticationError} */
+  /**
+   * Verifies a token.
+   *
+   * @throws {AuthenticationError}
+   */
   verify(authorization: string, token: string): Promise<VerifiedToken>;
 }
 
-/** Tokens are checked again after it: one whose key was withdrawn is refused from then on at the latest. */
+/** Time after which tokens are verified again. One whose key was withdrawn is rejected from then on at the latest. */
 const CHECKED_FOR_MS = 60_000;
 
-/** A longer token is checked every time: what is remembered must not fill the memory. */
+/** Maximum length of a cached token. Longer ones are verified for every request. */
 const MAX_LENGTH = 4 * 1024;
 
-/** Those that came first are forgotten first. */
+/** Maximum cached tokens. The least recently used ones are dropped. */
 const MAX_TOKENS = 10_000;
 
 /**
- * @param keys what tokens are checked with, where it is kept in files: when one changes, all tokens are checked again
+ * Creates the cache of verified tokens.
+ *
+ * @param keys files with the keys of tokens; when one changes, all tokens are verified again
  * @param now the current time
  */
 export function createVerifiedTokenCache(
@@ -27,7 +34,12 @@ export function createVerifiedTokenCache(
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
 ): VerifiedTokenCache {
-  const tokens = new Map<string, { verified: VerifiedToken; until: number }>();
+  // Without `ttl`: lru-cache keeps an entry through its last millisecond, and forever if the ttl is 0.
+  const tokens = new LRUCache<string, { verified: VerifiedToken; until: number }>({
+    max: MAX_TOKENS,
+    maxEntrySize: MAX_LENGTH,
+    sizeCalculation: (_, authorization) => authorization.length,
+  });
   const present = keys.map((files) => files.secrets());
 
   function forgetWhereKeysChanged(): void {
@@ -48,12 +60,6 @@ export function createVerifiedTokenCache(
     async verify(authorization, token) {
       tokens.delete(authorization);
       const verified = await verify(token);
-      if (tokens.size >= MAX_TOKENS) {
-        tokens.delete(tokens.keys().next().value ?? '');
-      }
-      if (authorization.length > MAX_LENGTH) {
-        return verified;
-      }
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + CHECKED_FOR_MS) });
       return verified;
     },

@@ -1,18 +1,22 @@
 import { VERSION } from '../lib/version.ts';
-import type { Config } from './config/config.ts';
+import type { Config } from './config/load-config.ts';
 
 /**
  * What a person reads who has started the process.
  *
  * @param authorization what the sandbox may be asked with
  */
-export function banner(url: string, { graphiql, upstream, access }: Config, authorization: string | undefined): string {
-  const { server, browser } = access.clients;
+export function banner(
+  url: string,
+  { graphiql, upstream, clients }: Config,
+  authorization: string | undefined,
+): string {
+  const { server, browser } = clients;
   const source =
     upstream.kind === 'service'
       ? upstream.url.href
-      : `built-in sandbox, ${upstream.file === ':memory:' ? 'its data is kept nowhere' : `its data is kept in ${upstream.file}`}`;
-  const clients = [
+      : `built-in sandbox, ${upstream.file === ':memory:' ? 'data is kept in memory' : `data is kept in ${upstream.file}`}`;
+  const kinds = [
     ...(server === false ? [] : ['servers with a key']),
     ...(browser === undefined ? [] : ['browsers with a token']),
   ];
@@ -24,7 +28,7 @@ export function banner(url: string, { graphiql, upstream, access }: Config, auth
     `  GraphQL    ${url}`,
     `  GraphiQL   ${graphiql ? `${url} in a browser` : 'off (--graphiql on)'}`,
     `  Upstream   ${source}`,
-    `  Clients    ${clients.join(', ')}`,
+    `  Clients    ${kinds.join(', ')}`,
     '',
     ...(server === false
       ? []

@@ -20,9 +20,9 @@ import { processSnapshot } from '../telemetry/process-metrics.ts';
 import { banner } from './banner.ts';
 import { startWorkers, WorkersError } from './cluster/primary.ts';
 import { type Assignment, findWorkerRole, type WorkerRole } from './cluster/worker.ts';
-import { HELP } from './command-line.ts';
-import { type Config, ConfigError, type Environment, loadConfig } from './config/config.ts';
-import { applyTuning } from './config/tuning.ts';
+import type { Environment } from './config/config-source.ts';
+import { type Config, ConfigError, loadConfig } from './config/load-config.ts';
+import { writeHelp } from './help.ts';
 
 /** The process: configuration, the sandbox where no upstream is given, gateway, server, signals. */
 async function main(): Promise<void> {
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   const command = loadConfig(env, process.argv.slice(2), readIfThere);
   switch (command.kind) {
     case 'help':
-      process.stdout.write(HELP);
+      process.stdout.write(writeHelp());
       return;
     case 'version':
       process.stdout.write(`${VERSION}\n`);
@@ -116,35 +116,22 @@ async function serve(
   use: (service: Service) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
-  const { host, graphiql, introspection, corsOrigins, logSecret, metrics, access } = config;
   const authorization = authorizationOf(config);
-  const tuning = applyTuning(config.tuning);
+  const isFilledIn = config.graphiql === true && authorization !== undefined && config.clients.server !== false;
   const { createGateway } = await loadGateway();
   await using gateway = createGateway(
-    {
-      ...tuning.gateway,
-      policies: { ...tuning.gateway.policies, honoursIdempotencyKeys: config.upstreamIdempotency },
-      connections: { ...tuning.gateway.connections, isolate: config.isolateConnections },
-      ...access,
-      upstream,
-      graphiql: graphiql && (authorization === undefined || access.clients.server === false || { authorization }),
-      introspection,
-      corsOrigins,
-      ...(logSecret !== undefined && { logSecret }),
-      metrics,
-    },
+    { ...config.given, upstream, ...(isFilledIn && { graphiql: { authorization } }) },
     { logger },
   );
-  using overload = createOverloadMonitor(tuning.overload);
+  using overload = createOverloadMonitor(config);
   await using server = await startServer({
-    ...tuning.server,
-    maxConnections: Math.min(config.tuning.maxConnections, maxClientFiles()),
-    host,
+    ...config,
+    maxConnections: Math.min(config.maxConnections, maxClientFiles()),
     port,
     listener: gateway.listener,
     bufferedBytes: gateway.bufferedBytes,
     overload,
-    metrics: metrics
+    metrics: config.metrics
       ? (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]])
       : undefined,
   });

@@ -7,14 +7,14 @@ const DEFAULT_PORT = 4010;
 
 const USAGE = `Usage: npm run sandbox -- [options]
 
-A notification service with sample data, for trying things out. It answers the /v1 REST API.
+Starts a notification service with sample data. It implements the /v1 REST API.
 
-  --port <number>   port to listen on, 0 picks a free one (default ${DEFAULT_PORT})
+  --port <number>   port to listen on; 0 picks a free one (default ${DEFAULT_PORT})
   --host <address>  address to listen on (default 127.0.0.1)
-  --file <path>     where the data is kept; :memory: keeps nothing (default ${DEFAULT_FILE})
-  --help            print this text`;
+  --file <path>     SQLite file for the data; :memory: keeps it in memory (default ${DEFAULT_FILE})
+  --help            show this help`;
 
-/** The command line cannot be understood; the message is one sentence. */
+/** An invalid command line. */
 class UsageError extends Error {}
 
 function readCommandLine() {
@@ -24,7 +24,7 @@ function readCommandLine() {
   }
   for (const [flag, value] of Object.entries(values)) {
     if (value === '') {
-      throw new UsageError(`--${flag} needs a value.`);
+      throw new UsageError(`--${flag} requires a value.`);
     }
   }
   return { ...values, port: Number(port) };
@@ -41,7 +41,7 @@ function parseFlags() {
       },
     }).values;
   } catch (error) {
-    // Node's message goes on about other ways to write it; its first sentence says what is wrong.
+    // The first sentence of Node's message states the problem; the rest suggests other spellings.
     const [sentence] = error instanceof Error ? error.message.split(/\.\s|\n/, 1) : [String(error)];
     throw new UsageError(`${sentence?.replace(/\.$/, '')}. See --help.`);
   }
@@ -59,10 +59,10 @@ async function main(): Promise<void> {
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
 
-  const kept = options.file === ':memory:' ? 'in memory only, gone when this stops' : options.file;
+  const storage = options.file === ':memory:' ? 'in memory, lost when the sandbox stops' : options.file;
   console.log(`Sandbox listening on ${sandbox.url}
-Data: ${kept}
-API keys, each an environment of its own:
+Data: ${storage}
+API keys, one per environment:
   development  ${SANDBOX_KEYS.development}
   production   ${SANDBOX_KEYS.production}
 Try it:

@@ -76,7 +76,7 @@ type ResultBody<Result> =
 
 /** What came back is no answer of the gateway: another server, a proxy, or a page in between has spoken. */
 export class UnexpectedResponseError extends Error {
-  override readonly name = 'UnexpectedAnswerError';
+  override readonly name = 'UnexpectedResponseError';
   /** The HTTP status. */
   readonly status: number;
   /** The first 1,000 characters of what came. */
@@ -85,7 +85,7 @@ export class UnexpectedResponseError extends Error {
   constructor(response: Response, body: string) {
     const type = response.headers.get('content-type') ?? 'no content type';
     super(
-      `This is no answer of a Notigraph gateway: HTTP ${response.status}, ${type}. Is the URL its GraphQL endpoint?`,
+      `This is not a response of a Notigraph gateway: HTTP ${response.status}, ${type}. Is the URL its GraphQL endpoint?`,
     );
     this.status = response.status;
     this.body = body.slice(0, 1000);

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ClientKind } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
+import { DocumentError, isInvalidValueError } from './executor/located-error.ts';
 
 /** The `extensions` of every error a client sees: closed, nothing else gets through. */
 export interface ClientExtensions {
@@ -111,7 +112,9 @@ export const createClientErrors =
       }
       const isBroken = code === 'UPSTREAM_BAD_RESPONSE';
       return {
-        message: isBrokenValue(error) ? 'The notification service sent no valid value here.' : clip(error.message),
+        message: isInvalidValueError(original)
+          ? 'The notification service sent no valid value here.'
+          : clip(error.message),
         ...placeOf(error),
         extensions: {
           code,
@@ -159,18 +162,9 @@ function originalOf(error: GraphQLError): unknown {
   return inner;
 }
 
-/**
- * What execution says of an upstream value that does not fit the schema: a leaf, a list, or null where a value is due. Executors
- * differ in the class of these errors, not in their words.
- */
-const BROKEN_VALUE =
-  /^(?:Cannot return null for non-nullable field |Expected Iterable, |(?:\w+|Enum "\w+") cannot represent )/;
-
-const isBrokenValue = ({ path, message }: GraphQLError): boolean => path !== undefined && BROKEN_VALUE.test(message);
-
 /** The code of an error that is the caller's or the upstream's fault; undefined: it is ours. */
 function codeOf(error: GraphQLError, original: unknown): string | undefined {
-  if (isBrokenValue(error)) {
+  if (isInvalidValueError(original)) {
     return 'UPSTREAM_BAD_RESPONSE';
   }
   if (!(original instanceof GraphQLError)) {
@@ -181,7 +175,7 @@ function codeOf(error: GraphQLError, original: unknown): string | undefined {
     return code === 'INTERNAL_SERVER_ERROR' ? undefined : code;
   }
   // A variable (before execution) or an argument that does not fit its type.
-  return error.path === undefined || /^Argument "/.test(error.message) ? 'BAD_USER_INPUT' : undefined;
+  return error.path === undefined || original instanceof DocumentError ? 'BAD_USER_INPUT' : undefined;
 }
 
 /** Codes as clients see them: of a conflict or a missing record outside a result union, only that the upstream refused. */

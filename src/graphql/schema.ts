@@ -1,12 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { builder } from './builder.ts';
 import './scalars.ts';
-import './types/feed.ts';
-import './types/message.ts';
-import './types/notification-group.ts';
-import './types/stats.ts';
-import './types/subscriber.ts';
-import './types/workflow.ts';
+import './types/index.gen.ts';
 
 builder.queryType({ description: 'Reads. A field that costs an upstream call is null when that call fails.' });
 builder.mutationType({

@@ -1,4 +1,4 @@
-import type { ClientSettingsByKind } from '../auth/client-settings.ts';
+import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
 
@@ -13,10 +13,10 @@ export interface Admission {
   charge(identity: Identity, calls: number): void;
 }
 
-export function createAdmission(limiter: RateLimiter, clientSettings: ClientSettingsByKind): Admission {
+export function createAdmission(limiter: RateLimiter, clientRules: RulesByClientKind): Admission {
   return {
     take({ clientKind, callerId }) {
-      const { rateLimit } = clientSettings[clientKind];
+      const { rateLimit } = clientRules[clientKind];
       if (rateLimit === undefined) {
         return undefined;
       }
@@ -27,7 +27,7 @@ export function createAdmission(limiter: RateLimiter, clientSettings: ClientSett
         : Object.assign(allowance, { secondsPerCall });
     },
     charge({ clientKind, callerId }, calls) {
-      const { rateLimit } = clientSettings[clientKind];
+      const { rateLimit } = clientRules[clientKind];
       if (rateLimit !== undefined && calls !== 1) {
         void limiter.charge(callerId, rateLimit, calls - 1);
       }

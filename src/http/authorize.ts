@@ -1,7 +1,7 @@
 import type { Identity } from '../auth/identity.ts';
-import type { Scope } from '../auth/scopes.ts';
 import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
 import { Refusal, type RefusalError } from '../lib/refusal.ts';
+import type { Scope } from '../settings/scopes.ts';
 import type { Operation } from './prepare.ts';
 
 /**

@@ -1,16 +1,11 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Settings } from '../settings/settings.ts';
 import { Connection, TICKS } from './connection.ts';
 import { createEviction } from './eviction.ts';
 
-export interface ConnectionLimits {
-  /** Maximum open connections. One more closes the one that has made the least progress. @default 10000 */
-  maxConnections?: number;
-  /** Time in which a client must move `minBytesPerSecond` while it sends a request or reads a response, in milliseconds. @default 30000 */
-  stallTimeoutMs?: number;
-  /** Average speed that a client needs over that time; at 0, it must move one byte in it. @default 100 */
-  minBytesPerSecond?: number;
-}
+/** Settings of client connections. */
+export type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
 
 /** Reason why the server closed a connection. */
 export type CloseReason = 'too slow' | 'limit' | 'buffered bytes';
@@ -29,7 +24,11 @@ export interface Connections {
 /** Watches the connections of a server while it listens, with one timer for all of them. It also calls `onSweep`. */
 export function createConnections(
   server: Server,
-  { maxConnections = 10_000, stallTimeoutMs = 30_000, minBytesPerSecond = 100 }: ConnectionLimits,
+  {
+    maxConnections,
+    clientStallTimeoutMs: stallTimeoutMs,
+    clientMinBytesPerSecond: minBytesPerSecond,
+  }: ConnectionSettings,
   onSweep: () => void,
 ): Connections {
   const connections = new Map<Socket, Connection>();

@@ -1,4 +1,4 @@
-import type { ClientSettingsByKind } from '../auth/client-settings.ts';
+import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { ClientKind } from '../auth/identity.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
@@ -13,13 +13,13 @@ const EXPOSED = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining
 
 const NONE: Readonly<Record<string, string>> = {};
 
-/** @param clientSettings the exact origins from which pages may send each kind of credential */
-export function createCorsHeaders(clientSettings: ClientSettingsByKind): CorsHeaders {
-  if (clientSettings.anonymous.origins.size === 0) {
+/** @param clientRules the exact origins from which pages may send each kind of credential */
+export function createCorsHeaders(clientRules: RulesByClientKind): CorsHeaders {
+  if (clientRules.anonymous.origins.size === 0) {
     return () => NONE;
   }
   return (origin, authorization) =>
-    origin !== undefined && clientSettings[clientKindOf(authorization)].origins.has(origin)
+    origin !== undefined && clientRules[clientKindOf(authorization)].origins.has(origin)
       ? { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED }
       : { vary: 'Origin' };
 }
@@ -41,7 +41,7 @@ const PREFLIGHT_HEADERS = {
 };
 
 /** Answers the preflight of an allowed origin. A preflight does not say which credential will be sent. */
-export const respondPreflight = (request: IncomingRequest, clientSettings: ClientSettingsByKind): OutgoingResponse =>
-  clientSettings.anonymous.origins.has(request.header('origin') ?? '')
+export const respondPreflight = (request: IncomingRequest, clientRules: RulesByClientKind): OutgoingResponse =>
+  clientRules.anonymous.origins.has(request.header('origin') ?? '')
     ? { status: 204, headers: PREFLIGHT_HEADERS, body: undefined }
     : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };

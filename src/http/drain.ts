@@ -1,21 +1,18 @@
 import type { Server } from 'node:http';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
 
-export interface DrainOptions {
-  /** Time in which connections are still answered, in milliseconds. */
-  lameDuckMs: number;
-  /** Time after which everything is cut off, in milliseconds. */
-  drainTimeoutMs: number;
-}
+/** Settings of a shutdown. */
+export type DrainSettings = Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>;
 
 /** Closes a server: lets requests finish within the drain timeout, then cuts off the rest. */
 export async function drain(
   server: Server,
   connections: Connections,
   exchanges: Exchanges,
-  { lameDuckMs, drainTimeoutMs }: DrainOptions,
+  { lameDuckMs, drainTimeoutMs }: DrainSettings,
 ): Promise<void> {
   for (const { responses } of connections.all()) {
     const last = responses.at(-1); // Node.js closes the connection after a response that says so, whatever is behind it.

@@ -1,12 +1,13 @@
+import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { OverloadMonitor } from './overload.ts';
 
-export interface SheddingOptions {
-  /** Maximum requests that run at a time; one more is shed. Those still on their way do not count. @default 512 */
-  maxRunning?: number;
-  /** Maximum bytes of requests and responses in memory, with `bufferedBytes`; above it, requests are shed. @default 64 MiB */
-  maxBufferedBytes?: number;
+/** Settings of load shedding. */
+export type SheddingSettings = Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>;
+
+/** Dependencies of load shedding. */
+export interface SheddingDeps {
   /** Returns the bytes that other parts of the process buffer, such as response bodies of the upstream. @default none */
   bufferedBytes?: () => number;
   /** Monitor of the process. @default none */
@@ -36,7 +37,8 @@ const RELIEF_SHARE = 0.25;
 export function createShedding(
   exchanges: Exchanges,
   connections: Connections,
-  { maxRunning = 512, maxBufferedBytes = 64 * 1024 * 1024, bufferedBytes = () => 0, overload }: SheddingOptions,
+  { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
+  { bufferedBytes = () => 0, overload }: SheddingDeps,
 ): Shedding {
   let relieveAgainAt = 0;
   const allBytes = () => exchanges.receivedBytes() + exchanges.unsentBytes() + bufferedBytes();
@@ -45,7 +47,7 @@ export function createShedding(
     counts: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 },
     bufferedBytes: allBytes,
     reason() {
-      if (exchanges.running() >= maxRunning) {
+      if (exchanges.running() >= maxInFlightRequests) {
         return 'running';
       }
       return allBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason();

@@ -1,14 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import type { Settings } from '../settings/settings.ts';
 
-export interface OverloadOptions {
-  /** The delay of the event loop above which requests are shed, in milliseconds. @default 200 */
-  maxEventLoopDelayMs?: number;
-  /** The share of the heap limit above which requests are shed. @default 0.85 */
-  maxHeapShare?: number;
-  /** How often both are looked at, in milliseconds. @default 500 */
-  intervalMs?: number;
-}
+/** Settings of the overload monitor. */
+export type OverloadSettings = Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>;
+
+/** Time between two measurements, in milliseconds. */
+const INTERVAL_MS = 500;
 
 /** Fewer measurements of the delay say nothing. */
 const MIN_SAMPLES = 5;
@@ -19,11 +17,11 @@ export interface OverloadMonitor extends Disposable {
   reason(): 'event loop' | 'heap' | undefined;
 }
 
-export function createOverloadMonitor({
-  maxEventLoopDelayMs = 200,
-  maxHeapShare = 0.85,
-  intervalMs = 500,
-}: OverloadOptions = {}): OverloadMonitor {
+export function createOverloadMonitor(
+  { maxEventLoopDelayMs, maxHeapPercent }: OverloadSettings,
+  intervalMs = INTERVAL_MS,
+): OverloadMonitor {
+  const maxHeapShare = maxHeapPercent / 100;
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   let reason: ReturnType<OverloadMonitor['reason']>;

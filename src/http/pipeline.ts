@@ -1,5 +1,5 @@
 import type { GraphQLParams } from 'graphql-yoga';
-import type { ClientSettingsByKind } from '../auth/client-settings.ts';
+import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { CreateContext } from '../graphql/context.ts';
 import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
@@ -27,7 +27,7 @@ export interface PipelineOptions {
   authenticate: Authenticate;
   admission: Admission;
   trustedDocuments: TrustedDocuments;
-  clientSettings: ClientSettingsByKind;
+  clientRules: RulesByClientKind;
   createContext: CreateContext;
   prepare: Prepare;
   readRequiredScopes: ReadRequiredScopes;
@@ -40,7 +40,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
 
   /** Returns the text to execute: the client's own, or the trusted document it names. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
-    const mode = options.clientSettings[clientKind].trustedDocuments;
+    const mode = options.clientRules[clientKind].trustedDocuments;
     return options.trustedDocuments.find(params, { clientKind, mode, documents });
   }
 

@@ -1,4 +1,4 @@
-import type { ClientSettingsByKind } from '../auth/client-settings.ts';
+import type { RulesByClientKind } from '../auth/client-rules.ts';
 import { type CorsHeaders, respondPreflight } from './cors.ts';
 import { wantsPage } from './graphiql.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './request.ts';
@@ -10,7 +10,7 @@ type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
 export interface RouterOptions {
   /** Exact path of the GraphQL endpoint. */
   endpoint: string;
-  clientSettings: ClientSettingsByKind;
+  clientRules: RulesByClientKind;
   corsHeaders: CorsHeaders;
   /** The page that browsers get at the endpoint. @default none */
   graphiql: Route | undefined;
@@ -21,7 +21,7 @@ export interface RouterOptions {
 
 /** Passes each request to the pipeline, unless it is a preflight, a visit of GraphiQL, or a request for a client token. */
 export function createRouter(options: RouterOptions): HandleRequest {
-  const { endpoint, clientSettings, corsHeaders, graphiql, clientTokens, pipeline } = options;
+  const { endpoint, clientRules, corsHeaders, graphiql, clientTokens, pipeline } = options;
 
   /** Adds the headers of every response that the pipeline does not write. */
   function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
@@ -39,7 +39,7 @@ export function createRouter(options: RouterOptions): HandleRequest {
   /** Returns the route of a request; undefined: the pipeline. */
   function findRoute(request: IncomingRequest): Route | undefined {
     if (request.method === 'OPTIONS') {
-      return async () => respondPreflight(request, clientSettings);
+      return async () => respondPreflight(request, clientRules);
     }
     if (graphiql !== undefined && wantsPage(request) && pathOf(request) === endpoint) {
       return graphiql;

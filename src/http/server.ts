@@ -1,17 +1,20 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { defaultSettings } from '../settings/parse-settings.ts';
+import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
-import { type ConnectionLimits, createConnections } from './connections.ts';
+import { createConnections } from './connections.ts';
 import { drain } from './drain.ts';
 import { createExchanges } from './exchanges.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
 import { respondHealth, respondMetrics } from './health.ts';
 import { listen } from './listen.ts';
-import { createShedding, type SheddingOptions } from './load-shedding.ts';
+import { createShedding, type SheddingDeps } from './load-shedding.ts';
 import { sendRefusal } from './send-refusal.ts';
 
 export { ListenError } from './listen.ts';
 
-export interface ServerOptions extends ConnectionLimits, SheddingOptions {
+/** Options of a server. Settings that are left out have their defaults. */
+export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   host: string;
   /** Port, or 0 for a free one. */
   port: number;
@@ -19,16 +22,6 @@ export interface ServerOptions extends ConnectionLimits, SheddingOptions {
   listener: RequestListener;
   /** Returns the text to answer at `/metrics`. @default none: the path goes to the listener */
   metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
-  /** Maximum request body that a client is told to send, in bytes. The listener limits the others. @default 256 KiB */
-  maxBodyBytes?: number;
-  /** Time for a request's headers, in milliseconds. @default 10000 */
-  headersTimeoutMs?: number;
-  /** Time for a whole request, in milliseconds. @default 30000 */
-  requestTimeoutMs?: number;
-  /** Time in which requests are still answered, with 503, once the server closes, in milliseconds. @default 0 */
-  lameDuckMs?: number;
-  /** Time for in-flight requests once the server closes, in milliseconds. @default 20000 */
-  drainTimeoutMs?: number;
 }
 
 /** Size above which headers are refused with 431. */
@@ -59,21 +52,21 @@ export async function startServer({
   metrics,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const { maxBodyBytes = 256 * 1024, headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options;
-  const { lameDuckMs = 0, drainTimeoutMs = 20_000 } = options;
+  const settings: ServerSettings = { ...defaultSettings(), ...options };
+  const { maxBodyBytes, clientHeadersTimeoutMs } = settings;
   let isDraining = false;
 
   const exchanges = createExchanges((socket) => connections.of(socket));
   const server = createServer({
     ...exchanges.classes,
     maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: requestTimeoutMs,
+    headersTimeout: clientHeadersTimeoutMs,
+    requestTimeout: settings.clientRequestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: Math.min(headersTimeoutMs, 2_000),
+    connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
   });
-  const connections = createConnections(server, options, () => shedding.relieve());
-  const shedding = createShedding(exchanges, connections, options);
+  const connections = createConnections(server, settings, () => shedding.relieve());
+  const shedding = createShedding(exchanges, connections, settings, options);
   const whyShedding = () => (isDraining ? 'stopping' : shedding.reason());
   const load = (): ServerLoad => ({
     running: exchanges.running(),
@@ -129,7 +122,7 @@ export async function startServer({
 
   async function close(): Promise<void> {
     isDraining = true;
-    await drain(server, connections, exchanges, { lameDuckMs, drainTimeoutMs });
+    await drain(server, connections, exchanges, settings);
   }
 
   const url = await listen(server, host, port);

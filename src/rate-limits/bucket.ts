@@ -1,35 +1,46 @@
-import type { Allowance, RateLimit } from './rate-limiter.ts';
+import type { RateLimit } from '../settings/clients.ts';
+import type { Allowance } from './rate-limiter.ts';
 
-/** The deepest debt, in windows of the limit: who owes so much waits `MAX_DEBT * perSeconds` at most. */
+/** Maximum debt, in windows of the limit. A caller waits at most `MAX_DEBT * perSeconds` to pay it off. */
 export const MAX_DEBT = 10;
 
-/** Sums of fractions are not exact: what is missing by less than this, in milliseconds, is there. */
+/** Tolerance for rounding errors, in milliseconds: sums of fractions are not exact. */
 export const TOLERANCE_MS = 0.01;
 
 /**
- * A limit in terms of time. All that is kept of a bucket is how long it takes until it is full again: a full one need not be kept at all,
- * and nothing has to fill them up.
+ * A token bucket, measured in time. The only state of a bucket is the time until it is full again. So nothing has to refill buckets, and
+ * full ones need not be stored.
  */
 export interface Bucket {
-  /** The time in which one call comes back. */
+  /** Time in which one call is refilled. */
   msPerCall: number;
-  /** What is missing in an empty one. */
+  /** Time until an empty bucket is full. */
   emptyMs: number;
-  /** What is missing in the deepest debt. */
+  /** Time until a bucket with the maximum debt is full. */
   deepestMs: number;
 }
 
+/** Converts a limit to times. */
 export function bucketOf({ calls, perSeconds, burst = calls }: RateLimit): Bucket {
   const msPerCall = (perSeconds * 1_000) / calls;
   const emptyMs = burst * msPerCall;
   return { msPerCall, emptyMs, deepestMs: emptyMs + MAX_DEBT * perSeconds * 1_000 };
 }
 
-/** How long it takes until a cost can be taken; 0 or less: it can be now. A cost that is larger than the bucket needs a full one. */
+/**
+ * Returns the milliseconds until a cost can be taken; 0 or less if it can be taken now. A cost larger than the bucket requires a full one.
+ *
+ * @param missingMs time until the bucket is full
+ */
 export const waitFor = ({ msPerCall, emptyMs }: Bucket, missingMs: number, cost: number): number =>
   missingMs + Math.min(cost * msPerCall, emptyMs) - emptyMs - TOLERANCE_MS;
 
-/** @param missingMs what is missing after it @param waitMs where it was refused */
+/**
+ * Describes the state of a bucket.
+ *
+ * @param missingMs time until the bucket is full, after the change
+ * @param waitMs time until a rejected cost can be taken; undefined if it was granted
+ */
 export function allowanceOf(
   { msPerCall, emptyMs }: Bucket,
   { calls, burst = calls }: RateLimit,

@@ -1,39 +1,41 @@
 import { createHash } from 'node:crypto';
+import type { RateLimit } from '../settings/clients.ts';
 import { allowanceOf, type Bucket, bucketOf, waitFor } from './bucket.ts';
-import type { Allowance, RateLimit, RateLimiter } from './rate-limiter.ts';
+import type { Allowance, RateLimiter } from './rate-limiter.ts';
 
 export interface MemoryRateLimiterOptions {
-  /** Milliseconds on any clock that only goes forward. @default performance.now */
+  /** Milliseconds of a monotonic clock. @default performance.now */
   now?: () => number;
-  /** Identities that are remembered at most; beyond it, those are forgotten that have used least of their limit. @default 50000 */
+  /** Maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped. @default 50000 */
   maxKeys?: number;
 }
 
-/** Answers at once. */
+/** Rate limiter without promises. */
 export interface MemoryRateLimiter extends RateLimiter {
   take(key: string, limit: RateLimit, cost: number): Allowance;
   charge(key: string, limit: RateLimit, cost: number): Allowance;
 }
 
-/** API keys of known services are shorter. */
+/** Maximum length of a caller's id before it is hashed. API keys of known services are shorter. */
 const MAX_KEY_LENGTH = 128;
 
 interface Entry {
-  /** When the bucket is full again. */
+  /** Time at which the bucket is full again. */
   fullAt: number;
-  /** What is missing in an empty one, in milliseconds. */
+  /** Time until an empty bucket is full, in milliseconds. */
   emptyMs: number;
 }
 
-/** Full buckets are looked for when there are this many, and then each time there are twice as many as were left. */
+/** Number of buckets at which full ones are dropped for the first time, and then whenever their number has doubled. */
 const MANY = 1_000;
 
-/** The share that is forgotten when too many buckets are not full, so that not every new one has to look at all of them. */
+/** Share that is dropped when there are too many buckets, so that not every new caller causes a scan of all of them. */
 const FORGOTTEN = 0.1;
 
 /**
- * Counts in the memory of this process: each process has a limit of its own. Entries stay in the map until there are many, for one whose
- * entries come and go with every request makes garbage that is dear to collect.
+ * Creates a rate limiter that counts in the memory of this process. It is not an LRU cache, because a caller could then reset its limit by
+ * inventing 50,000 API keys, in 0.13 s. Full buckets stay until there are many, because a map whose entries come and go with every request
+ * produces garbage that is expensive to collect.
  */
 export function createMemoryRateLimiter({
   now = () => performance.now(),
@@ -43,7 +45,7 @@ export function createMemoryRateLimiter({
   const many = Math.min(MANY, maxKeys);
   let limit = many;
 
-  /** Forgets full buckets, and, where there are too many others, those that are nearest to it: never one in debt before one that is not. */
+  /** Drops full buckets. If too many others remain, drops those that are nearest to full, so never one in debt before one that is not. */
   function sweep(time: number): void {
     const shares: number[] = [];
     for (const [key, entry] of entries) {
@@ -113,11 +115,11 @@ export function createMemoryRateLimiter({
   };
 }
 
-/** Long identities are kept as their digest: 50,000 API keys of 2 KB would be 100 MB. */
+/** Hashes long ids: 50,000 API keys of 2 KB would take 100 MB. */
 const toKey = (identity: string): string =>
   identity.length > MAX_KEY_LENGTH ? createHash('sha256').update(identity).digest('base64url') : identity;
 
-/** Above 1 it is in debt. */
+/** Returns the used share of a limit; above 1, the caller is in debt. */
 const missingShare = ({ fullAt, emptyMs }: Entry, time: number): number => (fullAt - time) / emptyMs;
 
 const missingOf = ({ fullAt }: Entry, { deepestMs }: Bucket, time: number): number =>

@@ -1,40 +1,32 @@
-/** How many upstream calls one identity may cause. It is filled up steadily: `calls` every `perSeconds`. */
-export interface RateLimit {
-  /** More than 0. */
-  calls: number;
-  /** More than 0. */
-  perSeconds: number;
-  /** The most that is saved up while the identity is idle; at least 1. @default calls */
-  burst?: number | undefined;
-}
+import type { RateLimit } from '../settings/clients.ts';
 
-/** What an identity may do next. */
+/** State of a caller's limit. */
 export interface Allowance {
   /** Whether the calls were granted. */
   isAllowed: boolean;
-  /** The most that can remain: the limit's `burst`. */
+  /** Maximum of `remaining`: the limit's `burst`. */
   limit: number;
-  /** Calls that are left, whole, 0 and more. */
+  /** Whole calls that are left; 0 or more. */
   remaining: number;
   /** Whole seconds until `remaining` is `limit` again. */
   resetSeconds: number;
-  /** Where they were not granted: whole seconds, 1 and more, after which they would be. */
+  /** Whole seconds, 1 or more, until the calls would be granted; absent if they were. */
   retryAfterSeconds?: number;
 }
 
 /**
- * Counts upstream calls for each identity.
+ * Counts upstream calls per caller.
  *
- * What an operation costs is known only when it has run: loaders share calls, answers are shared between operations, and what is asked for
- * next depends on the answers. So an operation takes 1 before it runs, and settles the difference after it. It may cost more than is
- * left; then the identity is in debt, and its next operations wait until that is paid off. What goes over the limit is bounded by what the
- * operations that run at a time may call, and the debt by `MAX_DEBT`, so that nobody is locked out for hours.
+ * The cost of an operation is known only after it has run, because loaders and concurrent operations share calls, and later calls depend on
+ * earlier responses. So an operation takes 1 call before it runs, and the difference is charged afterwards. If it costs more than is left,
+ * the caller is in debt, and further operations are rejected until the debt is paid off. The overshoot is bounded by the calls of the
+ * operations in flight. The debt is bounded by `MAX_DEBT`, so that no caller is locked out for hours.
  */
 export interface RateLimiter extends AsyncDisposable {
-  /** Takes calls before they are made. Where there are not enough, nothing is taken. A promise never rejects. */
+  /** Takes calls before they are made, or none if there are too few. A promise never rejects. */
   take(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
-  /** Takes what was made beyond what was taken, whether it is there or not; less than 0 gives back. It is always allowed. A promise never rejects. */
+  /** Charges the calls made beyond those taken, even if too few are left. A negative cost gives calls back. A promise never rejects. */
   charge(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
-  /** Ends what it has open. */
+  /** Closes connections. */
   dispose(): Promise<void>;
 }

@@ -1,24 +1,24 @@
 import type { CommandParser } from '@redis/client';
 import { BUCKET_SCRIPT } from './redis-script.ts';
 
-/** What the script answers. */
+/** Result of the script. */
 export interface ScriptReply {
   isGranted: boolean;
-  /** What is missing now, in milliseconds. */
+  /** Time until the bucket is full, in milliseconds. */
   missingMs: number;
 }
 
-/** A connection to Redis that is made, and made again, by itself. */
+/** Connection to Redis that reconnects by itself. */
 export interface RedisConnection {
-  /** Settles when it is made for the first time; rejects when it is ended before. */
+  /** Settles when the connection is ready for the first time; rejects if it is closed before. */
   readonly opened: Promise<void>;
-  /** Whether it can be used now. */
+  /** Returns whether the connection is ready. */
   isReady(): boolean;
-  /** Runs the script. Rejects at once while there is no connection; does not time out. */
+  /** Runs the script. Rejects at once while there is no connection. Has no timeout. */
   run(key: string, args: string[]): Promise<ScriptReply>;
-  /** Why there was no connection, or none that works, the last time: a code, nothing of the address. */
+  /** Returns the code of the last failure, which contains nothing of the URL. */
   trouble(): string;
-  /** Ends it at once; what waits is rejected. */
+  /** Closes the connection at once and rejects pending commands. */
   close(): void;
 }
 
@@ -30,28 +30,34 @@ interface Client {
 
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** The longest pause before the next attempt. */
+/** Maximum delay before reconnecting. */
 const MAX_PAUSE_MS = 1_000;
 
-/** A connection over which nothing comes for this long is dead; it is asked in between. */
+/** Time without data after which a connection is considered dead. Pings keep a working one busy. */
 const SILENCE_MS = 5_000;
 const PING_EVERY_MS = 2_000;
 
-/** Answers that are waited for at most; only a Redis that hangs comes so far. */
+/** Maximum pending commands, which only a Redis that hangs reaches. */
 const MAX_PENDING = 1_000;
 
-/** Begins to connect; throws a `TypeError` without the address where it is none. */
+/**
+ * Starts to connect.
+ *
+ * @throws {TypeError} if the URL is invalid; the message doesn't quote it
+ */
 export function openRedis(url: string): RedisConnection {
   assertRedisUrl(url);
   const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
-  opened.catch(() => {}); // It may be that nobody waits for it.
+  opened.catch(() => {}); // Possibly nobody waits for it.
   let client: Client | undefined;
   let isClosed = false;
   let trouble = 'NOT_CONNECTED';
+  let isReply: (error: Error) => boolean = () => false;
 
-  /** The package is loaded here: it takes its time, and only who has a Redis needs it. */
+  /** Loads the package and connects. It is loaded only now, because loading is slow and only needed with Redis. */
   async function open(): Promise<void> {
-    const { createClient, defineScript } = await import('@redis/client');
+    const { createClient, defineScript, ErrorReply } = await import('@redis/client');
+    isReply = (error) => error instanceof ErrorReply;
     if (isClosed) {
       return;
     }
@@ -66,11 +72,11 @@ export function openRedis(url: string): RedisConnection {
     });
     const created = createClient({
       url,
-      RESP: 2, // All that is needed, and every server and proxy speaks it.
+      RESP: 2, // Sufficient, and supported by every server and proxy.
       maintNotifications: 'disabled',
       scripts: { bucket },
-      disableOfflineQueue: true, // What was asked while it was away is answered elsewhere, and must not be counted later.
-      commandOptions: { timeout: 0 }, // Whoever asks has a timer of its own.
+      disableOfflineQueue: true, // Calls made while disconnected are counted by the fallback and must not be counted again.
+      commandOptions: { timeout: 0 }, // The caller has its own timer.
       commandsQueueMaxLength: MAX_PENDING,
       pingInterval: PING_EVERY_MS,
       socket: {
@@ -81,19 +87,19 @@ export function openRedis(url: string): RedisConnection {
     });
     client = created;
     created.on('error', (error: unknown) => {
-      trouble = codeOf(error);
+      trouble = codeOf(error, isReply);
     });
     created.on('ready', resolve);
     created.on('connect', () => {
       if (isClosed) {
-        created.destroy(); // A socket that was being made then is not known to the client before now.
+        created.destroy(); // destroy() doesn't reach a socket that is still connecting.
       }
     });
     await created.connect();
   }
 
   open().catch((error: unknown) => {
-    trouble = codeOf(error);
+    trouble = codeOf(error, isReply);
   });
 
   return {
@@ -107,7 +113,7 @@ export function openRedis(url: string): RedisConnection {
         return readReply(await client.bucket(key, args));
       } catch (error) {
         if (client.isReady) {
-          trouble = codeOf(error); // Without a connection, the reason for that says more.
+          trouble = codeOf(error, isReply); // Without a connection, the reason for the disconnect is more useful.
         }
         throw error;
       }
@@ -124,29 +130,32 @@ export function openRedis(url: string): RedisConnection {
 function assertRedisUrl(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !/^rediss?:$/.test(parsed.protocol) || parsed.hostname === '') {
-    throw new TypeError('The address of Redis must look like redis://host:6379 or rediss://user:password@host:6379/0.');
+    throw new TypeError('The Redis URL must look like redis://host:6379 or rediss://user:password@host:6379/0.');
   }
   if (!/^\/?\d{0,4}$/.test(parsed.pathname)) {
-    throw new TypeError('The path of the address of Redis must be the number of a database.');
+    throw new TypeError('The path of the Redis URL must be a database number, such as /0.');
   }
 }
 
-/** Throws where something that is not Redis answers. */
+/** Parses the result of the script. Throws if it is not one, because the server is not Redis. */
 function readReply(reply: unknown): ScriptReply {
   const [granted, missing]: unknown[] = Array.isArray(reply) ? reply : [];
   const missingMs = typeof missing === 'string' ? Number(missing) : Number.NaN;
   if (typeof granted !== 'number' || !Number.isFinite(missingMs)) {
-    throw new TypeError('the script answered something else');
+    throw new TypeError('unexpected result of the script');
   }
   return { isGranted: granted === 1, missingMs };
 }
 
-/** Of Node (`ECONNREFUSED`), of Redis (`WRONGPASS`, the first word of its sentence), or the error's class. Sentences may quote anything. */
-function codeOf(error: unknown): string {
+/**
+ * Returns the code from Node.js (`ECONNREFUSED`) or Redis (`WRONGPASS`, the first word of its errors), or else the error's class. Never
+ * returns a message, which could quote anything.
+ */
+function codeOf(error: unknown, isReply: (error: Error) => boolean): string {
   if (!(error instanceof Error)) {
     return 'UNKNOWN';
   }
   const code: unknown = Reflect.get(error, 'code');
-  const ofRedis = /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0];
+  const ofRedis = isReply(error) ? /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] : undefined;
   return typeof code === 'string' && /^\w{1,60}$/.test(code) ? code : (ofRedis ?? error.constructor.name);
 }

@@ -1,31 +1,34 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { RateLimit } from '../settings/clients.ts';
 import { allowanceOf, bucketOf, waitFor } from './bucket.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
-import type { Allowance, RateLimit, RateLimiter } from './rate-limiter.ts';
+import type { Allowance, RateLimiter } from './rate-limiter.ts';
 import { openRedis } from './redis-connection.ts';
 
 export interface RedisRateLimiterOptions {
-  /** `redis://user:password@host:6379/0`, or `rediss://` with TLS. */
+  /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
   url: string;
-  /** Is told, without the address, when Redis goes away and when it is back. */
+  /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;
-  /** Counts while Redis is away; is disposed with this one. @default one in memory */
+  /** Rate limiter to use while Redis is unavailable. Disposed together with this one. @default a memory rate limiter */
   fallback?: RateLimiter;
-  /** Begins every key; the rest of it is a digest of the identity. @default 'notigraph:limit:' */
+  /** Prefix of keys; the rest of a key is a hash of the caller's id. @default 'notigraph:limit:' */
   prefix?: string;
-  /** The longest time that an operation waits for Redis, in milliseconds. @default 100 */
+  /** Maximum time an operation waits for Redis, in milliseconds. @default 100 */
   timeoutMs?: number;
 }
 
 type Change = 'take' | 'charge';
 
-/** While Redis is away it is tried with one of the changes, so often at most. */
+/** Minimum interval between attempts to use Redis while it is unavailable. */
 const TRY_EVERY_MS = 500;
 
 /**
- * Counts in Redis, so that all processes and replicas have one limit together. A Redis that is away, slow or failing costs one time-out and
- * then nothing: until it answers again, `fallback` counts for this process alone. Throws a `TypeError` where the address is none.
+ * Creates a rate limiter that counts in Redis, so that all processes and replicas share one limit. If Redis is unavailable, slow or failing,
+ * operations wait for at most one timeout. From then on `fallback` counts for this process only, until Redis responds again.
+ *
+ * @throws {TypeError} if the URL is invalid
  */
 export function createRedisRateLimiter({
   url,
@@ -39,7 +42,7 @@ export function createRedisRateLimiter({
   let isDisposed = false;
   let nextTryAt = 0;
 
-  /** Rejects where there is no connection, no answer in time, or an error for an answer. */
+  /** Changes a bucket in Redis. Rejects if there is no connection, no response in time, or an error. */
   async function ask(change: Change, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
@@ -48,7 +51,7 @@ export function createRedisRateLimiter({
     const whenOpened = async () => {
       await redis.opened;
       if (isAway) {
-        throw TIME_IS_OVER; // It has been counted elsewhere.
+        throw TIME_IS_OVER; // The fallback has counted it.
       }
       return run();
     };
@@ -63,14 +66,14 @@ export function createRedisRateLimiter({
     if (!isAway && !isDisposed) {
       isAway = true;
       const reason = failure === TIME_IS_OVER && redis.isReady() ? 'TIMEOUT' : redis.trouble();
-      logger.warn({ reason }, 'Redis does not answer: until it does, every process limits its callers by itself.');
+      logger.warn({ reason }, 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.');
     }
   }
 
   function comeBack(): void {
     if (isAway && !isDisposed) {
       isAway = false;
-      logger.info('Redis answers again: limits are shared again.');
+      logger.info('Redis is available again. Rate limits are shared.');
     }
   }
 
@@ -82,8 +85,8 @@ export function createRedisRateLimiter({
         leave(failure);
       }
     } else if (redis.isReady() && performance.now() >= nextTryAt) {
-      nextTryAt = Number.POSITIVE_INFINITY; // One at a time.
-      ask(change, key, limit, cost).then(comeBack, leave); // Nobody waits for it.
+      nextTryAt = Number.POSITIVE_INFINITY; // Only one attempt at a time.
+      ask(change, key, limit, cost).then(comeBack, leave); // In the background.
     }
     return fallback[change](key, limit, cost);
   }
@@ -104,7 +107,7 @@ export function createRedisRateLimiter({
 
 const TIME_IS_OVER = Symbol('time is over');
 
-/** Settles with the promise, or rejects with TIME_IS_OVER. */
+/** Settles like the promise, or rejects with TIME_IS_OVER after the given time. */
 function inTime<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(TIME_IS_OVER), milliseconds);

@@ -1,11 +1,11 @@
 import { TOLERANCE_MS } from './bucket.ts';
 
 /**
- * Changes one bucket, in one step and by Redis' own clock, so that neither the order nor the clocks of several gateways matter. The key
- * holds when the bucket is full again, in milliseconds, and expires then.
+ * Changes one bucket atomically and by the clock of Redis, so that concurrent gateways and their clocks don't matter. The key holds the time
+ * at which the bucket is full again, in milliseconds, and expires at that time.
  *
- * ARGV: what the calls cost, what is missing in an empty bucket, what is missing in the deepest debt (all as milliseconds), and whether the
- * calls may be refused (1) or not (0). Answers whether they were granted, and what is missing now.
+ * ARGV: cost of the calls, `emptyMs` and `deepestMs` of the bucket (all in milliseconds), and whether the calls may be rejected (1 or 0).
+ * Returns whether they were granted (1 or 0), and the milliseconds until the bucket is full.
  */
 export const BUCKET_SCRIPT = `
 local cost, empty, deepest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -4,10 +4,10 @@ import { ApiError } from './errors.ts';
 import { isRow, type Row } from './rows.ts';
 
 const MAX_BYTES = 1024 * 1024;
-/** An oversized body is read to its end up to here, so that the caller gets an answer and not a broken connection. */
+/** An oversized body is read up to this size, so that the client receives a response instead of a connection reset. */
 const MAX_DISCARDED_BYTES = 16 * MAX_BYTES;
 
-/** Reads a JSON object; undefined when the request has no body. */
+/** Reads a JSON object. Returns undefined if the request has no body. */
 export async function readJsonBody(request: IncomingMessage): Promise<Row | undefined> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) {
@@ -15,7 +15,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<Row | unde
   }
   const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') {
-    throw new ApiError(415, 'A body must come with the content type application/json.');
+    throw new ApiError(415, 'Send the body with the header "Content-Type: application/json".');
   }
   const body = parseJson(bytes.toString('utf8'));
   if (!isRow(body)) {
@@ -27,7 +27,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<Row | unde
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop must not close the connection: the answer goes over it.
+  // The response needs the connection, so leaving the loop must not close it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > MAX_DISCARDED_BYTES) {

@@ -1,14 +1,14 @@
-/** Gives the current time; handed in, so that tests decide what day it is. */
+/** Returns the current time. Tests pass their own. */
 export type Clock = () => Date;
 
 export const DAY_MS = 86_400_000;
 
-/** The UTC day of a moment, `YYYY-MM-DD`. */
-export function dayOf(moment: Date): string {
-  return moment.toISOString().slice(0, 10);
+/** Returns the UTC day of a time, `YYYY-MM-DD`. */
+export function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
 }
 
-/** The UTC day that lies `count` days before a moment. */
-export function dayBefore(moment: Date, count: number): string {
-  return dayOf(new Date(moment.getTime() - count * DAY_MS));
+/** Returns the UTC day `count` days before a time. */
+export function dayBefore(time: Date, count: number): string {
+  return dayOf(new Date(time.getTime() - count * DAY_MS));
 }

@@ -3,33 +3,41 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 import { SandboxError } from './errors.ts';
+import type { Migration } from './migrations.ts';
 import { integer } from './rows.ts';
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
-/** How long another process may hold the file before a write gives up. */
-const BUSY_TIMEOUT_MS = 2000;
+/** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
+const APPLICATION_ID = 0x4e_54_47_52;
+
+/** How long a write waits while another process holds the write lock, for example to upgrade the file. */
+const BUSY_TIMEOUT_MS = 5000;
+
+export interface DatabaseOptions {
+  /** In the order of their versions; the last one is the supported version. */
+  migrations: readonly Migration[];
+  /** Called after migrations ran, in their transaction. `from` is the previous version of the file; 0 for a new file. */
+  onUpgrade: (database: SandboxDatabase, from: number) => void;
+}
 
 /**
- * The sandbox's SQLite file. WAL with synchronous=FULL: when a transaction has returned, its writes are on disk, so an
- * answer that was sent survives a killed process and a power cut.
+ * The sandbox's SQLite file. WAL with synchronous=FULL: once a transaction has returned, its writes are on disk, so they survive a killed
+ * process and a power failure.
  */
 export class SandboxDatabase {
   readonly #connection: DatabaseSync;
+  readonly #file: string;
 
-  /** @param fill writes the sample data of a new file, in the transaction that creates the tables */
-  constructor(file: string, fill: (database: SandboxDatabase) => void) {
+  /** @throws {SandboxError} if the file can't be used; it is left unchanged */
+  constructor(file: string, { migrations, onUpgrade }: DatabaseOptions) {
+    this.#file = file;
     this.#connection = connect(file);
     try {
-      this.#refuseForeignFile(file);
+      const supported = migrations.at(-1)?.version ?? 0;
+      const version = this.#readVersion(supported); // Before anything is written to the file.
       this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-      this.transaction(() => {
-        // Looked at again under the write lock: two processes may have been started on the same new file.
-        if (this.#pragma('user_version') === 0) {
-          this.#connection.exec(SCHEMA);
-          fill(this);
-          this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION};`);
-        }
-      });
+      if (version < supported) {
+        this.transaction(() => this.#upgrade(migrations, supported, onUpgrade));
+      }
     } catch (error) {
       this.#connection.close();
       throw describeFailure(error, file);
@@ -40,7 +48,7 @@ export class SandboxDatabase {
     return this.#connection.prepare(sql);
   }
 
-  /** Runs the function in one write transaction; what it throws undoes everything. */
+  /** Runs the function in a write transaction. If the function throws, nothing is written. */
   transaction<T>(run: () => T): T {
     this.#connection.exec('BEGIN IMMEDIATE');
     try {
@@ -48,7 +56,7 @@ export class SandboxDatabase {
       this.#connection.exec('COMMIT');
       return result;
     } catch (error) {
-      // SQLite has already rolled back after some failures, a full disk for one.
+      // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.#connection.isTransaction) {
         this.#connection.exec('ROLLBACK');
       }
@@ -56,7 +64,7 @@ export class SandboxDatabase {
     }
   }
 
-  /** Inside a transaction: undoes only what the function did when it throws. */
+  /** Runs the function in a savepoint of the current transaction. If the function throws, only its own writes are undone. */
   savepoint<T>(run: () => T): T {
     this.#connection.exec('SAVEPOINT attempt');
     try {
@@ -77,18 +85,50 @@ export class SandboxDatabase {
     this.#connection.close();
   }
 
-  #refuseForeignFile(file: string): void {
-    const version = this.#pragma('user_version');
-    const tables = integer(this.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
-    if (tables > 0 && this.#pragma('application_id') !== APPLICATION_ID) {
-      throw new SandboxError('SANDBOX_DATABASE', `${file} is a database of another program; name another file.`);
+  #upgrade(migrations: readonly Migration[], supported: number, onUpgrade: DatabaseOptions['onUpgrade']): void {
+    // Read again under the write lock: another process may have upgraded the file in the meantime.
+    const from = this.#readVersion(supported);
+    const pending = migrations.filter(({ version }) => version > from);
+    if (pending.length === 0) {
+      return;
     }
-    if (version > SCHEMA_VERSION) {
+    for (const migration of pending) {
+      this.#run(migration);
+    }
+    onUpgrade(this, from);
+    this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${supported};`);
+  }
+
+  #run({ version, description, sql }: Migration): void {
+    try {
+      this.#connection.exec(sql);
+    } catch (error) {
+      if (fileFailureOf(error) !== undefined || !(error instanceof Error)) {
+        throw error;
+      }
+      const message = `${this.#file} can't be upgraded: migration ${version} failed (${description} ${error.message}). The file was not changed.`;
+      throw new SandboxError('SANDBOX_DATABASE', message, { cause: error });
+    }
+  }
+
+  /** Returns the version of the file; 0 for a new file. */
+  #readVersion(supported: number): number {
+    const version = this.#pragma('user_version');
+    const applicationId = this.#pragma('application_id');
+    const tables = integer(this.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
+    if (version === 0 && applicationId === 0 && tables === 0) {
+      return 0;
+    }
+    if (applicationId !== APPLICATION_ID || version < 1) {
+      throw new SandboxError('SANDBOX_DATABASE', `${this.#file} belongs to another application. Use another file.`);
+    }
+    if (version > supported) {
       throw new SandboxError(
         'SANDBOX_DATABASE',
-        `${file} was written by a newer version of the sandbox (data version ${version}, this one reads up to ${SCHEMA_VERSION}).`,
+        `${this.#file} has data version ${version}, but this Notigraph supports versions up to ${supported}. Update Notigraph or use another file.`,
       );
     }
+    return version;
   }
 
   #pragma(name: 'user_version' | 'application_id'): number {
@@ -107,29 +147,31 @@ function connect(file: string): DatabaseSync {
   }
 }
 
-/** SQLite's primary result codes that say something about the file; anything else is a bug and stays as it is. */
+/** SQLite's primary result codes that describe a problem with the file. Any other code is a bug. */
 const FILE_FAILURES = new Map([
   [5, 'is locked by another program'],
-  [8, 'cannot be written'],
-  [10, 'cannot be read or written'],
+  [8, 'is not writable'],
+  [10, "can't be read or written"],
   [11, 'is damaged'],
-  [13, 'cannot grow, the disk is full'],
-  [14, 'cannot be opened'],
+  [13, "can't grow because the disk is full"],
+  [14, "can't be opened"],
   [26, 'is not a SQLite database'],
 ]);
 
+function fileFailureOf(error: unknown): string | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? FILE_FAILURES.get(error.errcode & 0xff)
+    : undefined;
+}
+
+/** Returns the failure as a `SandboxError` if its cause is the file or its folder, or else the error itself. */
 function describeFailure(error: unknown, file: string): unknown {
-  if (!(error instanceof Error) || error instanceof SandboxError) {
-    return error;
+  const failure = fileFailureOf(error);
+  if (failure !== undefined) {
+    return new SandboxError('SANDBOX_DATABASE', `${file} ${failure}.`, { cause: error });
   }
-  if ('errcode' in error && typeof error.errcode === 'number') {
-    const failure = FILE_FAILURES.get(error.errcode & 0xff);
-    return failure === undefined
-      ? error
-      : new SandboxError('SANDBOX_DATABASE', `${file} ${failure}.`, { cause: error });
-  }
-  if ('syscall' in error) {
-    const message = `The folder of ${file} cannot be created (${error.message}).`;
+  if (error instanceof Error && 'syscall' in error) {
+    const message = `The folder of ${file} can't be created (${error.message}).`;
     return new SandboxError('SANDBOX_DATABASE', message, { cause: error });
   }
   return error;

@@ -1,4 +1,4 @@
-/** Why a sandbox cannot start; the message is one sentence for the person at the terminal. */
+/** An error that prevents the sandbox from starting. The message is written for the terminal. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
   readonly code: 'SANDBOX_DATABASE' | 'SANDBOX_PORT';
@@ -10,21 +10,22 @@ export class SandboxError extends Error {
 }
 
 interface ApiErrorOptions {
-  /** Sent with the answer, for example `Allow` or `Retry-After`. */
+  /** Headers of the response, such as `Allow` or `Retry-After`. */
   headers?: Record<string, string>;
 }
 
-/** A request that is answered with an error status; everything else that is thrown counts as a bug and answers 500. */
+/** An error with a status of its own. Any other error is a bug, and its response is 500. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
-  readonly sentences: string | string[];
+  /** The `message` of the response's body. */
+  readonly messages: string | string[];
   readonly headers: Record<string, string>;
 
-  constructor(status: number, sentences: string | string[], { headers = {} }: ApiErrorOptions = {}) {
-    super(typeof sentences === 'string' ? sentences : sentences.join(' '));
+  constructor(status: number, messages: string | string[], { headers = {} }: ApiErrorOptions = {}) {
+    super(typeof messages === 'string' ? messages : messages.join(' '));
     this.status = status;
-    this.sentences = sentences;
+    this.messages = messages;
     this.headers = headers;
   }
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 
-import { type Answer, errorAnswer } from './answer.ts';
 import { readJsonBody } from './body.ts';
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { OperationHandler } from './operations.ts';
+import type { OperationHandler } from './resource.ts';
+import { errorResponse, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
 
 export interface HandlerDependencies {
@@ -18,9 +18,9 @@ export interface HandlerDependencies {
   clock: Clock;
 }
 
-export type RequestHandler = (request: IncomingMessage) => Promise<Answer>;
+export type RequestHandler = (request: IncomingMessage) => Promise<SandboxResponse>;
 
-/** The way of a request: route, key, body, checks, then the operation. Rejects only when there is a bug. */
+/** Creates the function that handles a request: route, API key, body, validation, operation. It rejects only if there is a bug. */
 export function createHandler({
   database,
   router,
@@ -33,42 +33,43 @@ export function createHandler({
     try {
       const operation = router.match(method, url);
       const environment = authenticate(request.headers.authorization);
-      const run = operations.get(operation.operationId ?? '');
-      if (run === undefined) {
-        throw new Error(`No handler for the operation ${operation.operationId}`);
+      const handle = operations.get(operation.operationId ?? '');
+      if (handle === undefined) {
+        throw new Error(`The operation ${operation.operationId} has no handler.`);
       }
 
       const key = readIdempotencyKey(request);
       const release = key === undefined ? undefined : idempotency.reserve(environment, key);
       try {
         const body = operation.requestBody === undefined ? undefined : await readJsonBody(request);
-        const carryOut = (): Answer => {
-          const { params, query } = router.check(operation, method, url, body);
-          return run({ environment, params, query, body: body ?? {} });
+        const run = (): SandboxResponse => {
+          const { params, query } = router.validate(operation, method, url, body);
+          return handle({ environment, params, query, body: body ?? {} });
         };
         if (key !== undefined) {
-          // A refusal undoes what it may have written, but is stored as the key's answer.
-          return idempotency.answer(environment, key, body ?? null, () => {
+          // An error response undoes the operation's writes, and is itself stored for the key.
+          return idempotency.respond(environment, key, body ?? null, () => {
             try {
-              return database.savepoint(carryOut);
+              return database.savepoint(run);
             } catch (error) {
-              return answerRefusal(error, url, clock);
+              return toErrorResponse(error, url, clock);
             }
           });
         }
-        return method === 'GET' ? carryOut() : database.transaction(carryOut);
+        return method === 'GET' ? run() : database.transaction(run);
       } finally {
         release?.();
       }
     } catch (error) {
-      return answerRefusal(error, url, clock);
+      return toErrorResponse(error, url, clock);
     }
   };
 }
 
-function answerRefusal(error: unknown, url: string, clock: Clock): Answer {
+/** Returns the response for an `ApiError`, and throws any other error again. */
+function toErrorResponse(error: unknown, url: string, clock: Clock): SandboxResponse {
   if (error instanceof ApiError) {
-    return errorAnswer(error, url, clock);
+    return errorResponse(error, url, clock);
   }
   throw error;
 }
@@ -76,16 +77,16 @@ function answerRefusal(error: unknown, url: string, clock: Clock): Answer {
 function authenticate(authorization: string | undefined): Environment {
   const environment = findEnvironment(authorization);
   if (environment === undefined) {
-    const sentence =
+    const message =
       authorization === undefined
-        ? 'An API key is needed: send the header "Authorization: ApiKey <key>".'
-        : 'This API key is not valid; the header must read "Authorization: ApiKey <key>".';
-    throw new ApiError(401, sentence, { headers: { 'WWW-Authenticate': 'ApiKey' } });
+        ? 'API key required. Send the header "Authorization: ApiKey <key>".'
+        : 'Invalid API key. Send the header "Authorization: ApiKey <key>" with a key of the sandbox.';
+    throw new ApiError(401, message, { headers: { 'WWW-Authenticate': 'ApiKey' } });
   }
   return environment;
 }
 
-/** Keys count on the methods that are not repeatable by themselves. */
+/** Reads the key on the methods that are not idempotent by definition; it is ignored on others. */
 function readIdempotencyKey({ method, headers }: IncomingMessage): string | undefined {
   const key = headers['idempotency-key'];
   return (method === 'POST' || method === 'PATCH') && typeof key === 'string' && key !== '' ? key : undefined;

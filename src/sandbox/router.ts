@@ -10,13 +10,13 @@ import { describeProblem } from './validation.ts';
 const DOCUMENT = new URL('../../schema/upstream.openapi.yaml', import.meta.url);
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** A request's parameters, decoded once and checked against the OpenAPI document. */
-export interface CheckedRequest {
+/** The parameters of a valid request, decoded once. */
+export interface ValidRequest {
   params: Row;
   query: Row;
 }
 
-/** Finds the operation of a request and checks the request, both by the OpenAPI document. */
+/** Matches and validates requests against the OpenAPI document. */
 export class Router {
   readonly #api: OpenAPIBackend;
 
@@ -24,7 +24,16 @@ export class Router {
     this.#api = api;
   }
 
-  /** @param url path and query as they came: decoding first would split an id at an encoded slash */
+  /** Returns the `operationId` of every operation in the document. */
+  operationIds(): string[] {
+    return this.#api.router.getOperations().flatMap(({ operationId }) => operationId ?? []);
+  }
+
+  /**
+   * Returns the operation of a request.
+   *
+   * @param url path and query as received; decoding them first would split an id at an encoded slash
+   */
   match(method: string, url: string): Operation {
     const operation = this.#find(method, url);
     if (operation !== undefined) {
@@ -33,15 +42,15 @@ export class Router {
     const allowed = METHODS.filter((candidate) => this.#find(candidate, url) !== undefined);
     if (allowed.length > 0) {
       const headers = { Allow: allowed.join(', ') };
-      throw new ApiError(405, `${method} is not possible here; this address takes ${allowed.join(', ')}.`, { headers });
+      throw new ApiError(405, `${method} is not supported on this path. Use ${allowed.join(' or ')}.`, { headers });
     }
-    throw new ApiError(404, 'There is no such address in this API.');
+    throw new ApiError(404, 'This path does not exist in this API.');
   }
 
-  /** @param body the decoded JSON body; undefined when the request has none */
-  check(operation: Operation, method: string, url: string, body: Row | undefined): CheckedRequest {
+  /** @param body the decoded JSON body; undefined if the request has none */
+  validate(operation: Operation, method: string, url: string, body: Row | undefined): ValidRequest {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    const result = this.#validate(operation, { method, path: url, headers, ...(body !== undefined && { body }) });
+    const result = this.#run(operation, { method, path: url, headers, ...(body !== undefined && { body }) });
     if (result.errors) {
       throw new ApiError(422, [...new Set(result.errors.map(describeProblem))]);
     }
@@ -53,24 +62,24 @@ export class Router {
     return this.#api.matchOperation({ method, path, headers: {} });
   }
 
-  #validate(operation: Operation, request: Parameters<OpenAPIBackend['validateRequest']>[0]) {
+  #run(operation: Operation, request: Parameters<OpenAPIBackend['validateRequest']>[0]) {
     try {
       return this.#api.validateRequest(request, operation);
     } catch (error) {
       if (error instanceof URIError) {
-        throw new ApiError(400, 'The address holds a broken percent escape.');
+        throw new ApiError(400, 'The path contains an invalid percent escape.');
       }
       throw error;
     }
   }
 }
 
-/** Reads the OpenAPI document and prepares the router. */
+/** Reads the OpenAPI document and creates the router. */
 export async function createRouter(): Promise<Router> {
   const definition: Document = parse(await readFile(DOCUMENT, 'utf8'));
   const api = new OpenAPIBackend({
     definition,
-    // Compiles validators on first use and skips openapi-backend's check of the document, which knows OpenAPI 3.0 only.
+    // Compiles validators on first use, and skips openapi-backend's validation of the document, which supports only OpenAPI 3.0.
     quick: true,
     strict: true,
     coerceTypes: true,

@@ -1,37 +1,37 @@
 import type { Clock } from './clock.ts';
-import { SandboxDatabase } from './database.ts';
 import { createHandler } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
+import { openDatabase } from './open-database.ts';
 import { createOperations } from './operations.ts';
+import { resources } from './resources/index.gen.ts';
 import { createRouter } from './router.ts';
-import { writeSampleRecords } from './sample/records.ts';
-import { SampleTraffic } from './sample/traffic.ts';
 import { type RunningServer, startServer } from './server.ts';
 
 export { SANDBOX_KEYS } from './environments.ts';
 export { SandboxError } from './errors.ts';
 
 export interface SandboxOptions {
-  /** SQLite file; created when missing, together with its folder. @default ':memory:' */
+  /** SQLite file. It is created if it does not exist, together with its folder. @default ':memory:' */
   file?: string;
-  /** @default '127.0.0.1' */
+  /** Address to listen on. @default '127.0.0.1' */
   host?: string;
-  /** 0 picks a free port. @default 0 */
+  /** Port to listen on. 0 picks a free one. @default 0 */
   port?: number;
-  /** The current time, for timestamps and for how far the sample statistics reach. @default () => new Date() */
+  /** Returns the current time, used for timestamps and for the last day of the sample statistics. @default () => new Date() */
   now?: Clock;
 }
 
 export interface Sandbox extends AsyncDisposable {
-  /** Base address, e.g. http://127.0.0.1:4010 (no trailing slash) */
+  /** Base URL without a trailing slash, such as `http://127.0.0.1:4010`. */
   readonly url: string;
-  /** Stops accepting, finishes what runs, closes the database. */
+  /** Stops accepting requests, finishes in-flight requests, and closes the database. */
   close(): Promise<void>;
 }
 
 /**
- * Starts an embedded notification service: the twelve endpoints over HTTP, with sample data, kept in SQLite.
- * @throws SandboxError when the file or the port cannot be used
+ * Starts a notification service with sample data: the REST API over HTTP, stored in SQLite.
+ *
+ * @throws {SandboxError} if the file or the port can't be used
  */
 export async function startSandbox({
   file = ':memory:',
@@ -40,12 +40,10 @@ export async function startSandbox({
   now: clock = () => new Date(),
 }: SandboxOptions = {}): Promise<Sandbox> {
   const router = await createRouter();
-  const database = new SandboxDatabase(file, (created) => writeSampleRecords(created, clock));
+  const database = openDatabase(file, resources, clock);
   let server: RunningServer;
   try {
-    const traffic = new SampleTraffic(database, clock);
-    traffic.topUp();
-    const operations = createOperations(database, clock, traffic);
+    const operations = createOperations(resources, router.operationIds(), database, clock);
     const idempotency = new Idempotency(database);
     server = await startServer(createHandler({ database, router, idempotency, operations, clock }), clock, host, port);
   } catch (error) {

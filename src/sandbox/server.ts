@@ -3,47 +3,47 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 
-import { type Answer, bugAnswer } from './answer.ts';
 import type { Clock } from './clock.ts';
 import { SandboxError } from './errors.ts';
 import type { RequestHandler } from './handler.ts';
+import { type SandboxResponse, unexpectedErrorResponse } from './response.ts';
 
-/** How long close() waits for requests that do not come to an end, a stalled upload for one. */
+/** How long `close()` waits for in-flight requests. A stalled upload would never end. */
 const CLOSE_GRACE_MS = 5000;
 
 export interface RunningServer {
   readonly url: string;
-  /** Stops accepting, lets running requests finish, then closes every connection. */
+  /** Stops accepting requests, finishes in-flight requests, and closes every connection. */
   close(): Promise<void>;
 }
 
-/** Serves the handler over HTTP. */
+/** Starts an HTTP server for the handler. */
 export async function startServer(
   handle: RequestHandler,
   clock: Clock,
   host: string,
   port: number,
 ): Promise<RunningServer> {
-  const running = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let closing = false;
 
   const server = createServer((request, response) => {
-    const exchange = respond().finally(() => running.delete(exchange));
-    running.add(exchange);
+    const exchange = respond().finally(() => inFlight.delete(exchange));
+    inFlight.add(exchange);
 
     async function respond(): Promise<void> {
-      let answer: Answer;
+      let result: SandboxResponse;
       try {
-        answer = await handle(request);
+        result = await handle(request);
       } catch (error) {
         if (request.destroyed && !request.complete) {
-          return; // The caller left before its request was complete: nobody is there to be answered.
+          return; // The client disconnected before its request was complete.
         }
         const errorId = randomUUID();
-        console.error(`sandbox: error ${errorId} on ${request.method} ${request.url}\n`, error);
-        answer = bugAnswer(errorId, request.url ?? '/', clock);
+        console.error(`Sandbox: unexpected error ${errorId} on ${request.method} ${request.url}\n`, error);
+        result = unexpectedErrorResponse(errorId, request.url ?? '/', clock);
       }
-      await send(response, answer, closing);
+      await send(response, result, closing);
     }
   });
 
@@ -60,25 +60,29 @@ export async function startServer(
       closing = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const fuse = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-      await settle(running);
-      // Covers kept-alive connections, and those that were opened but never used, which do not count as idle.
+      await whenEmpty(inFlight);
+      // Closes idle connections too, and connections that never sent a request, which Node.js does not count as idle.
       server.closeAllConnections();
       await closed;
-      // What the last connections had just started ends with them; then nothing touches the database any more.
-      await settle(running);
+      // Requests that started in the meantime have ended with their connections. Nothing uses the database after this.
+      await whenEmpty(inFlight);
       clearTimeout(fuse);
     },
   };
 }
 
-/** Waits until the set is empty; members may still be added meanwhile. */
-async function settle(running: ReadonlySet<Promise<void>>): Promise<void> {
-  while (running.size > 0) {
-    await Promise.all(running);
+/** Waits until the set is empty, including members that are added while waiting. */
+async function whenEmpty(promises: ReadonlySet<Promise<void>>): Promise<void> {
+  while (promises.size > 0) {
+    await Promise.all(promises);
   }
 }
 
-async function send(response: ServerResponse, { status, body, headers }: Answer, closing: boolean): Promise<void> {
+async function send(
+  response: ServerResponse,
+  { status, body, headers }: SandboxResponse,
+  closing: boolean,
+): Promise<void> {
   response.writeHead(status, {
     ...(body !== null && {
       'Content-Type': 'application/json; charset=utf-8',
@@ -88,15 +92,15 @@ async function send(response: ServerResponse, { status, body, headers }: Answer,
     ...(closing && { Connection: 'close' }),
   });
   response.end(body ?? undefined);
-  // A caller that leaves before the end of the answer is no failure of ours.
+  // Fails if the client disconnects, which is not an error of the sandbox.
   await finished(response).catch(() => {});
 }
 
 function addressOf(address: ReturnType<ReturnType<typeof createServer>['address']>, host: string): string {
   if (address === null || typeof address === 'string') {
-    throw new TypeError('The server listens on no TCP port');
+    throw new TypeError('The server is not listening on a TCP port');
   }
-  // The wildcard addresses accept connections but cannot be connected to everywhere.
+  // Not every platform can connect to the wildcard addresses.
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`;
 }
@@ -107,7 +111,7 @@ function describeFailure(error: unknown, host: string, port: number): unknown {
   }
   const reason =
     error.code === 'EADDRINUSE'
-      ? `Port ${port} on ${host} is in use by another program; choose another one.`
-      : `The sandbox cannot listen on ${host}, port ${port} (${error.message}).`;
+      ? `Port ${port} on ${host} is already in use. Choose another port.`
+      : `The sandbox can't listen on ${host}, port ${port} (${error.message}).`;
   return new SandboxError('SANDBOX_PORT', reason, { cause: error });
 }

@@ -1,4 +1,4 @@
-/** The part of an Ajv error that a sentence is made of. */
+/** The fields of an Ajv error that its description uses. */
 interface Problem {
   keyword: string;
   instancePath: string;
@@ -6,32 +6,32 @@ interface Problem {
   message?: string;
 }
 
-/** Says in one sentence what is wrong with a request. */
+/** Describes a validation error in one sentence that starts with the name of the field. */
 export function describeProblem({ keyword, instancePath, params, message }: Problem): string {
   const name = nameOf(instancePath);
   switch (keyword) {
     case 'required':
       return params.missingProperty === 'requestBody'
-        ? 'The request needs a JSON body.'
-        : `"${nameOf(`${instancePath}/${params.missingProperty}`)}" is missing.`;
+        ? 'A JSON body is required.'
+        : `"${nameOf(`${instancePath}/${params.missingProperty}`)}" is required.`;
     case 'type':
-      return `"${name}" must be ${articled(String(params.type))}.`;
+      return `"${name}" must be ${withArticle(String(params.type))}.`;
     case 'minLength':
       return `"${name}" must not be empty.`;
     case 'enum':
       return `"${name}" must be one of ${[params.allowedValues].flat().join(', ')}.`;
     case 'additionalProperties':
-      return `The query parameter "${params.additionalProperty}" is not known here.`;
+      return `Unknown query parameter "${params.additionalProperty}".`;
     default:
-      return `"${name}" ${message ?? 'is not valid'}.`;
+      return `"${name}" ${message ?? 'is invalid'}.`;
   }
 }
 
-/** `/requestBody/channels/0` becomes `channels.0`: callers know their field, not where the validator keeps it. */
+/** Returns the field's path in the request: `/requestBody/channels/0` becomes `channels.0`. */
 function nameOf(instancePath: string): string {
   return instancePath.split('/').slice(2).join('.') || 'body';
 }
 
-function articled(type: string): string {
+function withArticle(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }

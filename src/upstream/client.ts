@@ -1,37 +1,41 @@
+import type { GatewaySettings, Settings } from '../settings/settings.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
 import { callBudgetExceeded, clientClosed, endedEarly, noCredential } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { isTimeoutError } from './resilience/abortable.ts';
-import { type CircuitBreakerOptions, createCircuitBreaker } from './resilience/circuit-breaker.ts';
+import { type CircuitBreakerSettings, createCircuitBreaker } from './resilience/circuit-breaker.ts';
 import { createCoalescing } from './resilience/coalescing.ts';
-import { type ConcurrencyOptions, limitConcurrency } from './resilience/concurrency.ts';
+import { type ConcurrencySettings, limitConcurrency } from './resilience/concurrency.ts';
 import { createOperationDeadline, type OperationDeadline } from './resilience/operation-deadline.ts';
-import { createRetry, type RetryOptions } from './resilience/retry.ts';
-import { createThrottle, type ThrottleOptions } from './resilience/throttle.ts';
-import { createExchange, type ExchangeOptions, type UpstreamResult } from './transport/exchange.ts';
+import { createRetry, type RetrySettings } from './resilience/retry.ts';
+import { createThrottle } from './resilience/throttle.ts';
+import { createExchange, type ExchangeSettings, type UpstreamResult } from './transport/exchange.ts';
 import { observeExchange, type UpstreamObserver } from './transport/observer.ts';
 import { assertPathParams, fillRoute } from './transport/path.ts';
 import type { Signal } from './transport/signal.ts';
+import type { SocketPool } from './transport/socket-pool.ts';
 
 export type { UpstreamRateLimit };
 
-/** Options that hold for every call of one upstream service. */
-export interface UpstreamOptions extends Omit<ExchangeOptions, 'origin'> {
-  /** The service's base address; may carry a path prefix, no query. */
-  baseUrl: URL;
-  /** Calls of one operation at most. @default 50 */
-  maxCalls?: number;
-  /** Items of bulk writes in one operation at most; they do not count as calls. @default 100 */
-  maxBulkItems?: number;
-  /** Whether the operator vouches that the service honours `Idempotency-Key`: then a write that carries one is repeated like a read. @default false */
-  honoursIdempotencyKeys?: boolean;
-  retry?: RetryOptions;
-  circuitBreaker?: CircuitBreakerOptions;
-  concurrency?: ConcurrencyOptions;
-  throttle?: ThrottleOptions;
-  /** Called for every request sent upstream. */
+/** Settings of every call of the service. */
+export type UpstreamSettings = Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems' | 'upstreamIdempotency'> &
+  Pick<GatewaySettings, 'upstream'> &
+  ConcurrencySettings &
+  RetrySettings &
+  CircuitBreakerSettings &
+  ExchangeSettings;
+
+/** Dependencies of an upstream client. */
+export interface UpstreamDeps {
+  /** The sockets; see `createDispatcher`. */
+  dispatcher: SocketPool;
+  /** Called for every request sent upstream. @default none */
   observer?: UpstreamObserver | undefined;
+  /** Monotonic clock of circuit breaker and throttle, in milliseconds. @default performance.now */
+  monotonicNow?: (() => number) | undefined;
+  /** Returns numbers from 0 to 1, for the jitter of retries. @default Math.random */
+  random?: (() => number) | undefined;
 }
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */
@@ -73,17 +77,17 @@ export interface UpstreamClient {
 /** Binds the service to one caller; cheap, made for every operation. */
 export type BindCaller = (caller: Caller) => UpstreamClient;
 
-export function createUpstreamClient(options: UpstreamOptions): BindCaller {
-  const { baseUrl, maxCalls = 50, maxBulkItems = 100, honoursIdempotencyKeys = false, observer } = options;
-  const prefix = baseUrl.pathname.replace(/\/+$/, '');
-  const minSeconds = Math.max(3, options.retry?.maxRetryAfterSeconds ?? 0); // What retries wait for is not held back.
-  const throttle = createThrottle({ minSeconds, ...options.throttle });
-  const unobserved = createExchange({ ...options, origin: baseUrl.origin }, throttle.note);
+export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamDeps): BindCaller {
+  const { upstream, maxUpstreamCalls, maxBulkItems, upstreamIdempotency } = settings;
+  const { dispatcher, observer, monotonicNow, random } = deps;
+  const prefix = upstream.pathname.replace(/\/+$/, '');
+  const throttle = createThrottle(settings, monotonicNow);
+  const unobserved = createExchange({ origin: upstream.origin, dispatcher }, settings, throttle.note);
   const exchange = observer === undefined ? unobserved : observeExchange(unobserved, observer);
   const coalescing = createCoalescing<UpstreamResult>();
-  const concurrency = limitConcurrency(options.concurrency);
-  const retry = createRetry(options.retry);
-  const circuitBreaker = createCircuitBreaker(options.circuitBreaker);
+  const concurrency = limitConcurrency(settings);
+  const retry = createRetry(settings, random);
+  const circuitBreaker = createCircuitBreaker(settings, monotonicNow);
   observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
 
   /** The policies around one request, from the outside in. Coalescing and the operation's deadline are around these. */
@@ -92,7 +96,7 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
     const isRepeatable =
       endpoint.method === 'GET' ||
       endpoint.method === 'PUT' ||
-      (honoursIdempotencyKeys && call.idempotencyKey !== undefined);
+      (upstreamIdempotency && call.idempotencyKey !== undefined);
     return concurrency(authorization, endpoint, signal, () =>
       retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
         throttle(authorization, endpoint, () =>
@@ -113,7 +117,9 @@ export function createUpstreamClient(options: UpstreamOptions): BindCaller {
       throw noCredential(endpoint);
     }
     const path = prefix + buildPath(endpoint, call);
-    const [kind, limit] = call.isBulkItem ? (['bulkItems', maxBulkItems] as const) : (['calls', maxCalls] as const);
+    const [kind, limit] = call.isBulkItem
+      ? (['bulkItems', maxBulkItems] as const)
+      : (['calls', maxUpstreamCalls] as const);
     if (usage[kind] >= limit) {
       throw callBudgetExceeded(endpoint, limit);
     }

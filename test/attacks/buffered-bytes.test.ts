@@ -44,12 +44,12 @@ it('a hundred rejected requests whose responses nobody reads take no more than 6
 
 describe('bytes that clients have not read', () => {
   /** Starts a server whose responses are larger than what the system takes of them. */
-  const start = (maxBufferedBytes: number, stallTimeoutMs: number) =>
+  const start = (maxBufferedBytes: number, clientStallTimeoutMs: number) =>
     startServer({
       host: '127.0.0.1',
       port: 0,
       maxBufferedBytes,
-      stallTimeoutMs,
+      clientStallTimeoutMs,
       listener: (_: unknown, response: ServerResponse) => void response.end(Buffer.alloc(16 * MIB)),
     });
 

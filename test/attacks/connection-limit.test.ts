@@ -33,7 +33,7 @@ async function connectStalled(held: HeldServer): Promise<RawClient> {
 }
 
 it('at the limit the slowest connection is closed first, then idle ones, and none that is being answered', async () => {
-  await using held = await startHeldServer({ maxConnections: 6, stallTimeoutMs: 6_000 });
+  await using held = await startHeldServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
   const idle = await connectIdle(held);
   const running = await connectRunning(held);
   const silent = await connectRaw(held.url);
@@ -68,7 +68,7 @@ it('at the limit the slowest connection is closed first, then idle ones, and non
 it('at the limit a client that does not read is closed although it is being answered', async () => {
   await using held = await startHeldServer({
     maxConnections: 1,
-    stallTimeoutMs: 6_000,
+    clientStallTimeoutMs: 6_000,
     listener: (_, response) => void response.end(Buffer.alloc(64 * 1024 * 1024)),
     maxBufferedBytes: 1024 * 1024 * 1024,
   });

@@ -7,7 +7,7 @@ import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '..
 
 /** 30 s and 100 B/s in short: 600 bytes in 600 ms. */
 const WINDOW_MS = 600;
-const PACE = { stallTimeoutMs: WINDOW_MS, minBytesPerSecond: 1_000 };
+const PACE = { clientStallTimeoutMs: WINDOW_MS, clientMinBytesPerSecond: 1_000 };
 
 /** Sends a byte at a time until the server closes the connection. Returns how long that took. */
 async function drip(client: RawClient, everyMs: number, bytes: string): Promise<number> {

@@ -13,7 +13,7 @@ it('responses of the service that do not fit into memory together are OVERLOADED
     waiting.push(response);
     return 'taken over';
   });
-  await using gateway = createGateway({ upstream: upstream.url, connections: { maxBufferedBytes: 9 * MIB } });
+  await using gateway = createGateway({ upstream: upstream.url, maxBufferedBytes: 9 * MIB });
   await using server = await startServer({
     host: '127.0.0.1',
     port: 0,

@@ -55,9 +55,9 @@ beforeAll(async () => {
         ],
         scopes: ['groups:read', 'groups:write'],
         tenants: KEYS,
-        clientTokens: { secrets: [SECRET], issuer: 'gateway' },
       },
     },
+    clientTokens: { secrets: [SECRET], issuer: 'gateway' },
   });
 });
 

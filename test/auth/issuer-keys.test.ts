@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { TokenIssuer } from '../../src/auth/client-options.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createTestKey, type KeysBehaviour, startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import type { BrowserOptions } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';
@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 interface Setting {
-  issuers?: TokenIssuer[];
+  issuers?: NonNullable<BrowserOptions['issuers']>;
   reloadSeconds?: number;
 }
 
@@ -274,12 +274,12 @@ describe('an issuer that cannot be reached', () => {
     ['500', (response) => response.writeHead(500).end('canary'), 'status 500'],
     ['404', (response) => response.writeHead(404).end('{"keys":[]}'), 'status 404'],
     ['nothing', (response) => response.writeHead(204).end(), 'status 204'],
-    ['HTML', (response) => response.writeHead(200).end('<p>canary</p>'), 'no set of keys'],
-    ['no JSON', (response) => response.writeHead(200).end('{"keys":[canary'), 'no set of keys'],
-    ['another object', json({ error: 'canary' }), 'no set of keys'],
-    ['a list', json([{ kty: 'canary' }]), 'no set of keys'],
-    ['null', json(null), 'no set of keys'],
-    ['keys that are none', json({ keys: ['canary'] }), 'no set of keys'],
+    ['HTML', (response) => response.writeHead(200).end('<p>canary</p>'), 'not a key set'],
+    ['no JSON', (response) => response.writeHead(200).end('{"keys":[canary'), 'not a key set'],
+    ['another object', json({ error: 'canary' }), 'not a key set'],
+    ['a list', json([{ kty: 'canary' }]), 'not a key set'],
+    ['null', json(null), 'not a key set'],
+    ['keys that are none', json({ keys: ['canary'] }), 'not a key set'],
     [
       'half an answer',
       (response) => void response.writeHead(200, { 'content-length': 99 }).write('{', () => response.destroy()),

@@ -1,17 +1,17 @@
 import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { BrowserClientOptions } from '../../src/auth/client-options.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { SecretError } from '../../src/lib/secret-files.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import type { BrowserOptions } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const AUDIENCE = 'dashboard';
 
-type Tenants = Pick<BrowserClientOptions, 'tenants' | 'tenantKeysDirectory'>;
+type Tenants = Pick<BrowserOptions, 'tenants' | 'tenantKeys'>;
 
 let issuer: TestIssuer;
 
@@ -40,7 +40,10 @@ const clientsOf = (tenants: Tenants) => ({
 /** A gateway that looks at its files all the time. */
 async function start(tenants: Tenants, now?: () => Date) {
   const upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
-  const gateway = await startGateway({ upstream: upstream.url, reloadSeconds: 0.05, clients: clientsOf(tenants) }, now);
+  const gateway = await startGateway(
+    { upstream: upstream.url, reloadSeconds: 0.05, clients: clientsOf(tenants) },
+    { ...(now && { now }) },
+  );
   onTestFinished(async () => {
     await gateway[Symbol.asyncDispose]();
     await upstream[Symbol.asyncDispose]();
@@ -75,7 +78,7 @@ describe("a tenant's key", () => {
     await writeFile(folder.path('keys', '.hidden'), 'not a key at all');
     const { keyFor } = await start({
       tenants: { acme: 'key-as-value', globex: { file: folder.path('globex') } },
-      tenantKeysDirectory: folder.path('keys'),
+      tenantKeys: { directory: folder.path('keys') },
     });
     expect(await keyFor(tokenOf('acme'))).toBe('ApiKey key-as-value');
     expect(await keyFor(tokenOf('globex'))).toBe('ApiKey key-in-file');
@@ -90,7 +93,7 @@ describe("a tenant's key", () => {
     const folder = await createFolder();
     const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
     await writeFile(folder.path('acme'), 'first');
-    const { keyFor, problems } = await start({ tenantKeysDirectory: folder.path() });
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
     expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey first', '401 TENANT_UNKNOWN']);
 
     await writeFile(folder.path('acme'), 'second');
@@ -109,7 +112,7 @@ describe("a tenant's key", () => {
       await writeFile(folder.path(tenant), `key-of-${tenant}`);
     }
     const [acme, globex, initech] = [tokenOf('acme'), tokenOf('globex'), tokenOf('initech')];
-    const { keyFor, problems } = await start({ tenantKeysDirectory: folder.path() });
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
     await writeFile(folder.path('acme'), 'a broken key');
     await writeFile(folder.path('initech'), 'key-of-initech');
     await rm(folder.path('globex'));
@@ -136,7 +139,7 @@ describe("a tenant's key", () => {
       await symlink(`..data/${tenant}`, folder.path(tenant));
     }
     const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
-    const { keyFor, problems } = await start({ tenantKeysDirectory: folder.path() });
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
     expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-1', 'ApiKey key-2']);
 
     // The two have changed places: at no time may one be called with the other's new key beside its own old one.
@@ -167,7 +170,7 @@ describe("a tenant's key", () => {
     await writeFile(folder.path('acme'), 'key-of-acme');
     await writeFile(folder.path('globex'), 'key-of-globex');
     const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
-    const { gateway, keyFor, problems } = await start({ tenantKeysDirectory: folder.path() });
+    const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
     await writeFile(folder.path('.globex'), content);
     await rename(folder.path('.globex'), folder.path('globex')); // The gateway must not see the file while it is written.
     await eventually(() => problems().length > 0);
@@ -188,7 +191,7 @@ describe("a tenant's key", () => {
     await writeFile(folder.path('globex'), 'key-of-globex');
     const { keyFor, problems } = await start({
       tenants: { globex: { file: folder.path('globex') } },
-      tenantKeysDirectory: folder.path('keys'),
+      tenantKeys: { directory: folder.path('keys') },
     });
     await rm(folder.path('globex'));
     await eventually(() => problems().length === 1);
@@ -210,21 +213,19 @@ describe('a gateway is not made', () => {
   const make = (tenants: Tenants) => () =>
     createGateway({ upstream: 'http://127.0.0.1:1', clients: clientsOf(tenants) });
 
-  it.each<[string, Tenants['tenants'], RegExp]>([
+  it.each<[string, NonNullable<Tenants['tenants']>, RegExp]>([
     [
       'two tenants have the same key',
       { acme: 'canary', globex: 'canary' },
       /^the tenants acme and globex have the same key$/,
     ],
-    ['a key is empty', { acme: '' }, /^the key of tenant acme is empty/],
-    ['a key has a space', { acme: 'canary key' }, /^the key of tenant acme is empty, too long, or holds a space/],
+    ['a key has a space', { acme: 'canary key' }, /^the key of tenant acme is empty, too long, or contains a space/],
     ['a key has a line break', { acme: 'canary\n' }, /^the key of tenant acme/],
-    ['a name is a path', { '../acme': 'canary' }, /is no name of a tenant: letters/],
-    ['a name is empty', { '': 'canary' }, /is no name of a tenant/],
-    ['a name begins with a dot', { '.acme': 'canary' }, /is no name of a tenant/],
-    ['a name is __proto__', JSON.parse('{"__proto__":"canary"}'), /is no name of a tenant/],
-    ['a name has a line break', { 'acme\n': 'canary' }, /is no name of a tenant/],
-    ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /is no name of a tenant/],
+    ['a name is a path', { '../acme': 'canary' }, /is not a valid tenant name; use at most 128 letters/],
+    ['a name is empty', { '': 'canary' }, /is not a valid tenant name/],
+    ['a name begins with a dot', { '.acme': 'canary' }, /is not a valid tenant name/],
+    ['a name has a line break', { 'acme\n': 'canary' }, /is not a valid tenant name/],
+    ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /is not a valid tenant name/],
     ['a file is missing', { acme: { file: '/nowhere/acme' } }, /^the file \/nowhere\/acme cannot be read$/],
   ])('where %s', (_, tenants, problem) => {
     expect(make({ tenants })).toThrow(SecretError);
@@ -232,14 +233,25 @@ describe('a gateway is not made', () => {
     expect(make({ tenants })).not.toThrow(/canary/);
   });
 
+  it.each<[string, NonNullable<Tenants['tenants']>, string]>([
+    ['a key is empty', { acme: '' }, 'clients.browser.tenants.acme must not be empty.'],
+    [
+      'a name is __proto__',
+      JSON.parse('{"__proto__":"canary"}'),
+      'clients.browser.tenants.__proto__ must have another name.',
+    ],
+  ])('where %s', (_, tenants, problem) => {
+    expect(make({ tenants })).toThrow(new TypeError(problem));
+  });
+
   it('where a folder is missing or holds what is no key, or a tenant is set twice', async () => {
     const folder = await createFolder();
-    expect(make({ tenantKeysDirectory: folder.path('nowhere') })).toThrow(/nowhere cannot be read$/);
+    expect(make({ tenantKeys: { directory: folder.path('nowhere') } })).toThrow(/nowhere cannot be read$/);
     await writeFile(folder.path('README.txt'), 'Keys of tenants are kept here.');
-    expect(make({ tenantKeysDirectory: folder.path() })).toThrow(/^the key of tenant README\.txt /);
+    expect(make({ tenantKeys: { directory: folder.path() } })).toThrow(/^the key of tenant README\.txt /);
     await rm(folder.path('README.txt'));
     await writeFile(folder.path('acme'), 'key-in-folder');
-    const twice = { tenants: { acme: 'key-as-value' }, tenantKeysDirectory: folder.path() };
+    const twice = { tenants: { acme: 'key-as-value' }, tenantKeys: { directory: folder.path() } };
     expect(make(twice)).toThrow(/^acme has a file in the folder .+, and is set besides: keep one of them$/);
   });
 

@@ -174,7 +174,7 @@ describe('the dashboard to the eye', () => {
         expect([view, await paleTexts(page)]).toEqual([view, []]);
       }
       await page.getByRole('button', { name: 'Save subscriber' }).click();
-      await page.getByText('A subscriber needs an id.').waitFor();
+      await page.getByText('Enter a subscriber id.').waitFor();
       expect(await paleTexts(page)).toEqual([]);
       using _ = dashboard.answering('POST /v1/notification-groups', { status: 500, body: {} });
       await visitor.open('Groups');

@@ -38,7 +38,7 @@ describe('groups in the dashboard', () => {
     const { page } = visitor;
     dashboard.forget();
     await create(page, '   ');
-    await page.getByRole('textbox', { name: 'New group', description: 'A group needs a name.' }).waitFor();
+    await page.getByRole('textbox', { name: 'New group', description: 'Enter a name.' }).waitFor();
     expect(dashboard.upstream()).toEqual([]);
   });
 
@@ -110,33 +110,33 @@ const ACTIONS = {
 type Action = keyof typeof ACTIONS;
 
 const ALL: Action[] = ['creating', 'renaming', 'deleting'];
-const MAYBE = 'The change may have been carried out all the same: look before you repeat it.';
+const MAYBE = 'The change may have been applied. Check before you repeat it.';
 
 /** Every failure of a write, what the service answered, and the words for it. */
 const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions: Action[] }[] = [
   {
     name: 'ConflictError ALREADY_EXISTS',
     answer: problem(409, 'A group with this name exists.'),
-    words: ['There is one with this name already.', 'Choose another name.'],
+    words: ['This name already exists.', 'Choose another name.'],
     actions: ['creating'],
   },
   {
     name: 'ConflictError OTHER',
     answer: problem(409, 'The group is part of a release.'),
-    words: ['Something that exists stands against it.', 'The group is part of a release.'],
+    words: ['This conflicts with existing data.', 'The group is part of a release.'],
     actions: ['renaming', 'deleting'],
   },
   {
     name: 'ConflictError IDEMPOTENCY_IN_PROGRESS',
     answer: problem(409, 'Request is in progress', { 'retry-after': '1' }),
-    words: ['The same request is still being carried out.', 'Wait a second, then look whether it is done.'],
+    words: ['The same request is still in progress.', 'Wait a second, then check whether it is done.'],
     actions: ['creating', 'renaming'],
   },
   {
     name: 'ConflictError IDEMPOTENCY_KEY_REUSED',
     answer: problem(422, 'This idempotency key was used with another body'),
     words: [
-      'This request was mistaken for an earlier one with another content.',
+      'This request was taken for an earlier one with different content.',
       'Nothing was changed.',
       'Send it again.',
     ],
@@ -145,7 +145,7 @@ const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions
   {
     name: 'NotFoundError',
     answer: problem(404, 'No such group.'),
-    words: ['This group does not exist any more.', 'Somebody has deleted it meanwhile.'],
+    words: ['This group no longer exists.', 'Somebody deleted it in the meantime.'],
     actions: ['renaming', 'deleting'],
   },
   {
@@ -169,7 +169,7 @@ const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions
   {
     name: 'UPSTREAM_TIMEOUT with outcome UNKNOWN',
     answer: problem(504, 'Gateway timeout'),
-    words: ['The notification service took too long to answer.', MAYBE],
+    words: ['The notification service did not respond in time.', MAYBE],
     actions: ALL,
   },
   {
@@ -181,7 +181,7 @@ const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions
   {
     name: 'UPSTREAM_BAD_RESPONSE',
     answer: { body: '<html>', headers: { 'content-type': 'text/html' } },
-    words: ['The notification service sent an answer that cannot be right.', MAYBE],
+    words: ['The notification service sent an invalid response.', MAYBE],
     actions: ALL,
   },
   {

@@ -125,7 +125,7 @@ describe('a session of the dashboard', () => {
     expect(await alert.textContent()).toContain('What was typed in “New group” is not sent. It is kept on this page');
     expect(other.upstream()).toEqual([]);
     await page.getByRole('button', { name: 'Ada Lindqvist' }).click();
-    await alert.getByText('The sign-in service does not let this person in.').waitFor();
+    await alert.getByText('The sign-in service refused this person.').waitFor();
 
     await visitor.signIn('Dev Kapoor');
     await visitor.open('Groups');
@@ -205,8 +205,8 @@ describe('what the gateway holds the dashboard to', () => {
     await page.getByRole('textbox', { name: 'New group' }).fill('Beyond');
     await page.getByRole('button', { name: 'Create' }).click();
     const alert = page.getByRole('alert');
-    await alert.getByText('You may not do this.').waitFor();
-    await alert.getByText('This needs the permission groups:write, which your account does not have.').waitFor();
+    await alert.getByText('You do not have access to this.').waitFor();
+    await alert.getByText('This requires groups:write, which your account does not have.').waitFor();
     await alert.getByText('Nothing was changed.').waitFor();
     expect(dashboard.upstream()).toEqual([]);
   });

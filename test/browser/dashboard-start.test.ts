@@ -19,7 +19,7 @@ describe('the one command of the dashboard', () => {
     await using command = run(FREE_PORTS);
     const { app, gateway, issuer } = await command.addresses();
     expect(command.text.stdout).toContain('Ada Lindqvist   Editor at juniper');
-    expect(command.text.stdout).toContain('Ctrl-C stops all of it.');
+    expect(command.text.stdout).toContain('Press Ctrl-C to stop.');
     const browser = await launchBrowser();
     try {
       await using visitor = await visit(browser, app);

@@ -76,7 +76,7 @@ describe('the statistics of the dashboard', () => {
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
     await page.getByText('Show as a table').click();
-    const table = page.getByRole('table', { name: 'Notifications a day' });
+    const table = page.getByRole('table', { name: 'Notifications per day' });
     await table.waitFor();
     expect(await table.getByRole('row').count()).toBe(31);
     const bar = await page
@@ -92,9 +92,9 @@ describe('the statistics of the dashboard', () => {
     using _ = dashboard.answering('GET /v1/notifications/graph/stats', { body: [] });
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Ada Lindqvist');
-    await visitor.page.getByText('Nothing was sent in this time.').waitFor();
+    await visitor.page.getByText('Nothing was sent in this period.').waitFor();
     await visitor.open('Workflows');
-    await visitor.page.getByText('No workflow has sent anything in this time.').waitFor();
+    await visitor.page.getByText('No workflow sent anything in this period.').waitFor();
   });
 
   it('say what failed, and can be asked for again', async () => {
@@ -121,10 +121,10 @@ describe('the workflows of the dashboard', () => {
     const card = page.getByRole('article').filter({ hasText: 'Welcome and onboarding' });
     await card.waitFor();
     expect(await card.getByRole('list', { name: 'Steps' }).getByRole('listitem').allInnerTexts()).toEqual([
-      'E-mail\nWelcome e-mail',
+      'Email\nWelcome email',
       'In-app\nWelcome in the app',
       'Wait 2 days\nTwo days later',
-      'E-mail\nReminder to complete the profile',
+      'Email\nReminder to complete the profile',
     ]);
     expect(await card.getByText('Lifecycle').count()).toBe(1);
     const loaded = dashboard.upstream('GET /v1/workflows/').map(({ path }) => path);
@@ -182,11 +182,11 @@ describe('the workflows of the dashboard', () => {
 
     const alert = page.getByRole('article').filter({ hasText: 'Order shipped' }).getByRole('alert');
     await alert.getByText('The notification service failed on this request.').waitFor();
-    await alert.getByText('may have been carried out').waitFor();
+    await alert.getByText('may have been applied').waitFor();
     expect(await toggle.getAttribute('aria-checked')).toBe('true');
     expect(dashboard.upstream('PUT ').at(-1)?.body).toBe('{"active":false}');
 
-    await alert.getByRole('button', { name: 'Look again' }).click();
+    await alert.getByRole('button', { name: 'Check again' }).click();
     await page.getByRole('switch', { name: 'Order shipped' }).waitFor();
     expect(visitor.problems).toEqual([]);
   });
@@ -199,7 +199,7 @@ describe('a subscriber in the dashboard', () => {
     await visitor.signIn('Ada Lindqvist');
     await visitor.open('Subscribers');
     await page.getByLabel('Subscriber id').fill('user-42');
-    await page.getByLabel('E-mail address').fill('nils@fernhill.example');
+    await page.getByLabel('Email address').fill('nils@fernhill.example');
     await page.getByLabel('First name').fill('Nils');
     dashboard.forget();
     await page.getByRole('button', { name: 'Save subscriber' }).click();
@@ -220,13 +220,13 @@ describe('a subscriber in the dashboard', () => {
     await visitor.signIn('Ada Lindqvist');
     await visitor.open('Subscribers');
     dashboard.forget();
-    await page.getByLabel('E-mail address').fill('nobody');
+    await page.getByLabel('Email address').fill('nobody');
     await page.getByRole('button', { name: 'Save subscriber' }).click();
-    const id = page.getByRole('textbox', { name: 'Subscriber id', description: 'A subscriber needs an id.' });
+    const id = page.getByRole('textbox', { name: 'Subscriber id', description: 'Enter a subscriber id.' });
     await id.waitFor();
     expect(await id.getAttribute('aria-invalid')).toBe('true');
     expect(await id.evaluate((input) => input === document.activeElement)).toBe(true);
-    await page.getByText('This is no e-mail address.').waitFor();
+    await page.getByText('Enter a valid email address.').waitFor();
     expect(dashboard.upstream()).toEqual([]);
   });
 
@@ -240,12 +240,12 @@ describe('a subscriber in the dashboard', () => {
     await visitor.signIn('Ada Lindqvist');
     await visitor.open('Subscribers');
     await page.getByLabel('Subscriber id').fill('user-43');
-    await page.getByLabel('E-mail address').fill('x@y');
+    await page.getByLabel('Email address').fill('x@y');
     await page.getByRole('button', { name: 'Save subscriber' }).click();
     await page.getByRole('alert').getByText('The service did not accept this.').waitFor();
     expect(await page.getByLabel('Subscriber id').inputValue()).toBe('user-43');
     expect(await page.getByRole('alert').textContent()).toContain('this environment is full');
-    const email = page.getByRole('textbox', { name: 'E-mail address', description: 'email must be an email' });
+    const email = page.getByRole('textbox', { name: 'Email address', description: 'email must be an email' });
     expect(await email.getAttribute('aria-invalid')).toBe('true');
     expect(await email.evaluate((input) => input === document.activeElement)).toBe(true);
   });
@@ -293,7 +293,7 @@ describe('who is signed in', () => {
     await visitor.signIn('Ben Osei');
     dashboard.forget();
     await visitor.open('Groups');
-    await page.getByText('that needs the permission groups:write').first().waitFor();
+    await page.getByText('Changes require groups:write').first().waitFor();
     const rename = page.getByRole('button', { name: 'Rename Community', disabled: true });
     expect(await rename.getAttribute('title')).toContain('groups:write');
     await rename.click({ force: true });
@@ -304,8 +304,8 @@ describe('who is signed in', () => {
     await toggle.click({ force: true });
     expect(await toggle.getAttribute('aria-checked')).toBe('true');
     await visitor.open('Subscribers');
-    await page.getByText('This account may not add subscribers.').waitFor();
-    await page.getByText('This needs the permission subscribers:write.').waitFor();
+    await page.getByText('Your account cannot add subscribers.').waitFor();
+    await page.getByText('This requires subscribers:write.').waitFor();
     expect(dashboard.upstream().filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
@@ -314,12 +314,12 @@ describe('who is signed in', () => {
     await visitor.signIn('Cleo Marchetti');
     await visitor.page.getByRole('radio').first().waitFor();
     expect(await visitor.page.locator('.figures').textContent()).toMatch(/Busiest day\d+ \w+ \d+ notifications/);
-    await visitor.page.getByText('Their names need the permission workflows:read').waitFor();
+    await visitor.page.getByText('Their names require workflows:read').waitFor();
     dashboard.forget();
     await visitor.open('Groups');
-    await visitor.page.getByText('Cleo Marchetti may not see groups.').waitFor();
+    await visitor.page.getByText('Cleo Marchetti cannot see groups.').waitFor();
     await visitor.open('Workflows');
-    await visitor.page.getByText('This needs the permission workflows:read.').waitFor();
+    await visitor.page.getByText('This requires workflows:read.').waitFor();
     expect(dashboard.upstream()).toEqual([]);
   });
 });

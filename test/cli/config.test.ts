@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { HELP } from '../../src/cli/command-line.ts';
-import { type Config, ConfigError, loadConfig } from '../../src/cli/config/config.ts';
-import { variableOf } from '../../src/cli/config/tuning.ts';
+import { type Config, ConfigError, loadConfig } from '../../src/cli/config/load-config.ts';
+import { writeHelp } from '../../src/cli/help.ts';
+import { variableOf } from '../../src/settings/setting.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';
 
@@ -97,13 +97,13 @@ describe('the configuration', () => {
     const env = { NOTIGRAPH_UPSTREAM: 'nonsense', NOTIGRAPH_SANDBOX: '1', NOTIGRAPH_GRAPHIQL: 'perhaps' };
     expect(problemsOf(env, '--port', '65536', '--colour', 'blue', '--host')).toMatchInlineSnapshot(`
       [
-        "There is no option --colour: see notigraph --help.",
-        "There is an argument that belongs to no option: see notigraph --help.",
+        "The command line has the unknown option "--colour". See notigraph --help.",
+        "Unexpected argument "blue". See notigraph --help.",
         "--host needs a value.",
-        "NOTIGRAPH_UPSTREAM is not a URL; write it like https://notifications.example.com.",
-        "--port must be a number from 0 to 65535.",
-        "NOTIGRAPH_GRAPHIQL must be on or off.",
-        "NOTIGRAPH_UPSTREAM and NOTIGRAPH_SANDBOX exclude each other: give one of them.",
+        "NOTIGRAPH_UPSTREAM must be a URL such as https://notifications.example.com.",
+        "NOTIGRAPH_GRAPHIQL must be on or off (true or false).",
+        "--port must be a whole number from 0 to 65535.",
+        "Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.",
       ]
     `);
   });
@@ -114,7 +114,7 @@ describe('the configuration', () => {
   });
 
   it.each(['web', '-1', '65536', '1e3', '80 '])('refuses the port %j', (port) => {
-    expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual(['NOTIGRAPH_PORT must be a number from 0 to 65535.']);
+    expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual(['NOTIGRAPH_PORT must be a whole number from 0 to 65535.']);
   });
 
   it('takes a number of workers, or auto', () => {
@@ -135,10 +135,10 @@ describe('the configuration', () => {
   });
 
   it('refuses an upstream and the sandbox together', () => {
-    const problems = ['--upstream and --sandbox exclude each other: give one of them.'];
+    const problems = ['Use either --upstream or --sandbox, not both.'];
     expect(problemsOf({}, '--upstream', UPSTREAM, '--sandbox')).toEqual(problems);
     const env = { NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: 'data/mine.db' };
-    expect(problemsOf(env)).toEqual(['NOTIGRAPH_UPSTREAM and NOTIGRAPH_SANDBOX exclude each other: give one of them.']);
+    expect(problemsOf(env)).toEqual(['Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.']);
   });
 
   it.each([
@@ -148,7 +148,7 @@ describe('the configuration', () => {
     ['https://example.com/hunter2/v1', 'must not end in /v1'],
     ['https://example.com/hunter2/v1/', 'must not end in /v1'],
     ['ftp://example.com/hunter2', 'must begin with http:// or https://'],
-    ['hunter2', 'is not a URL'],
+    ['hunter2', 'must be a URL such as'],
   ])('refuses the upstream %s and does not repeat it', (upstream, reason) => {
     const problems = problemsOf({}, '--upstream', upstream);
     expect(problems).toEqual([expect.stringMatching(/^--upstream [^\n]+\.$/)]);
@@ -165,7 +165,9 @@ describe('the configuration', () => {
 
 describe('the configuration for production', () => {
   it('refuses to start without an upstream, unless the sandbox is asked for', () => {
-    expect(problemsOf({ NODE_ENV: 'production' })).toEqual([expect.stringMatching(/^No upstream is given: .+\.$/)]);
+    expect(problemsOf({ NODE_ENV: 'production' })).toEqual([
+      expect.stringMatching(/^No upstream is configured\. .+\.$/),
+    ]);
     expect(serve({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
     expect(serve({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
     expect(serve({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
@@ -180,15 +182,15 @@ describe('the configuration for production', () => {
 });
 
 describe('the settings that have variables alone', () => {
-  it('have the defaults of docs/reliability.md, each with its own variable', () => {
-    const page = readFileSync(new URL('../../docs/reliability.md', import.meta.url), 'utf8');
-    const { tuning } = serve({});
-    for (const [name, value] of Object.entries(tuning)) {
-      const written = Number(new RegExp(`\`${variableOf(name)}\` \\| ([\\d ]+) `).exec(page)?.[1]?.replaceAll(' ', ''));
-      expect([name, written]).toEqual([name, value]);
+  it('have the defaults of docs/configuration.md, each with its own variable', () => {
+    const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    const config: Record<string, unknown> = { ...serve({}) };
+    const documented = [...page.matchAll(/^\| `(\w+)` \| [^|]*`(NOTIGRAPH_\w+)` \| `(\d+)` \|/gm)];
+    expect(documented.length).toBeGreaterThan(40);
+    for (const [, name = '', variable, value] of documented) {
+      expect([variable, config[name]]).toEqual([variableOf(name), Number(value)]);
     }
-    expect(serve({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' }).tuning).toEqual({
-      ...tuning,
+    expect(serve({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
       maxRetries: 0,
       drainTimeoutMs: 5,
     });
@@ -205,13 +207,13 @@ describe('the settings that have variables alone', () => {
       NOTIGRAPH_MAX_RETRYS: '1',
     };
     expect(problemsOf(env).toSorted()).toEqual([
-      'NOTIGRAPH_CORS_ORIGINS must be origins such as https://app.example.com, with commas between.',
-      'NOTIGRAPH_INTROSPECTION must be on or off.',
+      'NOTIGRAPH_CORS_ORIGINS.0 must be an origin such as https://app.example.com, without a path or a trailing slash.',
+      'NOTIGRAPH_INTROSPECTION must be on or off (true or false).',
       'NOTIGRAPH_ISOLATE_CONNECTIONS must be none or credential.',
-      'NOTIGRAPH_LOG_SECRET must have 16 characters or more.',
+      'NOTIGRAPH_LOG_SECRET must have at least 16 characters.',
       'NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.',
       'NOTIGRAPH_MAX_RETRIES must be a whole number from 0 to 10.',
-      'There is no setting NOTIGRAPH_MAX_RETRYS: see notigraph --help, docs/configuration.md and docs/reliability.md.',
+      'The environment has the unknown variable "NOTIGRAPH_MAX_RETRYS" (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/configuration.md.',
     ]);
   });
 
@@ -241,11 +243,17 @@ describe('asking for help', () => {
 
   it('names every option and its variable in lines that fit into a terminal', () => {
     for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql', 'config']) {
-      expect(HELP).toContain(`  --${option} `);
-      expect(HELP).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);
+      expect(writeHelp()).toContain(`  --${option} `);
+      expect(writeHelp()).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);
     }
-    expect(HELP).toContain('--help ');
-    expect(HELP).toContain('--version ');
-    expect(Math.max(...HELP.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(writeHelp()).toContain('--help ');
+    expect(writeHelp()).toContain('--version ');
+    expect(
+      Math.max(
+        ...writeHelp()
+          .split('\n')
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(80);
   });
 });

@@ -117,7 +117,7 @@ describe("a tenant's key and a browser's token", () => {
         browser: {
           issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
           scopes: SCOPES,
-          tenants: { acme: { key: { env: 'ACME_KEY' } } },
+          tenants: { acme: { env: 'ACME_KEY' } },
         },
       },
     };

@@ -5,7 +5,7 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { HELP } from '../../src/cli/command-line.ts';
+import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { listen } from '../support/listen.ts';
@@ -41,7 +41,7 @@ describe('the printed banner', () => {
     const output = notigraph.output();
     expect(output).toContain(`Notigraph ${VERSION}\n`);
     expect(output).toContain(`GraphiQL   ${notigraph.url} in a browser\n`);
-    expect(output).toContain('Upstream   built-in sandbox, its data is kept in .notigraph/sandbox.db\n');
+    expect(output).toContain('Upstream   built-in sandbox, data is kept in .notigraph/sandbox.db\n');
     expect(readFileSync(`${cwd}/.notigraph/sandbox.db`).subarray(0, 6).toString()).toBe('SQLite');
   });
 
@@ -83,7 +83,7 @@ describe('the file .env', () => {
       [{ env, args: ['--sandbox', 'of-the-option.db'] }, 'of-the-option.db'],
     ] as const) {
       await using notigraph = await startNotigraph({ cwd, ...options });
-      expect(notigraph.output()).toContain(`its data is kept in ${file}\n`);
+      expect(notigraph.output()).toContain(`data is kept in ${file}\n`);
       expect(notigraph.output()).toContain('GraphiQL   off');
     }
   });
@@ -133,15 +133,15 @@ describe('a process that cannot start', () => {
     expect(ending.stderr.split('\n')).toEqual([
       expect.stringContaining('--nonsense'),
       expect.stringContaining('NOTIGRAPH_UPSTREAM'),
-      expect.stringContaining('--port'),
       expect.stringContaining('NOTIGRAPH_GRAPHIQL'),
+      expect.stringContaining('--port'),
       '',
     ]);
   });
 
   it('refuses production without an upstream', async () => {
     const ending = await runNotigraph({ cwd, env: { NODE_ENV: 'production' } });
-    expect(ending).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('No upstream is given') });
+    expect(ending).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('No upstream is configured') });
   });
 });
 
@@ -155,7 +155,7 @@ describe('a process that is asked about itself', () => {
 
   it('prints its options', async () => {
     const ending = await runNotigraph({ cwd, args: ['--help'] });
-    expect(ending).toEqual({ code: 0, signal: null, stdout: HELP, stderr: '' });
+    expect(ending).toEqual({ code: 0, signal: null, stdout: writeHelp(), stderr: '' });
   });
 });
 

@@ -28,7 +28,7 @@ describe('the sandbox as a process', () => {
     [['--port', 'web'], '--port must be a number from 0 to 65535, not "web".\n'],
     [['--prot', '1'], "Unknown option '--prot'. See --help.\n"],
     [['4010'], "Unexpected argument '4010'. See --help.\n"],
-    [['--file', ''], '--file needs a value.\n'],
+    [['--file', ''], '--file requires a value.\n'],
   ])('refuses the flags %j in one sentence', async (flags, stderr) => {
     expect(await runSandbox(...flags)).toEqual({ code: 2, stdout: '', stderr });
   });
@@ -44,7 +44,7 @@ describe('the sandbox as a process', () => {
     const port = new URL(other.url).port;
     const taken = await runSandbox('--port', port, '--file', ':memory:');
     expect(taken).toMatchObject({ code: 1, stdout: '' });
-    expect(taken.stderr).toMatch(/^Port \d+ on 127\.0\.0\.1 is in use [^\n]+\n$/);
+    expect(taken.stderr).toMatch(/^Port \d+ on 127\.0\.0\.1 is already in use[^\n]+\n$/);
 
     const broken = await runSandbox('--port', '0', '--file', import.meta.filename);
     expect(broken).toEqual({ code: 1, stdout: '', stderr: `${import.meta.filename} is not a SQLite database.\n` });

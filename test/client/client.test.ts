@@ -135,8 +135,8 @@ it.each([
 
   expect(failure).toBeInstanceOf(UnexpectedResponseError);
   expect(failure).toMatchObject({
-    name: 'UnexpectedAnswerError',
-    message: `This is no answer of a Notigraph gateway: HTTP ${status}, ${type}. Is the URL its GraphQL endpoint?`,
+    name: 'UnexpectedResponseError',
+    message: `This is not a response of a Notigraph gateway: HTTP ${status}, ${type}. Is the URL its GraphQL endpoint?`,
     status,
     body,
   });

@@ -111,12 +111,12 @@ it('the manifest has each text under its hash, sorted, and the files’ texts wh
   const documents = await load(FRAGMENTS);
   const texts = documents.operations.map(({ text }) => text);
 
-  const manifest: Record<string, string> = JSON.parse(writeManifest(documents, false));
+  const manifest: Record<string, string> = JSON.parse(writeManifest(documents.operations, []));
   expect(Object.keys(manifest)).toEqual(texts.map(sha256).toSorted());
   expect(Object.values(manifest).toSorted()).toEqual(texts.toSorted());
   expect(documents.operations.map(({ hash }) => manifest[hash])).toEqual(texts);
 
-  const forPeople: Record<string, string> = JSON.parse(writeManifest(documents, true));
+  const forPeople: Record<string, string> = JSON.parse(writeManifest(documents.operations, documents.sources));
   expect(Object.values(forPeople)).toEqual(expect.arrayContaining([...texts, FRAGMENTS['queries.graphql']]));
 });
 

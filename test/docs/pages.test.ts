@@ -2,12 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { SCOPES } from '../../src/auth/scopes.ts';
-import { createAccessSettings } from '../../src/cli/config/access-settings.ts';
-import { ConfigError } from '../../src/cli/config/config.ts';
+import { ConfigError } from '../../src/cli/config/load-config.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { isRecord } from '../../src/lib/is-record.ts';
+import { SCOPES } from '../../src/settings/scopes.ts';
 import {
   addTo,
   blocks,
@@ -24,55 +21,24 @@ import {
 
 const CONFIGURATION = read('docs/configuration.md');
 
-const PAGES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)].filter((file) =>
-  file.endsWith('.md'),
+const PAGES = ['.', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
 );
-
-/** Every setting of a JSON schema, at whatever depth, with a default that is a plain value. */
-function settingsOf(schema: unknown): { name: string; fallback: string | undefined }[] {
-  if (!isRecord(schema)) {
-    return [];
-  }
-  const { properties, items, anyOf } = schema;
-  const own = isRecord(properties)
-    ? Object.entries(properties).map(([name, value]) => {
-        const fallback =
-          isRecord(value) && !isRecord(value.default) && !Array.isArray(value.default) ? value.default : undefined;
-        return { name, fallback: fallback === undefined ? undefined : String(fallback) };
-      })
-    : [];
-  const inner = [
-    ...(isRecord(properties) ? Object.values(properties) : []),
-    items,
-    ...(Array.isArray(anyOf) ? anyOf : []),
-  ];
-  return [...own, ...inner.flatMap(settingsOf)];
-}
 
 describe('the configuration files of the docs', () => {
   it.each(blocks(FRONTEND, 'yaml'))('block %# of docs/frontend.md fits into the first one', (block) => {
-    expect(load(addTo(block)).access.clients.browser?.scopes).toContain('workflows:read');
+    expect(load(addTo(block)).clients.browser?.scopes).toContain('workflows:read');
   });
 
   it('those of docs/configuration.md are right, but for the wrong one, of which all is said that stands below it', () => {
     const [complete = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
     expect(others).toEqual([]);
-    expect(load(complete).access.reloadSeconds).toBe(10);
+    expect(load(complete).reloadSeconds).toBe(10);
     const problems = expect.objectContaining({ problems: blocks(CONFIGURATION, '')[0]?.trim().split('\n') });
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(problems);
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(ConfigError);
-  });
-
-  it('docs/configuration.md has every setting of every section, with its default', () => {
-    const settings = createAccessSettings({ env: {}, locate: (path) => path });
-    const found = settingsOf(z.toJSONSchema(settings, { unrepresentable: 'any' }));
-    expect(found.length).toBeGreaterThan(30);
-    const documented = CONFIGURATION.split('\n').filter((line) => /^(?:\| |## )/.test(line));
-    const missing = found.filter(({ name, fallback }) => {
-      const lines = documented.filter((line) => names(line).some((code) => new RegExp(`\\b${name}\\b`).test(code)));
-      return lines.length === 0 || (fallback !== undefined && !lines.some((line) => line.includes(fallback)));
-    });
-    expect(missing).toEqual([]);
   });
 });
 
@@ -90,7 +56,7 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
     const results = members.flatMap((member) => Object.values(member.getFields()));
     return results.flatMap(({ type: inner }) => [...scopeOf(getNamedType(inner)), ...recordScopes(inner)]);
   };
-  const table = rows(FRONTEND, /^\| operation \| needs/m);
+  const table = rows(FRONTEND, /^\| operation \| required scope/m);
   const seen = new Set<string>();
   for (const [operations, needed, record] of table) {
     for (const name of names(operations)) {
@@ -116,13 +82,13 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
   );
 });
 
-it('docs/operations.md names the fields of the log’s lines', async () => {
+it('docs/monitoring.md names the fields of the log’s lines', async () => {
   const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
   const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
   const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
   const authorization = `Bearer ${token}`;
   await gateway.send('query Unlisted { notificationGroups { id } }', {}, { authorization });
-  const table = rows(read('docs/operations.md'), /^\| `msg` \|/m);
+  const table = rows(read('docs/monitoring.md'), /^\| `msg` \|/m);
   for (const msg of ['operation', 'client token', 'a document that is in no manifest was served']) {
     const { level, time, pid, hostname, msg: _, ...fields } = gateway.log.find((line) => line.msg === msg) ?? {};
     const row = table.find(([cell]) => cell === `\`${msg}\``)?.[2] ?? '';
@@ -140,11 +106,16 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-  const broken = [...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g)].filter(([, path = '', anchor]) => {
+  const links = [
+    ...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g),
+    ...text.matchAll(/ src(?:set)?="(?!http)([^"]+)"/g),
+  ];
+  const broken = links.filter(([, path = '', anchor]) => {
     const target = path === '' ? file : join(dirname(file), path);
     return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
   });
   expect(broken.map(([link]) => link)).toEqual([]);
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
-  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
+  expect(paths.filter((path) => !exists(path))).toEqual([]);
 });

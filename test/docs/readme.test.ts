@@ -1,25 +1,20 @@
-import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { HELP } from '../../src/cli/command-line.ts';
+import { writeHelp } from '../../src/cli/help.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { blocks, read, rows } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
-
-const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
 const README = read('README.md');
 
-/** The fenced blocks of a language. */
-const blocks = (text: string, language: string): string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(([, block = '']) => block);
-
-it('every query of the README gets the answer that stands below it', async () => {
-  const queries = blocks(README, 'graphql');
-  const answers = blocks(README, 'json');
-  expect(queries.length).toBe(answers.length);
-  for (const [i, query] of queries.entries()) {
+it.each(['README.md', 'docs/errors.md'])('every query of %s gets the answer that stands below it', async (file) => {
+  const text = read(file);
+  const examples = [...text.matchAll(/^```graphql\n([\s\S]*?)^```\n\n```json\n([\s\S]*?)^```/gm)];
+  expect(examples).toHaveLength(blocks(text, 'graphql').length);
+  expect(examples.length).toBeGreaterThan(0);
+  for (const [, query = '', answer = ''] of examples) {
     await using gateway = await startSandboxedGateway();
-    expect((await gateway.send(query)).body).toEqual(JSON.parse(answers[i] ?? ''));
+    expect((await gateway.send(query)).body).toEqual(JSON.parse(answer));
   }
 });
 
@@ -41,11 +36,26 @@ it('docs/operations.md names every root field', () => {
   }
 });
 
-it('the README names every option and variable of the help', () => {
-  const [, table = ''] = /^\| option \|[^\n]*\n([\s\S]*?)\n\n/m.exec(README) ?? [];
-  const named = [...HELP.matchAll(/--[a-z]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
+it('docs/configuration.md names every option and variable of the help', () => {
+  const page = read('docs/configuration.md');
+  const named = [...writeHelp().matchAll(/--[a-z]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
   expect(new Set(named).size).toBeGreaterThan(12);
-  expect(named.filter((name) => !table.includes(name))).toEqual([]);
+  const ofNoSetting = ['--help', '--version'];
+  expect(named.filter((name) => !page.includes(name) && !ofNoSetting.includes(name))).toEqual([]);
+});
+
+it('the README has the CPU times of docs/benchmarks.md', () => {
+  const benchmarks = read('docs/benchmarks.md');
+  const heading = /^\| \| hand-written proxy (.*)$/m;
+  const subjects = ['hand-written proxy', ...(heading.exec(README)?.[1] ?? '').split('|').map((cell) => cell.trim())];
+  const workloads = rows(README, heading);
+  expect(workloads.length).toBeGreaterThan(2);
+  for (const [title = '', ...figures] of workloads) {
+    const measured = rows(benchmarks.slice(benchmarks.indexOf(`### ${title}\n`)), /^\| subject /m);
+    const cpuOf = (subject: string) =>
+      measured.find(([name]) => name?.toLowerCase().includes(subject.toLowerCase()))?.[1];
+    expect([title, ...figures]).toEqual([title, ...subjects.filter((name) => name !== '').map(cpuOf)]);
+  }
 });
 
 it('docs/dependencies.md has a line for every dependency', () => {

@@ -238,9 +238,9 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
   it('a list that is longer than allowed', async () => {
     const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
-    await using limited = await drive(() => list(4), { policies: { maxListItems: 3 } });
+    await using limited = await drive(() => list(4), { maxUpstreamListItems: 3 });
     expect((await limited.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
-    await using within = await drive(() => list(3), { policies: { maxListItems: 3 } });
+    await using within = await drive(() => list(3), { maxUpstreamListItems: 3 });
     expect((await within.run(query)).result).toHaveLength(3);
     await using usual = await drive(() => list(10_001));
     expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
@@ -279,6 +279,12 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
+  it('at the field alone, where a list is a number', async () => {
+    await using gateway = await drive(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
+    const { error } = await gateway.run('query { workflow(idOrIdentifier: "w1") { steps { id } } }');
+    expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', message: expect.stringContaining('no valid value') });
+  });
+
   it('and is UNKNOWN after a write', async () => {
     await using gateway = await drive(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
     const document =
@@ -288,6 +294,15 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
       error: { code: 'UPSTREAM_BAD_RESPONSE', outcome: 'UNKNOWN' },
     });
   });
+});
+
+it('an argument that turns out to be null is BAD_USER_INPUT, and nothing is called', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: workflow() } }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
+  const { body, codes } = await gateway.send(document, { id: null });
+  expect([body.data, codes]).toEqual([{ workflow: null }, ['BAD_USER_INPUT']]);
+  expect(upstream.requests).toEqual([]);
 });
 
 describe('what the contract is silent about is taken', () => {
@@ -366,11 +381,12 @@ describe('the service’s sentence', () => {
 
 describe('Retry-After', () => {
   it.each([
-    ['seconds', () => '7', 7],
-    ['a date', () => new Date(Date.now() + 60_000).toUTCString(), expect.closeTo(60, -1)],
-    ['a word', () => 'soon', undefined],
-  ])('of %s is handed on in seconds', async (_, header, expected) => {
-    await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header() } }));
+    ['7', 7],
+    ['a date', expect.closeTo(60, -1)],
+    ['soon', undefined],
+  ])('of %s is handed on in seconds', async (text, expected) => {
+    const header = text === 'a date' ? new Date(Date.now() + 60_000).toUTCString() : text;
+    await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   });
 });
@@ -435,7 +451,7 @@ describe('a failure of the connection', () => {
   });
 
   it('that never answers ends at the attempt’s time: UPSTREAM_TIMEOUT, and a write UNKNOWN', async () => {
-    await using gateway = await drive(() => 'taken over', { policies: { attemptTimeoutMs: 50 } });
+    await using gateway = await drive(() => 'taken over', { attemptTimeoutMs: 50 });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
@@ -451,7 +467,7 @@ describe('a failure of the connection', () => {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{');
         return 'taken over';
       },
-      { policies: { attemptTimeoutMs: 100 } },
+      { attemptTimeoutMs: 100 },
     );
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   });
@@ -494,7 +510,7 @@ it('a bug of ours is masked, logged once with its error id, and the process goes
   await using upstream = await startScriptedUpstream(() => ({
     body: [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }],
   }));
-  await using gateway = await startGateway({ upstream: upstream.url }, bug);
+  await using gateway = await startGateway({ upstream: upstream.url }, { now: bug });
   const { status, body } = await gateway.send('{ notificationStats(fillGaps: true) { key } }');
   expect(status).toBe(200);
   expect(body.errors).toMatchObject([

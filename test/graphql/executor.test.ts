@@ -18,9 +18,9 @@ import {
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
-import { coerceVariables } from '../../src/graphql/executor/coerce-variables.ts';
+import { type CoerceVariablesOptions, coerceVariables } from '../../src/graphql/executor/coerce-variables.ts';
 import { createExecutor } from '../../src/graphql/executor/execute.ts';
-import type { ExecutionLimits } from '../../src/graphql/executor/limits.ts';
+import type { Limits } from '../../src/graphql/executor/limits.ts';
 import { useExecutor } from '../../src/graphql/executor/use-executor.ts';
 
 type Resolve = NonNullable<GraphQLFieldConfig<unknown, unknown>['resolve']>;
@@ -88,7 +88,7 @@ function schemaOf(resolvers: Partial<Record<keyof typeof FIELDS, Resolve>>): Gra
 const codesOf = ({ errors = [] }: ExecutionResult) => errors.map(({ extensions: { code } }) => code);
 
 interface RunOptions extends Omit<Partial<ExecutionArgs>, 'document'> {
-  limits?: ExecutionLimits;
+  limits?: Partial<Limits>;
 }
 
 const SCHEMA = schemaOf({});
@@ -289,7 +289,7 @@ describe('the limit on errors', () => {
   });
 
   it('bounds the cost of 100,000 invalid values', async () => {
-    const limits = { maxListItems: 100_000 };
+    const limits = { maxUpstreamListItems: 100_000 };
     const leaves = { numbers: invalid(100_000) };
     const objects = { items: Array.from({ length: 100_000 }, () => ({ number: 'no number' })) };
     expect(await cpuOf(() => run('{ numbers }', { rootValue: leaves, limits }))).toBeLessThan(60);
@@ -311,8 +311,8 @@ describe('the limit on errors', () => {
 describe('the limit on values', () => {
   it('counts fields and list items', () => {
     const rootValue = { numbers: [1, 2, 3], item: { id: 1 } };
-    expect(runSync('{ numbers item { id } }', { rootValue, limits: { maxValues: 6 } }).errors).toBeUndefined();
-    expect(codesOf(runSync('{ numbers item { id } }', { rootValue, limits: { maxValues: 5 } }))).toEqual([
+    expect(runSync('{ numbers item { id } }', { rootValue, limits: { maxResultValues: 6 } }).errors).toBeUndefined();
+    expect(codesOf(runSync('{ numbers item { id } }', { rootValue, limits: { maxResultValues: 5 } }))).toEqual([
       'RESULT_LIMIT_EXCEEDED',
     ]);
   });
@@ -329,7 +329,7 @@ describe('the limit on values', () => {
     const { data, errors } = runSync('{ text item { id items { id } number } other }', {
       schema,
       rootValue: { ...rootValue },
-      limits: { maxValues: 8 },
+      limits: { maxResultValues: 8 },
     });
     expect(data).toEqual({ text: 'kept', item: { id: '1', items: null, number: null }, other: null });
     expect(errors).toHaveLength(1);
@@ -339,7 +339,7 @@ describe('the limit on values', () => {
   it('makes null what contains a field that must not be null', () => {
     const { data, errors } = runSync('{ text item { id items { id } required } }', {
       rootValue: { text: 'kept', item: { id: 1, items: [{ id: 1 }, { id: 2 }], required: 1 } },
-      limits: { maxValues: 6 },
+      limits: { maxResultValues: 6 },
     });
     expect(data).toEqual({ text: 'kept', item: null });
     expect(errors).toHaveLength(1);
@@ -443,7 +443,7 @@ describe('mutations that reach a limit', () => {
     const applied: string[] = [];
     const result = runSync('mutation { item { id items { id } } other }', {
       schema: schemaWith(applied),
-      limits: { maxValues: 10 },
+      limits: { maxResultValues: 10 },
     });
     expect(applied).toEqual(['item']);
     expect(result.data).toEqual({ item: { id: '1', items: null }, other: null });
@@ -455,7 +455,7 @@ describe('mutations that reach a limit', () => {
       const applied: string[] = [];
       const schema = schemaWith(applied, wrap(invalid(200)));
       const query = 'mutation { text requiredItem { items { id } required } a: other b: requiredItem { id } }';
-      const result = await run(query, { schema, limits: { maxValues: 10 } });
+      const result = await run(query, { schema, limits: { maxResultValues: 10 } });
       expect(applied).toEqual(['text', 'requiredItem']);
       expect(result.data).toBeNull();
       expect(outcomesOf(result)).toEqual([
@@ -483,7 +483,7 @@ describe('mutations that reach a limit', () => {
       item: () => later({ id: 1, items: later(numbersFrom0(20), 10) }),
       text: () => later('a'),
     });
-    const result = await run('mutation { item { id items { id } } text }', { schema, limits: { maxValues: 10 } });
+    const result = await run('mutation { item { id items { id } } text }', { schema, limits: { maxResultValues: 10 } });
     expect(result.data).toEqual({ item: { id: '1', items: null }, text: null });
     expect(outcomesOf(result)).toEqual([[['text'], 'NOT_APPLIED', 'RESULT_LIMIT_EXCEEDED', 1]]);
   });
@@ -684,12 +684,20 @@ describe('error locations', () => {
 });
 
 describe('input', () => {
-  const coerce = (document: DocumentNode, variables: Record<string, unknown>, options = {}) => {
+  const coerce = (
+    document: DocumentNode,
+    variables: Record<string, unknown>,
+    options: Partial<CoerceVariablesOptions> = {},
+  ) => {
     const [operation] = document.definitions;
     if (operation?.kind !== 'OperationDefinition') {
       throw new Error('The document has no operation.');
     }
-    return coerceVariables(SCHEMA, operation, variables, options);
+    return coerceVariables(SCHEMA, operation, variables, {
+      maxInputListItems: 1_000,
+      hideSuggestions: false,
+      ...options,
+    });
   };
   const LIST = parse('query($ids: [Int!], $id: ID) { withArgs(ids: $ids, id: $id) }');
 

@@ -9,7 +9,7 @@ const entry = (_id: string, count = 1) => ({ _id, count, templates: ['w1'], chan
 /** The keys and counts that a gateway answers for these entries. */
 async function ask(entries: unknown, args: string) {
   await using upstream = await startScriptedUpstream(() => ({ body: entries }));
-  await using gateway = await startGateway({ upstream: upstream.url }, NOW);
+  await using gateway = await startGateway({ upstream: upstream.url }, { now: NOW });
   const { notificationStats } = await gateway.data<{
     notificationStats: { key: string; count: number; date: string | null }[];
   }>(`{ notificationStats${args} { key date count } }`);

@@ -1,8 +1,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { TrustedDocumentsMode } from '../../src/auth/client-options.ts';
 import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
+import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -30,7 +30,11 @@ interface Modes {
 
 const start = ({ browser, server }: Modes, manifests: readonly (string | Manifest)[] = [MANIFEST]) =>
   startTwoWays(service, {
-    clients: clientsOf(signer, { trustedDocuments: browser }, { server: { trustedDocuments: server } }),
+    clients: clientsOf(
+      signer,
+      { ...(browser && { trustedDocuments: browser }) },
+      { server: { ...(server && { trustedDocuments: server }) } },
+    ),
     trustedDocuments: { manifests },
   });
 

@@ -309,9 +309,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'suggestions for variables',
-    'gateway.ts',
-    'hideSuggestions: !introspection',
-    'hideSuggestions: false',
+    'graphql/executor/execute.ts',
+    'args.hideSuggestions ?? !limits.introspection',
+    'false',
     'attacks/disclosure',
   ),
   guard(
@@ -362,7 +362,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'requests at a time',
     'http/load-shedding.ts',
-    'if (exchanges.running() >= maxRunning) {',
+    'if (exchanges.running() >= maxInFlightRequests) {',
     'if (false) {',
     'http/server',
   ),
@@ -521,7 +521,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'time of a request',
     'http/server.ts',
-    'requestTimeout: requestTimeoutMs,',
+    'requestTimeout: settings.clientRequestTimeoutMs,',
     'requestTimeout: 0,',
     'http/server',
   ),
@@ -606,14 +606,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.running < maxRunning) {',
+    'if (lane.running < maxConcurrentCallsPerKey) {',
     'if (true) {',
     'upstream/policies',
   ),
   guard(
     'waiting calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.waiting.size >= maxWaiting) {',
+    'if (lane.waiting.size >= maxQueuedCallsPerKey) {',
     'if (false) {',
     'upstream/policies',
   ),
@@ -642,7 +642,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'longest hold',
     'upstream/resilience/throttle.ts',
-    'Math.min(resetSeconds, maxSeconds)',
+    'Math.min(resetSeconds, MAX_SECONDS)',
     'resetSeconds',
     'upstream/upstream-rate-limit',
   ),
@@ -652,6 +652,13 @@ export const GUARDS: readonly Guard[] = [
     'left > 0 || hold.isTrying',
     'left > 0',
     'upstream/upstream-rate-limit',
+  ),
+  guard(
+    'memory of holds',
+    'upstream/resilience/throttle.ts',
+    'const MAX_BYTES = 4 * 1024 * 1024;',
+    'const MAX_BYTES = 1024 ** 4;',
+    'slow/rate-limit-memory',
   ),
   // Idempotency
   guard(
@@ -671,10 +678,59 @@ export const GUARDS: readonly Guard[] = [
   // The sandbox
   guard(
     'environments of the sandbox',
-    'sandbox/notification-groups.ts',
+    'sandbox/resources/notification-groups.ts',
     'WHERE environment_id = ?',
     'WHERE environment_id IS NOT ?',
     'sandbox/endpoints',
+  ),
+  guard(
+    'sandbox files of other applications',
+    'sandbox/database.ts',
+    'applicationId !== APPLICATION_ID || version < 1',
+    'false',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox files of newer versions',
+    'sandbox/database.ts',
+    'version > supported',
+    'false',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'two upgrades of one sandbox file at once',
+    'sandbox/database.ts',
+    'const from = this.#readVersion(supported);',
+    'const from = 1;',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'a sandbox upgrade is one transaction',
+    'sandbox/database.ts',
+    'this.transaction(() => this.#upgrade(migrations, supported, onUpgrade));',
+    'this.#upgrade(migrations, supported, onUpgrade);',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox samples of new nouns in older files',
+    'sandbox/open-database.ts',
+    'migrations.every(({ version }) => version > from)',
+    'from === 0',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox samples only once',
+    'sandbox/open-database.ts',
+    'migrations.every(({ version }) => version > from)',
+    'true',
+    'sandbox-versions/sandbox-versions',
+  ),
+  guard(
+    'sandbox handlers of every operation',
+    'sandbox/operations.ts',
+    'missing.length > 0',
+    'false',
+    'sandbox/operations',
   ),
   // The page
   // Scopes, documents, limits
@@ -743,9 +799,9 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'documents without a credential',
-    'auth/client-settings.ts',
-    'MODES.indexOf(b) - MODES.indexOf(a)',
-    'MODES.indexOf(a) - MODES.indexOf(b)',
+    'auth/client-rules.ts',
+    'Math.max(...[server, browser]',
+    'Math.min(...[server, browser]',
     'graphql/trusted-documents',
   ),
   guard(
@@ -929,28 +985,16 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     "client tokens in an issuer's name",
-    'cli/config/access.ts',
-    'own === undefined || !issuers.includes(own)',
-    'true',
+    'settings/conflicts.ts',
+    'own !== undefined && issuers.includes(own)',
+    'false',
     'cli/config-file',
   ),
-  guard(
-    'misspelt settings',
-    'cli/config/access-settings.ts',
-    'z.strictObject(shape',
-    'z.object(shape',
-    'cli/config-file',
-  ),
-  guard(
-    'secrets in place of names',
-    'cli/config/access-settings.ts',
-    '/^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(variable)',
-    'true',
-    'cli/config-file',
-  ),
+  guard('misspelled settings', 'settings/setting.ts', 'z.strictObject(shape', 'z.object(shape', 'cli/config-file'),
+  guard('secrets in place of names', 'cli/config/references.ts', 'VARIABLE_NAME.test(name)', 'true', 'cli/config-file'),
   guard(
     'variables that every object has',
-    'cli/config/access-settings.ts',
+    'cli/config/references.ts',
     'Object.hasOwn(env, name) ? env[name] : undefined',
     'env[name]',
     'cli/config-file',
@@ -1102,14 +1146,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'tokens',
     'graphql/documents/use-document-limits.ts',
-    '{ ...options, maxTokens }',
+    '{ ...options, maxLexicalTokens: maxTokens }',
     '{ ...options }',
     'http/hostile',
   ),
   guard(
     'long documents',
     'graphql/documents/use-document-limits.ts',
-    'source.toString().length > maxCharacters',
+    'source.toString().length > maxDocumentCharacters',
     'false',
     'http/hostile',
   ),
@@ -1130,14 +1174,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'origins',
     'http/cors.ts',
-    'origin !== undefined && clientSettings[clientKindOf(authorization)].origins.has(origin)',
+    'origin !== undefined && clientRules[clientKindOf(authorization)].origins.has(origin)',
     'origin !== undefined',
     'http/cors-audiences',
   ),
   guard(
     'origins of a kind of client',
     'http/cors.ts',
-    'clientSettings[clientKindOf(authorization)].origins',
+    'clientRules[clientKindOf(authorization)].origins',
     'policies.anonymous.origins',
     'http/cors-audiences',
   ),

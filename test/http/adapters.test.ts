@@ -244,8 +244,8 @@ it('refuses a chunked body that is too large while it is read', async () => {
 /** No limit of its own ends a call. */
 const PATIENT = {
   operationTimeoutMs: 60_000,
-  policies: { attemptTimeoutMs: 60_000 },
-  connections: { headersTimeoutMs: 60_000 },
+  attemptTimeoutMs: 60_000,
+  headersTimeoutMs: 60_000,
 };
 
 it('the listener ends the upstream calls of a client that disconnects', async () => {

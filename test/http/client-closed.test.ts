@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GatewayOptions } from '../../src/gateway.ts';
+import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -13,18 +13,18 @@ const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }'
 /** No limit of its own ends a call. */
 const PATIENT = {
   operationTimeoutMs: 60_000,
-  policies: { attemptTimeoutMs: 60_000 },
-  connections: { headersTimeoutMs: 60_000 },
+  attemptTimeoutMs: 60_000,
+  headersTimeoutMs: 60_000,
 };
 
 /** A gateway whose upstream takes every request and answers none. */
-async function stage(options: Partial<GatewayOptions>) {
+async function stage(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
   let asked = Promise.withResolvers<void>();
   const upstream = await startScriptedUpstream(() => {
     asked.resolve();
     return 'taken over';
   });
-  const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options });
+  const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options }, deps);
   onTestFinished(async () => {
     await gateway[Symbol.asyncDispose]();
     await upstream[Symbol.asyncDispose]();
@@ -79,8 +79,8 @@ describe('a client that disconnects', () => {
       pausing.resolve();
       return 1;
     };
-    const retry = { baseDelayMs: 60_000, maxDelayMs: 60_000, random };
-    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, policies: { retry } });
+    const pauses = { retryBaseDelayMs: 10_000, retryMaxDelayMs: 60_000 };
+    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, ...pauses }, { random });
     const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query: READ })));
     await pausing.promise;
     socket.destroy();

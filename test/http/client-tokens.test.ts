@@ -2,14 +2,13 @@ import { createHmac } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
-import type { BrowserClientOptions, ClientTokenOptions } from '../../src/auth/client-options.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { service } from '../support/service.ts';
-import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 const signer = createSigner();
 
@@ -28,8 +27,8 @@ interface Stage extends AsyncDisposable {
 }
 
 interface StageOptions {
-  clientTokens?: Partial<ClientTokenOptions>;
-  browser?: Partial<BrowserClientOptions>;
+  clientTokens?: Partial<NonNullable<GatewayOptions['clientTokens']>>;
+  browser?: Partial<BrowserOptions>;
   options?: Partial<GatewayOptions>;
 }
 
@@ -39,11 +38,12 @@ async function stage({ clientTokens, browser, options }: StageOptions = {}): Pro
   const gateway = await startGateway(
     {
       upstream: upstream.url,
-      clients: clientsOf(signer, { clientTokens: { secrets: [SECRET], ...clientTokens }, ...browser }),
+      clients: clientsOf(signer, browser),
+      clientTokens: { secrets: [SECRET], ...clientTokens },
       trustedDocuments: { manifests: [MANIFEST] },
       ...options,
     },
-    () => new Date(time),
+    { now: () => new Date(time) },
   );
   return {
     gateway,
@@ -249,48 +249,48 @@ describe('the endpoint', () => {
     expect(status).toBe(expected);
   });
 
-  const SCOPES_LIST = /^No token: "scopes" must be a list of: workflows:read, .*stats:read\.$/;
-  const LIFETIME = /^No token: "expiresInSeconds" must be a whole number from 1 to 3600\.$/;
+  const SCOPES_LIST = /^Token refused: "scopes" must be a list of: feeds:read, .*workflows:write\.$/;
+  const LIFETIME = /^Token refused: "expiresInSeconds" must be a whole number from 1 to 3600\.$/;
   it.each<[string, unknown, RegExp | string]>([
     ['no JSON', '{', 'The request body is not valid JSON.'],
     ['an empty body', '', 'The request body is not valid JSON.'],
-    ['a list', [], 'No token: the body must be a JSON object.'],
-    ['null', 'null', 'No token: the body must be a JSON object.'],
-    ['a text', '"x"', 'No token: the body must be a JSON object.'],
-    ['no scopes', {}, 'No token: "scopes" must be a list.'],
-    ['no list of scopes', { scopes: 'groups:read' }, 'No token: "scopes" must be a list.'],
-    ['an empty list of scopes', { scopes: [] }, 'No token: "scopes" must name one scope or more.'],
+    ['a list', [], 'Token refused: the body must be a JSON object.'],
+    ['null', 'null', 'Token refused: the body must be a JSON object.'],
+    ['a text', '"x"', 'Token refused: the body must be a JSON object.'],
+    ['no scopes', {}, 'Token refused: "scopes" must be a list.'],
+    ['no list of scopes', { scopes: 'groups:read' }, 'Token refused: "scopes" must be a list.'],
+    ['an empty list of scopes', { scopes: [] }, 'Token refused: "scopes" must contain at least one scope.'],
     ['a scope that there is not', { scopes: ['groups:read', 'admin'] }, SCOPES_LIST],
     ['a scope that is no text', { scopes: [1, null] }, SCOPES_LIST],
     [
       'no list of documents',
       { scopes: ['groups:read'], documents: 'x' },
-      'No token: "documents" must be a list of document ids.',
+      'Token refused: "documents" must be a list of document ids.',
     ],
     [
       'documents that are no texts',
       { scopes: ['groups:read'], documents: [1] },
-      'No token: "documents" must be a list of document ids.',
+      'Token refused: "documents" must be a list of document ids.',
     ],
     [
       'an empty list of documents',
       { scopes: ['groups:read'], documents: [] },
-      'No token: "documents" must name one document or more; leave it out to permit every trusted document.',
+      'Token refused: "documents" must contain at least one id; leave it out to permit all trusted documents.',
     ],
     [
       'too many documents',
       { scopes: ['groups:read'], documents: Array(51).fill(sha256Of(GROUPS)) },
-      'No token: "documents" can name 50 documents at most.',
+      'Token refused: "documents" must contain at most 50 ids.',
     ],
     [
       'a document that no manifest lists',
       { scopes: ['groups:read'], documents: [sha256Of(GROUPS), 'unknown'] },
-      'No token: "documents" names a document that is in no manifest of this gateway.',
+      'Token refused: "documents" contains an id that is in no manifest of this gateway.',
     ],
     [
       'a document named like a member of objects',
       { scopes: ['groups:read'], documents: ['constructor'] },
-      'No token: "documents" names a document that is in no manifest of this gateway.',
+      'Token refused: "documents" contains an id that is in no manifest of this gateway.',
     ],
     ['a lifetime of 0', { scopes: ['groups:read'], expiresInSeconds: 0 }, LIFETIME],
     ['a lifetime below 0', { scopes: ['groups:read'], expiresInSeconds: -1 }, LIFETIME],
@@ -299,22 +299,26 @@ describe('the endpoint', () => {
     ['a lifetime that is a text', { scopes: ['groups:read'], expiresInSeconds: '900' }, LIFETIME],
     ['a lifetime that is null', { scopes: ['groups:read'], expiresInSeconds: null }, LIFETIME],
     ['a lifetime beyond numbers', '{"scopes":["groups:read"],"expiresInSeconds":1e999}', LIFETIME],
-    ['a subject that is no text', { scopes: ['groups:read'], subject: 1 }, 'No token: "subject" must be a text.'],
-    ['an empty subject', { scopes: ['groups:read'], subject: '' }, 'No token: "subject" must not be empty.'],
+    [
+      'a subject that is no text',
+      { scopes: ['groups:read'], subject: 1 },
+      'Token refused: "subject" must be a string.',
+    ],
+    ['an empty subject', { scopes: ['groups:read'], subject: '' }, 'Token refused: "subject" must not be empty.'],
     [
       'a subject that is too long',
       { scopes: ['groups:read'], subject: 'x'.repeat(129) },
-      'No token: "subject" can have 128 characters at most.',
+      'Token refused: "subject" must have at most 128 characters.',
     ],
     [
       'another member',
       { scopes: ['groups:read'], tenant: 'globex' },
-      'No token: there is a member besides "scopes", "documents", "expiresInSeconds" and "subject".',
+      'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
     ],
     [
       'a prototype',
       '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}',
-      'No token: there is a member besides "scopes", "documents", "expiresInSeconds" and "subject".',
+      'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
     ],
   ])('refuses %s with one sentence', async (_, body, message) => {
     await using on = await stage();
@@ -348,7 +352,7 @@ describe('the endpoint', () => {
     await using on = await stage({ browser: { scopes: ['groups:read'] } });
     const { status, error } = await askForToken(on, { scopes: ['groups:read', 'groups:write', 'stats:read'] });
     expect([status, error.extensions.code]).toEqual([403, 'FORBIDDEN']);
-    expect(error.message).toBe('No token: this gateway lets no browser have groups:write, stats:read.');
+    expect(error.message).toBe('Token refused: groups:write, stats:read are not in clients.browser.scopes.');
     expect((await askForToken(on, { scopes: ['groups:read'] })).status).toBe(200);
   });
 
@@ -408,7 +412,7 @@ describe('the endpoint', () => {
       options: {
         clients: clientsOf(
           signer,
-          { clientTokens: { secrets: [SECRET] }, corsOrigins: ['https://app.example.com'] },
+          { corsOrigins: ['https://app.example.com'] },
           { server: { corsOrigins: ['https://backend.example.com'] } },
         ),
       },

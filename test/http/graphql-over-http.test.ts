@@ -167,7 +167,7 @@ it('a client that leaves aborts its upstream calls', async () => {
   });
   await using slow = await startGateway({
     upstream: upstream.url,
-    policies: { attemptTimeoutMs: 60_000 },
+    attemptTimeoutMs: 60_000,
     operationTimeoutMs: 60_000,
   });
   const client = new AbortController();

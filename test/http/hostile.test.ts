@@ -133,6 +133,17 @@ it('a document with more than 1,000 tokens is 400, however few fields it has', a
   });
 });
 
+it.each([
+  ['a document of 1,000 tokens is not too large', `{ ${'__typename '.repeat(999)}`],
+  [
+    'an invalid character before the 1,001st token is a syntax error',
+    `{ ${'a '.repeat(999)}\u0000 ${'a '.repeat(999)}`,
+  ],
+])('%s', async (_, document) => {
+  const { status, text } = await query(document);
+  expect([status, JSON.parse(text).errors[0].extensions.code]).toEqual([400, 'GRAPHQL_PARSE_FAILED']);
+});
+
 it('a key with more than 2,048 characters is 401', async () => {
   const { status } = await query('{ __typename }', { authorization: `ApiKey ${'k'.repeat(2_049)}` });
   expect(status).toBe(401);

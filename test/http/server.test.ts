@@ -28,7 +28,7 @@ async function readAll(socket: Socket): Promise<string> {
 }
 
 it('a client that has not sent its whole request takes nobody’s place', async () => {
-  await using held = await startHeldServer({ maxRunning: 1 });
+  await using held = await startHeldServer({ maxInFlightRequests: 1 });
   const { hostname, port } = new URL(held.url);
   const slow = Array.from({ length: 10 }, () => connect(Number(port), hostname));
   for (const socket of slow) {
@@ -93,7 +93,7 @@ describe('load shedding', () => {
   };
 
   it('answers one request too many with 503 and Retry-After, and serves again when one has ended', async () => {
-    await using held = await startHeldServer({ maxRunning: 2 });
+    await using held = await startHeldServer({ maxInFlightRequests: 2 });
     const arrivals = [held.arrival(), held.arrival()];
     const running = [fetch(`${held.url}/graphql`), fetch(`${held.url}/graphql`)];
     await Promise.all(arrivals);
@@ -116,7 +116,7 @@ describe('load shedding', () => {
   });
 
   it('notices a late event loop and a full heap, and recovers', async () => {
-    using monitor = createOverloadMonitor({ maxEventLoopDelayMs: 50, intervalMs: 100 });
+    using monitor = createOverloadMonitor({ maxEventLoopDelayMs: 50, maxHeapPercent: 100 }, 100);
     await expect.poll(() => monitor.reason()).toBeUndefined();
     const blocking = setInterval(() => {
       const until = performance.now() + 120;
@@ -127,7 +127,7 @@ describe('load shedding', () => {
     await expect.poll(() => monitor.reason(), { timeout: 10_000, interval: 1 }).toBe('event loop');
     clearInterval(blocking);
     await expect.poll(() => monitor.reason(), { timeout: 10_000 }).toBeUndefined();
-    using full = createOverloadMonitor({ maxHeapShare: 0, intervalMs: 10 });
+    using full = createOverloadMonitor({ maxEventLoopDelayMs: 60_000, maxHeapPercent: 0 }, 10);
     await expect.poll(() => full.reason()).toBe('heap');
   });
 });
@@ -147,7 +147,7 @@ describe('a hostile connection', () => {
   });
 
   it('that never sends its headers, or its body, is cut off', async () => {
-    await using held = await startHeldServer({ headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    await using held = await startHeldServer({ clientHeadersTimeoutMs: 200, clientRequestTimeoutMs: 400 });
     const answers = [sendRaw(held.url, 'POST /graphql HT'), sendRaw(held.url, `${HEAD}Content-Length: 10\r\n\r\n{`)];
     for (const answer of await Promise.all(answers)) {
       expect(answer === '' || answer.startsWith('HTTP/1.1 408 ')).toBe(true);

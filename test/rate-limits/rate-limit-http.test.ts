@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import type { RateLimit } from '../../src/rate-limits/rate-limiter.ts';
+import type { RateLimit } from '../../src/settings/clients.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -24,7 +24,11 @@ const NO_CALL = '{ __typename }';
 
 const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = service) =>
   startTwoWays(script, {
-    clients: clientsOf(signer, { rateLimit: browser }, { server: { rateLimit: server } }),
+    clients: clientsOf(
+      signer,
+      { ...(browser && { rateLimit: browser }) },
+      { server: { ...(server && { rateLimit: server }) } },
+    ),
   });
 
 async function ask(ways: TwoWays, query: string, claims = {}, request: Partial<WireRequest> = {}): Promise<WireAnswer> {
@@ -219,7 +223,7 @@ describe('an operation whose client leaves', () => {
     });
     await using gateway = await startGateway({
       upstream: upstream.url,
-      policies: { retry: { maxRetries: 0 } },
+      maxRetries: 0,
       clients: { server: { rateLimit: hourly(10) } },
     });
     const body = JSON.stringify({
@@ -337,7 +341,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     await using gateway = await startGateway({
       upstream: upstream.url,
       clients,
-      rateLimits: { redis: { url: between.url } },
+      rateLimits: { store: { redis: { url: between.url } } },
     });
     const authorization = await signer.bearer();
     const send = async () => (await gateway.send(ONE_CALL, {}, { authorization })).status;
@@ -365,7 +369,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     const options: GatewayOptions = {
       upstream: upstream.url,
       clients: clientsOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),
-      rateLimits: { redis: { url: redis.url } },
+      rateLimits: { store: { redis: { url: redis.url } } },
     };
     await using one = await startGateway(options);
     await using other = await startGateway(options);
@@ -387,6 +391,6 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     expect(await send(one, ONE_CALL, 'ApiKey of-a-server')).toEqual([200, 6, undefined]);
     const kept = JSON.stringify(await redis.command('KEYS', '*'));
     expect(kept).not.toMatch(/acme|user-1|of-a-server/);
-    expect(JSON.stringify([one.log, other.log])).not.toMatch(/of-a-server|Redis does not answer/);
+    expect(JSON.stringify([one.log, other.log])).not.toMatch(/of-a-server|Redis is unavailable/);
   });
 });

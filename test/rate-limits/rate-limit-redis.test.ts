@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import type { RateLimit } from '../../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/rate-limits/redis-rate-limiter.ts';
+import type { RateLimit } from '../../src/settings/clients.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 
 /** One call an hour: nothing comes back while a test runs. */
 const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
 
-const AWAY = 'Redis does not answer: until it does, every process limits its callers by itself.';
-const BACK = 'Redis answers again: limits are shared again.';
+const AWAY = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
+const BACK = 'Redis is available again. Rate limits are shared.';
 
 /** A limiter with its log. */
 function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = {}) {

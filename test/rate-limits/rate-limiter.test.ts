@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
-import type { RateLimit, RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
+import type { RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
+import type { RateLimit } from '../../src/settings/clients.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 
 /** One call an hour: nothing comes back while a test runs. */

@@ -1,7 +1,18 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Folders whose files take longest, longest first. */
-const LONG = ['cli', 'browser', 'slow', 'package.test.ts', 'attacks', 'docs', 'upstream', 'client'];
+const LONG = [
+  'cli',
+  'browser',
+  'slow',
+  'package.test.ts',
+  'add-a-noun',
+  'sandbox-versions',
+  'attacks',
+  'docs',
+  'upstream',
+  'client',
+];
 
 /** Starts files that take long before others, so that no worker is left with one at the end. */
 export default class LongestFirst extends BaseSequencer {

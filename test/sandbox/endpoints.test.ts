@@ -89,7 +89,7 @@ describe('workflows', () => {
     const { data } = await send('GET /v1/workflows/password-reset');
     const { status, body } = await send(`PUT /v1/workflows/${data._id}/status`, { body: { active: true } });
     expect(status).toBe(400);
-    expect(body).toMatchObject({ message: expect.stringContaining('active already'), error: 'Bad Request' });
+    expect(body).toMatchObject({ message: expect.stringContaining('already active'), error: 'Bad Request' });
   });
 
   it('take a new status by id only', async () => {
@@ -154,7 +154,7 @@ describe('subscribers', () => {
     expect(status).toBe(422);
     expect(body).toMatchObject({
       message: [
-        '"subscriberId" is missing.',
+        '"subscriberId" is required.',
         '"email" must be a string.',
         '"data" must be an object.',
         '"channels.1" must be an object.',
@@ -207,11 +207,11 @@ describe('notification groups', () => {
 
   it('need a name', async () => {
     const missing = await send('POST /v1/notification-groups', { body: {} });
-    expect(missing).toMatchObject({ status: 422, body: { message: ['"name" is missing.'] } });
+    expect(missing).toMatchObject({ status: 422, body: { message: ['"name" is required.'] } });
     const empty = await send('POST /v1/notification-groups', { body: { name: '' } });
     expect(empty).toMatchObject({ status: 422, body: { message: ['"name" must not be empty.'] } });
     const none = await send('POST /v1/notification-groups');
-    expect(none).toMatchObject({ status: 422, body: { message: ['The request needs a JSON body.'] } });
+    expect(none).toMatchObject({ status: 422, body: { message: ['A JSON body is required.'] } });
     const list = await send('POST /v1/notification-groups', { body: [] });
     expect(list).toMatchObject({ status: 422, body: { message: ['The body must be a JSON object.'] } });
   });
@@ -233,7 +233,7 @@ describe('feeds', () => {
   it('refuse a name that is taken', async () => {
     const { status, body } = await send('POST /v1/feeds', { body: { name: 'Activity' } });
     expect(status).toBe(409);
-    expect(body).toMatchObject({ error: 'Conflict', message: 'A feed named "Activity" exists already.' });
+    expect(body).toMatchObject({ error: 'Conflict', message: 'A feed named "Activity" already exists.' });
   });
 
   it('that are unknown, or used by a message template, answer 400', async () => {

@@ -110,7 +110,7 @@ describe('statistics', () => {
       expect(body).toMatchObject({ message: [expect.stringContaining('"days" must be a number')] });
     }
     const unknown = await send('GET /v1/notifications/graph/stats?dayz=3');
-    expect(unknown.body).toMatchObject({ message: ['The query parameter "dayz" is not known here.'] });
+    expect(unknown.body).toMatchObject({ message: ['Unknown query parameter "dayz".'] });
   });
 });
 

@@ -63,7 +63,8 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   await using upstream = await startRawUpstream(serve);
   await using gateway = await startGateway({
     upstream: upstream.url,
-    policies: { retry: { baseDelayMs: 5, maxDelayMs: 10 } },
+    retryBaseDelayMs: 5,
+    retryMaxDelayMs: 10,
     clients: {
       browser: {
         issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],

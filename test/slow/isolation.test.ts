@@ -66,7 +66,8 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
   await using upstream = await startRawUpstream(serve);
   await using gateway = await startGateway({
     upstream: upstream.url,
-    policies: { retry: { baseDelayMs: 5, maxDelayMs: 10 } },
+    retryBaseDelayMs: 5,
+    retryMaxDelayMs: 10,
   });
   const { origin, pathname } = new URL(gateway.url);
   const client = new Pool(origin, { connections: 2 * atOnce, pipelining: 1 });

@@ -4,8 +4,12 @@ import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
 import { sampleSize } from '../support/samples.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-it('API keys of 2 KB with a rate limit for each leave little behind', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+it("API keys of 2 KB leave little behind, whether the gateway's limit or the service's is remembered for each", async () => {
+  await using upstream = await startScriptedUpstream(() => ({
+    status: 429,
+    headers: { 'retry-after': '60' },
+    body: {},
+  }));
   await using limited = await startTarget(upstream.url, {
     NOTIGRAPH_CONFIG_TEXT: 'clients: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
   });

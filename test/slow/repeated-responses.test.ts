@@ -70,14 +70,14 @@ interface Crowd {
   /** Calls in flight at a time. */
   atOnce: number;
   credentials: number;
-  connections: NonNullable<GatewayOptions['connections']>;
+  connections: Pick<GatewayOptions, 'sockets' | 'isolateConnections'>;
 }
 
 /** Reads with many credentials in turn from an upstream that sends every response twice. */
 async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
   await using upstream = await startRawUpstream(echoTwice());
   using sockets = watchSockets(upstream.url);
-  await using gateway = await startGateway({ upstream: upstream.url, connections });
+  await using gateway = await startGateway({ upstream: upstream.url, ...connections });
   const { origin, pathname } = new URL(gateway.url);
   const client = new Pool(origin, { connections: atOnce, pipelining: 1 });
   let [answered, crossed] = [0, 0];
@@ -112,17 +112,18 @@ async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
 }
 
 describe('an upstream that sends every response twice', () => {
-  it.each([2, 10, 100].flatMap((credentials) => [64, 8].map((connections) => ({ credentials, connections }))))(
-    'crosses no credentials with isolation: $credentials credentials, $connections sockets',
+  it.each([2, 10, 100].flatMap((credentials) => [64, 8].map((sockets) => ({ credentials, sockets }))))(
+    'crosses no credentials with isolation: $credentials credentials, $sockets sockets',
     async (options) => {
-      const { credentials, connections } = options;
+      const { credentials, sockets } = options;
       const calls = sampleSize(200, 1_700);
-      const crowd = { calls, atOnce: 20, credentials, connections: { connections, isolate: 'credential' as const } };
+      const connections = { sockets, isolateConnections: 'credential' as const };
+      const crowd = { calls, atOnce: 20, credentials, connections };
       const { answered, crossed, mostSockets, shared } = await sendCrowd(crowd);
       expect({ crossed, shared }).toEqual({ crossed: 0, shared: 0 });
       expect(answered).toBe(calls);
       expect(mostSockets).toBeGreaterThan(1);
-      expect(mostSockets).toBeLessThanOrEqual(connections);
+      expect(mostSockets).toBeLessThanOrEqual(sockets);
     },
   );
 

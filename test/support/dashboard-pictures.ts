@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the dashboard to be looked at: every view and some states, in both themes and at phone width, into
- * test/screenshots, and those of its README. Run it with `node test/support/dashboard-pictures.ts`.
+ * Takes pictures of the dashboard: every view and some states, in both themes and at phone width, into test/screenshots, and those that the
+ * docs show into docs/images. Run it with `npm run pictures`.
  */
 import { copyFile, mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { launchBrowser } from './browser.ts';
 import { type Dashboard, startDashboard, type Visitor } from './dashboard.ts';
 
 const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
-const README = fileURLToPath(new URL('../../examples/dashboard/pictures/', import.meta.url));
+const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 
 const DEVICES: Record<string, BrowserContextOptions> = {
   light: { colorScheme: 'light', viewport: { width: 1100, height: 800 } },
@@ -18,7 +18,13 @@ const DEVICES: Record<string, BrowserContextOptions> = {
   'phone-dark': { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
 };
 
-const FOR_README = ['light-statistics', 'dark-workflows'];
+/** Screenshots that the docs show, by their name in docs/images. */
+const SHOWN = {
+  'dashboard-light': 'light-statistics',
+  'dashboard-dark': 'dark-statistics',
+  'dashboard-workflows-light': 'light-workflows',
+  'dashboard-workflows-dark': 'dark-workflows',
+};
 
 async function takePictures(dashboard: Dashboard, browser: Browser, device: string): Promise<void> {
   await using visitor = await dashboard.visit(browser, { reducedMotion: 'reduce', ...DEVICES[device] });
@@ -92,6 +98,6 @@ try {
 } finally {
   await browser.close();
 }
-for (const name of FOR_README) {
-  await copyFile(`${SCREENSHOTS}dashboard-${name}.png`, `${README}${name}.png`);
+for (const [image, screenshot] of Object.entries(SHOWN)) {
+  await copyFile(`${SCREENSHOTS}dashboard-${screenshot}.png`, `${IMAGES}${image}.png`);
 }

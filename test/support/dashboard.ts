@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
-import type { Scope } from '../../src/auth/scopes.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
@@ -101,7 +101,7 @@ export async function startDashboard({
         },
         trustedDocuments: { manifests: [join(APP, 'trusted-documents.json')] },
       },
-      now,
+      { now },
     ),
   );
   await copyApp(folder, new URL(gateway.url).origin, issuer.url);

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import { type Config, loadConfig } from '../../src/cli/config/config.ts';
+import { type Config, loadConfig } from '../../src/cli/config/load-config.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
@@ -68,9 +69,12 @@ export const CLIENT_TOKENS =
 
 /** A gateway before the sandbox, as a configuration file says it. */
 export async function startConfigured(text: string, now?: () => Date): Promise<SandboxedGateway> {
-  const { clients } = load(text, { ACME_KEY: SANDBOX_KEYS.development }).access;
+  const { clients, clientTokens }: Partial<GatewayOptions> = load(text, { ACME_KEY: SANDBOX_KEYS.development }).given;
   const trustedDocuments = { manifests: [manifest] };
-  const gateway = await startSandboxedGateway({ options: { clients, trustedDocuments }, ...(now && { now }) });
+  const gateway = await startSandboxedGateway({
+    options: { ...(clients && { clients }), ...(clientTokens && { clientTokens }), trustedDocuments },
+    ...(now && { now }),
+  });
   onTestFinished(() => gateway[Symbol.asyncDispose]());
   return gateway;
 }

@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import type { SheddingOptions } from '../../src/http/load-shedding.ts';
+import type { ServerSettings } from '../../src/settings/settings.ts';
 import { startGateway } from './gateway.ts';
 import { type RawAnswer, type RawRequest, type RawScript, startRawUpstream } from './raw-upstream.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
@@ -36,7 +36,7 @@ export const OPERATIONS = {
 };
 
 /** Pauses that need no patience. */
-export const SHORT_PAUSES = { baseDelayMs: 2, maxDelayMs: 4 };
+export const SHORT_PAUSES = { retryBaseDelayMs: 2, retryMaxDelayMs: 4 };
 
 /** What a service in good health answers. */
 export function healthy({ method, path }: RawRequest): RawAnswer {
@@ -108,14 +108,23 @@ export async function expectNothingLeft(socketsBefore: number): Promise<void> {
  * A gateway in front of a script. Disposing it holds that the gateway works once the upstream is well, and that it then leaves no
  * socket and no timer behind.
  */
+export interface StageOptions extends Omit<GatewayOptions, 'upstream'> {
+  random?: () => number;
+}
+
 export async function stage(
   script: RawScript,
-  options: Omit<GatewayOptions, 'upstream'> = {},
-  limits: SheddingOptions = {},
+  { random, ...options }: StageOptions = {},
+  limits: Partial<ServerSettings> = {},
 ) {
   const socketsBefore = openSockets();
   const upstream = await startRawUpstream(script);
-  const gateway = await startGateway({ upstream: upstream.url, ...options }, undefined, 'listener', limits);
+  const gateway = await startGateway(
+    { upstream: upstream.url, ...options },
+    { ...(random && { random }) },
+    'listener',
+    limits,
+  );
 
   async function run(document: string) {
     const startedAt = performance.now();

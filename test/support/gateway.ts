@@ -1,9 +1,9 @@
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
-import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import type { SheddingOptions } from '../../src/http/load-shedding.ts';
+import { createGateway, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
 import { startServer } from '../../src/http/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import type { ServerSettings } from '../../src/settings/settings.ts';
 import { createContractCheck } from './contract.ts';
 import { fetchListener } from './fetch-listener.ts';
 import { type Exchange, startRecorder } from './recorder.ts';
@@ -54,15 +54,15 @@ export type Entry = 'listener' | 'fetch';
 /** Starts a gateway in front of any upstream. */
 export async function startGateway(
   options: GatewayOptions,
-  now?: () => Date,
+  deps: GatewayDeps = {},
   entry: Entry = 'listener',
-  limits: SheddingOptions = {},
+  limits: Partial<ServerSettings> = {},
 ): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const gateway = createGateway(options, { logger, ...(now && { now }) });
+  const gateway = createGateway(options, { logger, ...deps });
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
-  const server = await startServer({ host: '127.0.0.1', port: 0, listener, ...limits });
+  const server = await startServer({ host: '127.0.0.1', port: 0, listener, lameDuckMs: 0, ...limits });
   const url = server.url + gateway.endpoint;
 
   const send: TestGateway['send'] = async (document, variables, request = {}) => {
@@ -120,7 +120,7 @@ export async function startSandboxedGateway({
 }: SandboxedGatewayOptions = {}): Promise<SandboxedGateway> {
   const sandbox = await startSandbox({ ...(now && { now }) });
   const recorder = await startRecorder(sandbox.url);
-  const gateway = await startGateway({ upstream: recorder.url, ...options }, now);
+  const gateway = await startGateway({ upstream: recorder.url, ...options }, { ...(now && { now }) });
   const check = await createContractCheck();
   let seen = 0;
   return {

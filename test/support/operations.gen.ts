@@ -140,6 +140,22 @@ export type NotificationGroupsVariables = Exact<{ [key: string]: never; }>;
 
 export type NotificationGroupsResult = { notificationGroups: Array<{ id: string | null, name: string }> | null };
 
+export type NotificationGroupVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type NotificationGroupResult = { notificationGroup: { id: string | null, name: string, parentId: string | null, organizationId: string, environmentId: string } | null };
+
+export type NotificationStatsVariables = Exact<{
+  days?: number | null | undefined;
+  fillGaps?: boolean;
+  workflowsPerDay?: number;
+}>;
+
+
+export type NotificationStatsResult = { notificationStats: Array<{ date: string | null, count: number, channels: Array<Channel>, workflows: Array<{ id: string, name: string } | null> | null }> | null };
+
 export type WorkflowVariables = Exact<{
   idOrIdentifier: string | number;
 }>;
@@ -154,32 +170,26 @@ export type WorkflowsVariables = Exact<{
 
 export type WorkflowsResult = { workflows: Array<{ id: string, identifier: string | null, name: string, active: boolean, tags: Array<string>, notificationGroup: { id: string | null, name: string } | null } | null> | null };
 
-export type NotificationStatsVariables = Exact<{
-  days?: number | null | undefined;
-  fillGaps?: boolean;
-  workflowsPerDay?: number;
+export type CreateFeedVariables = Exact<{
+  input: CreateFeedInput;
 }>;
 
 
-export type NotificationStatsResult = { notificationStats: Array<{ date: string | null, count: number, channels: Array<Channel>, workflows: Array<{ id: string, name: string } | null> | null }> | null };
+export type CreateFeedResult = { createFeed:
+    | { reason: ConflictReason, code: MutationErrorCode, message: string }
+    | { replayed: boolean, feed: { id: string | null, identifier: string, name: string } }
+    | { code: MutationErrorCode, message: string }
+   | null };
 
-export type NotificationGroupVariables = Exact<{
-  id: string | number;
+export type CreateNotificationGroupVariables = Exact<{
+  input: CreateNotificationGroupInput;
 }>;
 
 
-export type NotificationGroupResult = { notificationGroup: { id: string | null, name: string, parentId: string | null, organizationId: string, environmentId: string } | null };
-
-export type UpdateWorkflowStatusVariables = Exact<{
-  input: UpdateWorkflowStatusInput;
-}>;
-
-
-export type UpdateWorkflowStatusResult = { updateWorkflowStatus:
+export type CreateNotificationGroupResult = { createNotificationGroup:
     | { code: MutationErrorCode, message: string }
+    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
     | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { changed: boolean, workflow: { id: string, name: string, active: boolean } }
    | null };
 
 export type CreateSubscriberVariables = Exact<{
@@ -205,52 +215,6 @@ export type CreateSubscribersResult = { createSubscribers: { succeeded: number, 
       | { retryable: boolean, outcome: WriteOutcome, code: MutationErrorCode, message: string }
     > } | null };
 
-export type CreateNotificationGroupVariables = Exact<{
-  input: CreateNotificationGroupInput;
-}>;
-
-
-export type CreateNotificationGroupResult = { createNotificationGroup:
-    | { code: MutationErrorCode, message: string }
-    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type UpdateNotificationGroupVariables = Exact<{
-  input: UpdateNotificationGroupInput;
-}>;
-
-
-export type UpdateNotificationGroupResult = { updateNotificationGroup:
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
-   | null };
-
-export type DeleteNotificationGroupVariables = Exact<{
-  input: DeleteNotificationGroupInput;
-}>;
-
-
-export type DeleteNotificationGroupResult = { deleteNotificationGroup:
-    | { code: MutationErrorCode, message: string }
-    | { id: string, acknowledged: boolean, status: DeletionStatus }
-    | { code: MutationErrorCode, message: string }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
-export type CreateFeedVariables = Exact<{
-  input: CreateFeedInput;
-}>;
-
-
-export type CreateFeedResult = { createFeed:
-    | { reason: ConflictReason, code: MutationErrorCode, message: string }
-    | { replayed: boolean, feed: { id: string | null, identifier: string, name: string } }
-    | { code: MutationErrorCode, message: string }
-   | null };
-
 export type DeleteFeedVariables = Exact<{
   input: DeleteFeedInput;
 }>;
@@ -272,6 +236,42 @@ export type DeleteMessagesByTransactionResult = { deleteMessagesByTransaction:
     | { transactionId: string, channel: Channel | null }
     | { code: MutationErrorCode, message: string }
     | { code: MutationErrorCode, message: string }
+   | null };
+
+export type DeleteNotificationGroupVariables = Exact<{
+  input: DeleteNotificationGroupInput;
+}>;
+
+
+export type DeleteNotificationGroupResult = { deleteNotificationGroup:
+    | { code: MutationErrorCode, message: string }
+    | { id: string, acknowledged: boolean, status: DeletionStatus }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+   | null };
+
+export type UpdateNotificationGroupVariables = Exact<{
+  input: UpdateNotificationGroupInput;
+}>;
+
+
+export type UpdateNotificationGroupResult = { updateNotificationGroup:
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { replayed: boolean, notificationGroup: { id: string | null, name: string } }
+   | null };
+
+export type UpdateWorkflowStatusVariables = Exact<{
+  input: UpdateWorkflowStatusInput;
+}>;
+
+
+export type UpdateWorkflowStatusResult = { updateWorkflowStatus:
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { code: MutationErrorCode, message: string }
+    | { changed: boolean, workflow: { id: string, name: string, active: boolean } }
    | null };
 
 export class TypedDocumentString<TResult, TVariables>
@@ -301,6 +301,30 @@ export const NotificationGroups = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<NotificationGroupsResult, NotificationGroupsVariables>;
+export const NotificationGroup = new TypedDocumentString(`
+    query NotificationGroup($id: ID!) {
+  notificationGroup(id: $id) {
+    id
+    name
+    parentId
+    organizationId
+    environmentId
+  }
+}
+    `) as unknown as TypedDocumentString<NotificationGroupResult, NotificationGroupVariables>;
+export const NotificationStats = new TypedDocumentString(`
+    query NotificationStats($days: Int, $fillGaps: Boolean! = false, $workflowsPerDay: Int! = 20) {
+  notificationStats(days: $days, fillGaps: $fillGaps) {
+    date
+    count
+    channels
+    workflows(first: $workflowsPerDay) {
+      id
+      name
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<NotificationStatsResult, NotificationStatsVariables>;
 export const Workflow = new TypedDocumentString(`
     query Workflow($idOrIdentifier: ID!) {
   workflow(idOrIdentifier: $idOrIdentifier) {
@@ -389,39 +413,35 @@ export const Workflows = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WorkflowsResult, WorkflowsVariables>;
-export const NotificationStats = new TypedDocumentString(`
-    query NotificationStats($days: Int, $fillGaps: Boolean! = false, $workflowsPerDay: Int! = 20) {
-  notificationStats(days: $days, fillGaps: $fillGaps) {
-    date
-    count
-    channels
-    workflows(first: $workflowsPerDay) {
-      id
-      name
+export const CreateFeed = new TypedDocumentString(`
+    mutation CreateFeed($input: CreateFeedInput!) {
+  createFeed(input: $input) {
+    ... on CreateFeedSuccess {
+      replayed
+      feed {
+        id
+        identifier
+        name
+      }
+    }
+    ... on ConflictError {
+      reason
+    }
+    ... on MutationError {
+      code
+      message
     }
   }
 }
-    `) as unknown as TypedDocumentString<NotificationStatsResult, NotificationStatsVariables>;
-export const NotificationGroup = new TypedDocumentString(`
-    query NotificationGroup($id: ID!) {
-  notificationGroup(id: $id) {
-    id
-    name
-    parentId
-    organizationId
-    environmentId
-  }
-}
-    `) as unknown as TypedDocumentString<NotificationGroupResult, NotificationGroupVariables>;
-export const UpdateWorkflowStatus = new TypedDocumentString(`
-    mutation UpdateWorkflowStatus($input: UpdateWorkflowStatusInput!) {
-  updateWorkflowStatus(input: $input) {
-    ... on UpdateWorkflowStatusSuccess {
-      changed
-      workflow {
+    `) as unknown as TypedDocumentString<CreateFeedResult, CreateFeedVariables>;
+export const CreateNotificationGroup = new TypedDocumentString(`
+    mutation CreateNotificationGroup($input: CreateNotificationGroupInput!) {
+  createNotificationGroup(input: $input) {
+    ... on CreateNotificationGroupSuccess {
+      replayed
+      notificationGroup {
         id
         name
-        active
       }
     }
     ... on MutationError {
@@ -430,7 +450,7 @@ export const UpdateWorkflowStatus = new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<UpdateWorkflowStatusResult, UpdateWorkflowStatusVariables>;
+    `) as unknown as TypedDocumentString<CreateNotificationGroupResult, CreateNotificationGroupVariables>;
 export const CreateSubscriber = new TypedDocumentString(`
     mutation CreateSubscriber($input: CreateSubscriberInput!) {
   createSubscriber(input: $input) {
@@ -484,76 +504,6 @@ export const CreateSubscribers = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<CreateSubscribersResult, CreateSubscribersVariables>;
-export const CreateNotificationGroup = new TypedDocumentString(`
-    mutation CreateNotificationGroup($input: CreateNotificationGroupInput!) {
-  createNotificationGroup(input: $input) {
-    ... on CreateNotificationGroupSuccess {
-      replayed
-      notificationGroup {
-        id
-        name
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<CreateNotificationGroupResult, CreateNotificationGroupVariables>;
-export const UpdateNotificationGroup = new TypedDocumentString(`
-    mutation UpdateNotificationGroup($input: UpdateNotificationGroupInput!) {
-  updateNotificationGroup(input: $input) {
-    ... on UpdateNotificationGroupSuccess {
-      replayed
-      notificationGroup {
-        id
-        name
-      }
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<UpdateNotificationGroupResult, UpdateNotificationGroupVariables>;
-export const DeleteNotificationGroup = new TypedDocumentString(`
-    mutation DeleteNotificationGroup($input: DeleteNotificationGroupInput!) {
-  deleteNotificationGroup(input: $input) {
-    ... on DeleteNotificationGroupSuccess {
-      id
-      acknowledged
-      status
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<DeleteNotificationGroupResult, DeleteNotificationGroupVariables>;
-export const CreateFeed = new TypedDocumentString(`
-    mutation CreateFeed($input: CreateFeedInput!) {
-  createFeed(input: $input) {
-    ... on CreateFeedSuccess {
-      replayed
-      feed {
-        id
-        identifier
-        name
-      }
-    }
-    ... on ConflictError {
-      reason
-    }
-    ... on MutationError {
-      code
-      message
-    }
-  }
-}
-    `) as unknown as TypedDocumentString<CreateFeedResult, CreateFeedVariables>;
 export const DeleteFeed = new TypedDocumentString(`
     mutation DeleteFeed($input: DeleteFeedInput!) {
   deleteFeed(input: $input) {
@@ -585,3 +535,53 @@ export const DeleteMessagesByTransaction = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DeleteMessagesByTransactionResult, DeleteMessagesByTransactionVariables>;
+export const DeleteNotificationGroup = new TypedDocumentString(`
+    mutation DeleteNotificationGroup($input: DeleteNotificationGroupInput!) {
+  deleteNotificationGroup(input: $input) {
+    ... on DeleteNotificationGroupSuccess {
+      id
+      acknowledged
+      status
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DeleteNotificationGroupResult, DeleteNotificationGroupVariables>;
+export const UpdateNotificationGroup = new TypedDocumentString(`
+    mutation UpdateNotificationGroup($input: UpdateNotificationGroupInput!) {
+  updateNotificationGroup(input: $input) {
+    ... on UpdateNotificationGroupSuccess {
+      replayed
+      notificationGroup {
+        id
+        name
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateNotificationGroupResult, UpdateNotificationGroupVariables>;
+export const UpdateWorkflowStatus = new TypedDocumentString(`
+    mutation UpdateWorkflowStatus($input: UpdateWorkflowStatusInput!) {
+  updateWorkflowStatus(input: $input) {
+    ... on UpdateWorkflowStatusSuccess {
+      changed
+      workflow {
+        id
+        name
+        active
+      }
+    }
+    ... on MutationError {
+      code
+      message
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateWorkflowStatusResult, UpdateWorkflowStatusVariables>;

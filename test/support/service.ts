@@ -1,32 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { type Document, OpenAPIBackend } from 'openapi-backend';
 import { expect } from 'vitest';
-import type { Scope } from '../../src/auth/scopes.ts';
+import { parse } from 'yaml';
+import { isScope, type Scope } from '../../src/settings/scopes.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
 import type { Script, ScriptedAnswer } from './scripted-upstream.ts';
 import type { TwoWays, WireAnswer, WireRequest } from './two-ways.ts';
 
-/** What a token must permit for a call of each endpoint. */
-const SCOPE_OF_CALL: Record<string, Scope> = {
-  'GET workflows': 'workflows:read',
-  'PUT workflows': 'workflows:write',
-  'GET notification-groups': 'groups:read',
-  'POST notification-groups': 'groups:write',
-  'PATCH notification-groups': 'groups:write',
-  'DELETE notification-groups': 'groups:write',
-  'GET notifications': 'stats:read',
-  'POST subscribers': 'subscribers:write',
-  'POST feeds': 'feeds:write',
-  'DELETE feeds': 'feeds:write',
-  'DELETE messages': 'messages:write',
-};
+/** Nouns whose scopes are named otherwise than their paths. */
+const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notifications: 'stats' };
 
 const endpointOf = ({ method, path }: { method: string; path: string }): string =>
   `${method} ${/^\/v1\/([\w-]+)/.exec(path)?.[1]}`;
 
-/** What a token must permit for a call that went upstream. */
+/** What a token must permit for a call that went upstream: to read or to write the noun of its path. */
 export function scopeOfCall(call: { method: string; path: string }): Scope {
-  const scope = SCOPE_OF_CALL[endpointOf(call)];
-  if (scope === undefined) {
-    throw new Error(`No scope is known for ${call.method} ${call.path}: add it here.`);
+  const [method = '', noun = ''] = endpointOf(call).split(' ');
+  const scope = `${NOUNS[noun] ?? noun}:${method === 'GET' ? 'read' : 'write'}`;
+  if (!isScope(scope)) {
+    throw new Error(`There is no scope ${scope} for ${call.method} ${call.path}.`);
   }
   return scope;
 }
@@ -45,11 +37,25 @@ const ANSWERS: Record<string, ScriptedAnswer> = {
   'DELETE messages': { status: 204 },
 };
 
+/** Returns the example that the OpenAPI document gives for the endpoint of a noun without records above. */
+async function exampleOf({ method, path }: { method: string; path: string }): Promise<ScriptedAnswer> {
+  const definition: Document = parse(
+    readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
+  );
+  const api = await new OpenAPIBackend({ definition, quick: true }).init();
+  const operation = api.matchOperation({ method, path, headers: {} });
+  if (operation?.operationId === undefined) {
+    return { status: 404, body: { message: 'no such path' } };
+  }
+  const { status, mock } = api.mockResponseForOperation(operation.operationId);
+  return { status, body: mock };
+}
+
 /** A service on which everything is well. */
 export const service: Script = (request) =>
   request.path === '/v1/notification-groups' && request.method === 'GET'
     ? { body: { data: [group(), group({ _id: 'g2' })] } }
-    : (ANSWERS[endpointOf(request)] ?? { status: 404, body: { message: 'no such path' } });
+    : (ANSWERS[endpointOf(request)] ?? exampleOf(request));
 
 /** Asks both ways, and expects the same answer, headers and calls. @returns the answer */
 export async function askBoth(ways: TwoWays, request: WireRequest): Promise<WireAnswer> {

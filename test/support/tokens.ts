@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
-import type { BrowserClientOptions, ClientsOptions } from '../../src/auth/client-options.ts';
-import { SCOPES } from '../../src/auth/scopes.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { SCOPES } from '../../src/settings/scopes.ts';
 
 /** Somebody who signs people in: a key pair, and tokens signed with it. */
 export interface TestSigner {
@@ -55,10 +55,16 @@ export function createSigner(now: () => Date = () => new Date()): TestSigner {
   };
 }
 
+/** Options of `clients`. */
+export type ClientsOptions = NonNullable<GatewayOptions['clients']>;
+
+/** Options of `clients.browser`. */
+export type BrowserOptions = NonNullable<ClientsOptions['browser']>;
+
 /** Servers, and browsers whose tokens the signer signs. */
 export const clientsOf = (
   { publicKey }: TestSigner,
-  browser: Partial<BrowserClientOptions> = {},
+  browser: Partial<BrowserOptions> = {},
   others: Partial<ClientsOptions> = {},
 ): ClientsOptions => ({
   browser: {

@@ -35,8 +35,7 @@ export interface TwoWays extends AsyncDisposable {
 export async function startTwoWays(script: Script, options: Partial<GatewayOptions> = {}): Promise<TwoWays> {
   const start = async (entry: Entry) => {
     const upstream = await startScriptedUpstream(script);
-    const policies = { retry: { maxRetries: 0 } };
-    const gateway = await startGateway({ policies, ...options, upstream: upstream.url }, undefined, entry);
+    const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, {}, entry);
     return { upstream, gateway };
   };
   const ways = { listener: await start('listener'), fetch: await start('fetch') };

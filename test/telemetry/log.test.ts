@@ -79,7 +79,7 @@ it('tells tenants apart without their keys, the same over gateways that share a 
   expect(first).toBe(again);
   expect(first).not.toBe(second);
   expect(await tenantsOf('one secret for all')).toEqual([first, second, again]);
-  expect(await tenantsOf('another one')).not.toContain(first);
+  expect(await tenantsOf('another secret for all')).not.toContain(first);
 });
 
 it('never has keys, variables, bodies or ids of paths', async () => {

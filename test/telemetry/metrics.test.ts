@@ -71,8 +71,8 @@ describe('the figures', () => {
   };
 
   it('say what came and how it went', async () => {
-    const policies = { retry: { baseDelayMs: 1, budgetFloor: 100 } };
-    await using notigraph = await start(script, { gateway: { policies } });
+    const options = { retryBaseDelayMs: 1, retryBudgetFloor: 100 };
+    await using notigraph = await start(script, { gateway: options });
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
     for (const id of ['s200', 's302', 's404', 's429', 's500', 's503']) {
@@ -202,8 +202,8 @@ describe('the figures', () => {
       await hold.wait();
       return { body: { data: [] } };
     };
-    const policies = { retry: { maxRetries: 0 }, circuitBreaker: { minimumCalls: 2, openMs: 50 } };
-    await using notigraph = await start(failing, { gateway: { policies } });
+    const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 50 };
+    await using notigraph = await start(failing, { gateway: options });
     const state = async () => figuresOf(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
     expect(await state()).toBe(0);
     await notigraph.send(GROUPS);
@@ -225,7 +225,7 @@ describe('the figures', () => {
       await hold.wait();
       return { body: { data: [] } };
     };
-    await using notigraph = await start(held, { gateway: { policies: { concurrency: { maxRunning: 1 } } } });
+    await using notigraph = await start(held, { gateway: { maxConcurrentCallsPerKey: 1 } });
     const present = async () =>
       Object.values(figuresOf(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
     expect(await present()).toEqual([0, 0]);
@@ -244,7 +244,7 @@ describe('the figures', () => {
     };
     let reason: 'heap' | undefined;
     await using notigraph = await start(held, {
-      server: { maxRunning: 1, lameDuckMs: 500, overload: { reason: () => reason } },
+      server: { maxInFlightRequests: 1, lameDuckMs: 500, overload: { reason: () => reason } },
     });
     const shed = async () => figuresOf(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {

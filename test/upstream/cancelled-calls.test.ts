@@ -5,6 +5,7 @@ import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
 import { createExchange } from '../../src/upstream/transport/exchange.ts';
 import { Abort } from '../../src/upstream/transport/signal.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { DEFAULTS, settingsOf } from '../support/settings.ts';
 
 describe('a call whose caller leaves', () => {
   const createCaller = (signal: Abort, milliseconds: number) => ({
@@ -22,14 +23,9 @@ describe('a call whose caller leaves', () => {
       asked.resolve();
       return 'taken over';
     });
-    const dispatcher = createDispatcher(new URL(upstream.url).origin);
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
-    const bind = createUpstreamClient({
-      baseUrl: new URL(upstream.url),
-      dispatcher,
-      userAgent: 'test',
-      concurrency: { maxRunning: 1 },
-    });
+    const bind = createUpstreamClient(settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 }), { dispatcher });
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
     for (const [i, signal] of callers.entries()) {
@@ -67,18 +63,16 @@ describe('a call whose caller leaves', () => {
   it('is CLIENT_CLOSED while it waits to be repeated, whatever had failed before', async () => {
     const pausing = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
-    const dispatcher = createDispatcher(new URL(upstream.url).origin);
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
     const random = () => {
       pausing.resolve();
       return 1;
     };
-    const retry = { baseDelayMs: 60_000, maxDelayMs: 60_000, random };
+    const settings = settingsOf(upstream.url, { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 });
     const signal = new Abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test', retry })(
-      caller,
-    );
+    const client = createUpstreamClient(settings, { dispatcher, random })(caller);
     const call = client.write({ method: 'PUT', route: '/v1/feeds', expect: 'record' });
     await pausing.promise;
     signal.abort();
@@ -95,17 +89,17 @@ describe('a call whose caller leaves', () => {
 
   it.each([true, false])('is not made where the caller has left before (write: %s)', async (write) => {
     await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
-    const dispatcher = createDispatcher(new URL(upstream.url).origin);
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
     const signal = new Abort();
     signal.abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test' })(caller);
+    const client = createUpstreamClient(settingsOf(upstream.url), { dispatcher })(caller);
     const call = write
       ? client.write({ method: 'POST', route: '/v1/feeds', expect: 'record' })
       : client.read({ route: '/v1/feeds', expect: 'list' });
     await expect(call).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
-    const exchange = createExchange({ origin: upstream.url, dispatcher, userAgent: 'test' }, () => {});
+    const exchange = createExchange({ origin: upstream.url, dispatcher }, DEFAULTS, () => {});
     const endpoint = { method: 'POST', route: '/v1/feeds' } as const;
     const request = {
       endpoint,

@@ -32,7 +32,7 @@ watchTimers();
 
 describe('a connection that is refused', () => {
   it('is tried three times, and a write is NOT_APPLIED', async () => {
-    await using on = await stage(heal, { policies: { retry: SHORT_PAUSES } });
+    await using on = await stage(heal, { ...SHORT_PAUSES });
     await on.upstream.refuse();
     expect(await on.run(READ)).toMatchObject({
       result: null,
@@ -54,7 +54,7 @@ describe('a connection that is refused', () => {
       void on.upstream.listen();
       return 1;
     };
-    await using on = await stage(heal, { policies: { retry: { baseDelayMs: 100, random } } });
+    await using on = await stage(heal, { retryBaseDelayMs: 100, random });
     await on.upstream.refuse();
     expect(await on.run(CREATE)).toMatchObject({ result: { __typename: 'CreateFeedSuccess' }, error: undefined });
     expect(on.calls()).toEqual(['POST']);
@@ -83,7 +83,7 @@ describe('a TLS connection', () => {
     await using upstream = await startRawUpstream(() => {}, { onConnect: ({ end }) => end() });
     await using gateway = await startGateway({
       upstream: upstream.url.replace('http:', 'https:'),
-      policies: { retry: SHORT_PAUSES },
+      ...SHORT_PAUSES,
     });
     const { body } = await gateway.send(CREATE);
     expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
@@ -139,7 +139,8 @@ describe('an upstream that breaks HTTP', () => {
     const waits = code === 'UPSTREAM_TIMEOUT' || name === 'drips a page';
     const echo = 'canary-key-5c1e';
     await using on = await stage((_, connection) => misbehave(connection, echo), {
-      policies: { retry: SHORT_PAUSES, ...(waits && { attemptTimeoutMs: 150 }) },
+      ...SHORT_PAUSES,
+      ...(waits && { attemptTimeoutMs: 150 }),
     });
     const read = await on.run(READ);
     expect(read).toMatchObject({ result: null, error: { code } });
@@ -151,7 +152,7 @@ describe('an upstream that breaks HTTP', () => {
   });
 
   it('once, with a reset, is asked again by reads and by the setting of a status, which succeed', async () => {
-    await using on = await stage(heal, { policies: { retry: SHORT_PAUSES } });
+    await using on = await stage(heal, { ...SHORT_PAUSES });
     for (const [document, method] of [
       [READ, 'GET'],
       [SET_STATUS, 'PUT'],
@@ -168,7 +169,7 @@ describe('an upstream that breaks HTTP', () => {
     async (_, document) => {
       await using on = await stage(
         once((_, { reset }) => reset()),
-        { policies: { retry: SHORT_PAUSES } },
+        { ...SHORT_PAUSES },
       );
       expect((await on.run(document)).error).toMatchObject({
         code: 'UPSTREAM_UNAVAILABLE',
@@ -272,7 +273,7 @@ describe('what is sent', () => {
 
 describe.each([502, 503, 504])('a %i', (code) => {
   const expected = code === 504 ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
-  const options = { policies: { retry: SHORT_PAUSES } };
+  const options = { ...SHORT_PAUSES };
 
   it('once is not seen by a query or the setting of a status', async () => {
     for (const document of [READ, SET_STATUS]) {
@@ -368,7 +369,7 @@ describe('a 429', () => {
 
   it('without Retry-After is tried again by every method', async () => {
     for (const document of [READ, SET_STATUS, ...Object.values(WRITES)]) {
-      await using on = await stage(once(status(429)), { policies: { retry: SHORT_PAUSES } });
+      await using on = await stage(once(status(429)), { ...SHORT_PAUSES });
       expect((await on.run(document)).error).toBeUndefined();
       expect(on.calls()).toHaveLength(2);
     }
@@ -396,7 +397,7 @@ describe('a 429', () => {
     'with a Retry-After of %s, which is none, says nothing of a time',
     async (header) => {
       await using on = await stage(status(429, { headers: { 'retry-after': header } }), {
-        policies: { retry: { maxRetries: 0 } },
+        maxRetries: 0,
       });
       expect((await on.run(CREATE)).error).not.toHaveProperty('retryAfterSeconds');
     },
@@ -407,7 +408,9 @@ describe('a repetition', () => {
   it('is not begun when its pause would outlast the operation’s time', async () => {
     await using on = await stage(status(503), {
       operationTimeoutMs: 1_000,
-      policies: { retry: { baseDelayMs: 1_100, maxDelayMs: 1_100, random: () => 1 } },
+      retryBaseDelayMs: 1_100,
+      retryMaxDelayMs: 1_100,
+      random: () => 1,
     });
     const { error, ms } = await on.run(READ);
     expect(error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
@@ -416,12 +419,11 @@ describe('a repetition', () => {
   });
 
   it('of a write with an idempotency key needs an operator who vouches for the service', async () => {
-    const retry = SHORT_PAUSES;
-    await using plain = await stage(status(503), { policies: { retry } });
+    await using plain = await stage(status(503), SHORT_PAUSES);
     await plain.run(CREATE_KEYED);
     expect(plain.calls()).toEqual(['POST']);
 
-    await using vouched = await stage(status(503), { policies: { retry, honoursIdempotencyKeys: true } });
+    await using vouched = await stage(status(503), { ...SHORT_PAUSES, upstreamIdempotency: true });
     expect((await vouched.run(CREATE_KEYED)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' });
     expect(vouched.calls()).toEqual(['POST', 'POST', 'POST']);
     const keys = new Set(vouched.upstream.requests.map(({ headers }) => headers['idempotency-key']));
@@ -435,7 +437,7 @@ describe('a repetition', () => {
     ['a 401', status(401)],
     ['a 404', status(404)],
   ])('of a write that ends with %s leaves the first attempt’s fate UNKNOWN', async (_, second) => {
-    await using on = await stage(() => {}, { policies: { retry: SHORT_PAUSES, honoursIdempotencyKeys: true } });
+    await using on = await stage(() => {}, { ...SHORT_PAUSES, upstreamIdempotency: true });
     let calls = 0;
     on.upstream.script = (request, connection) => {
       calls += 1;
@@ -447,7 +449,7 @@ describe('a repetition', () => {
   });
 
   it('of a write that is refused a connection leaves the first attempt’s fate UNKNOWN', async () => {
-    await using on = await stage(() => void on.upstream.refuse(), { policies: { retry: SHORT_PAUSES } });
+    await using on = await stage(() => void on.upstream.refuse(), { ...SHORT_PAUSES });
     expect((await on.run(SET_STATUS)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' });
     expect(on.calls()).toEqual(['PUT']);
   });
@@ -556,7 +558,9 @@ describe('a client that leaves', () => {
       return 1;
     };
     await using on = await stage(status(503), {
-      policies: { retry: { baseDelayMs: 10_000, maxDelayMs: 10_000, random } },
+      retryBaseDelayMs: 10_000,
+      retryMaxDelayMs: 10_000,
+      random,
     });
     const socketsBefore = openSockets();
     const leave = await sendAndHold(on.gateway.url, 'k', READ);
@@ -577,12 +581,8 @@ describe('a client that leaves', () => {
         onBatch();
       }
     };
-    const patient = {
-      operationTimeoutMs: 60_000,
-      policies: { attemptTimeoutMs: 60_000 },
-      connections: { headersTimeoutMs: 60_000 },
-    };
-    await using on = await stage(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxRunning: 1_000 });
+    const patient = { operationTimeoutMs: 60_000, attemptTimeoutMs: 60_000, headersTimeoutMs: 60_000 };
+    await using on = await stage(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxInFlightRequests: 1_000 });
     const query = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { id } }`;
     const leave: (() => void)[] = [];
     while (leave.length < 1_000) {

@@ -2,7 +2,8 @@ import { getEventListeners } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createUpstreamClient, type UpstreamOptions } from '../../src/upstream/client.ts';
+import type { GatewaySettings } from '../../src/settings/settings.ts';
+import { createUpstreamClient } from '../../src/upstream/client.ts';
 import { errorFromFailure } from '../../src/upstream/errors/error-from-failure.ts';
 import { errorFromResponse } from '../../src/upstream/errors/error-from-response.ts';
 import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.ts';
@@ -10,12 +11,13 @@ import { brokenConnection, down, notConnected, timedOut } from '../../src/upstre
 import { createCircuitBreaker } from '../../src/upstream/resilience/circuit-breaker.ts';
 import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
 import { limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
-import { createRetry, type RetryOptions } from '../../src/upstream/resilience/retry.ts';
-import { createDispatcher, type DispatcherOptions } from '../../src/upstream/transport/dispatcher.ts';
+import { createRetry, type RetrySettings } from '../../src/upstream/resilience/retry.ts';
+import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, subscriber, workflow } from '../support/records.ts';
+import { DEFAULTS, settingsOf } from '../support/settings.ts';
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 
@@ -48,19 +50,11 @@ const OUTAGES: [string, UpstreamError][] = [
 ];
 
 /** The upstream client in front of a script, without a gateway: callers and their times are the test's own. */
-async function startClient(
-  script: RawScript,
-  options: Partial<UpstreamOptions> = {},
-  connections: DispatcherOptions = {},
-) {
+async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}) {
   const upstream = await startRawUpstream(script);
-  const dispatcher = createDispatcher(upstream.url, connections);
-  const bindCaller = createUpstreamClient({
-    baseUrl: new URL(upstream.url),
-    dispatcher,
-    userAgent: 'test',
-    ...options,
-  });
+  const settings = settingsOf(upstream.url, changes);
+  const dispatcher = createDispatcher(upstream.url, settings);
+  const bindCaller = createUpstreamClient(settings, { dispatcher });
   return {
     upstream,
     caller(key: string, { signal = new AbortController().signal, withinMs = 5_000 } = {}) {
@@ -96,8 +90,16 @@ afterEach(() => {
 
 describe('retries', () => {
   /** Starts calls whose first attempt fails, and whose second hangs; some of the calls hang from the start. */
-  function crowd({ failing, hanging, options = {} }: { failing: number; hanging: number; options?: RetryOptions }) {
-    const retry = createRetry({ random: () => 0, ...options });
+  function crowd({
+    failing,
+    hanging,
+    options = {},
+  }: {
+    failing: number;
+    hanging: number;
+    options?: Partial<RetrySettings>;
+  }) {
+    const retry = createRetry({ ...DEFAULTS, ...options }, () => 0);
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 60_000 };
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     let retried = 0;
@@ -149,7 +151,7 @@ describe('retries', () => {
   });
 
   it('that wait for a place in the budget end when their caller leaves', async () => {
-    const retry = createRetry({ random: () => 0, budgetFloor: 0, maxDelayMs: 60_000 });
+    const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 0, retryMaxDelayMs: 60_000 }, () => 0);
     const leaver = new AbortController();
     let attempts = 0;
     const call = { isRepeatable: true, signal: leaver.signal, deadlineAt: performance.now() + 60_000 };
@@ -164,7 +166,7 @@ describe('retries', () => {
   });
 
   it('free their place in the budget when they end', async () => {
-    const retry = createRetry({ random: () => 0, budgetFloor: 1 });
+    const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 1 }, () => 0);
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 5_000 };
     for (let i = 0; i < 5; i += 1) {
       let attempts = 0;
@@ -177,11 +179,14 @@ describe('retries', () => {
   });
 
   /** The pauses between attempts, in milliseconds of a fake clock. */
-  async function pauses(options: RetryOptions, error = down(GET, 503, undefined)): Promise<number[]> {
+  async function pauses(
+    { random, ...options }: Partial<RetrySettings> & { random?: () => number },
+    error = down(GET, 503, undefined),
+  ): Promise<number[]> {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const at: number[] = [];
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 600_000 };
-    const ended = createRetry(options)(call, async () => {
+    const ended = createRetry({ ...DEFAULTS, ...options }, random)(call, async () => {
       at.push(performance.now());
       throw error;
     }).catch((failure: unknown) => failure);
@@ -224,7 +229,7 @@ describe('retries', () => {
 describe('the circuit breaker', () => {
   function createBreaker() {
     let time = 1_000_000;
-    const run = createCircuitBreaker({ now: () => time });
+    const run = createCircuitBreaker(DEFAULTS, () => time);
     const attempt = async (outcome: 'ok' | UpstreamError) => {
       if (outcome !== 'ok') {
         throw outcome;
@@ -378,10 +383,13 @@ describe('the circuit breaker', () => {
   it('stops the gateway’s requests to a service that is down, for all callers, and no 500 of one caller does', async () => {
     let time = 0;
     await using upstream = await startRawUpstream((_, { answer }) => answer({ status: 500, body: {} }));
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      policies: { retry: { maxRetries: 0 }, circuitBreaker: { now: () => time } },
-    });
+    await using gateway = await startGateway(
+      {
+        upstream: upstream.url,
+        maxRetries: 0,
+      },
+      { monotonicNow: () => time },
+    );
     const read = (id: number, key: string) =>
       gateway.send(`{ workflow(idOrIdentifier: "w${id}") { id } }`, {}, { authorization: `ApiKey ${key}` });
     for (const status of [500, 404, 429]) {
@@ -459,7 +467,7 @@ describe('the calls of one credential', () => {
   const alive = new AbortController().signal;
 
   it('take their turns in the order in which they came', async () => {
-    const inTurn = limitConcurrency({ maxRunning: 2 });
+    const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 2 });
     const order: number[] = [];
     const jobs = Array.from({ length: 8 }, work);
     const all = jobs.map(({ promise }, i) =>
@@ -479,7 +487,7 @@ describe('the calls of one credential', () => {
   });
 
   it('give up their place in the queue when their caller leaves, and pass it on when it came too late', async () => {
-    const inTurn = limitConcurrency({ maxRunning: 1, maxWaiting: 1 });
+    const inTurn = limitConcurrency({ maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
     const first = work();
     const running = inTurn('k', GET, alive, () => first.promise);
     const leaver = new AbortController();
@@ -498,7 +506,7 @@ describe('the calls of one credential', () => {
   });
 
   it('leave nothing behind in memory, however they ended', async () => {
-    const inTurn = limitConcurrency({ maxRunning: 1 });
+    const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 1 });
     const before = bytesInUse();
     for (let i = 0; i < 20_000; i += 1) {
       const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of its own: 2 kB.
@@ -696,7 +704,7 @@ describe('one operation', () => {
 
   it('that goes over its budget with a write says NOT_APPLIED', async () => {
     await using upstream = await startRawUpstream(answerAll);
-    await using gateway = await startGateway({ upstream: upstream.url, policies: { maxCalls: 2 } });
+    await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
     const field = (name: string) => `${name}: createFeed(input: { name: "${name}" }) { __typename }`;
     const { body } = await gateway.send(`mutation { ${['a', 'b', 'c'].map(field).join(' ')} }`);
     expect(body.data).toMatchObject({ a: {}, b: {}, c: null });
@@ -739,7 +747,7 @@ describe('one operation', () => {
 describe('a call that waits for a connection', () => {
   it('ends with its operation’s time, was not sent, and is not sent later', async () => {
     const { held, script } = holdAll();
-    await using client = await startClient(script, {}, { connections: 1 });
+    await using client = await startClient(script, { sockets: 1 });
     const reading = client.caller('a').getWorkflow('w1');
     await client.upstream.arrived(1);
     const startedAt = performance.now();
@@ -760,7 +768,7 @@ describe('a call that waits for a connection', () => {
 
   it('ends when its caller leaves', async () => {
     const { script } = holdAll();
-    await using client = await startClient(script, {}, { connections: 1 });
+    await using client = await startClient(script, { sockets: 1 });
     const leaver = new AbortController();
     const reading = client.caller('a').getWorkflow('w1').catch(codeOf);
     await client.upstream.arrived(1);
@@ -779,7 +787,7 @@ describe('a call that waits for a connection', () => {
 
 describe('the connections', () => {
   it('are given up when no headers come in time', async () => {
-    await using client = await startClient(() => {}, { retry: { maxRetries: 0 } }, { headersTimeoutMs: 300 });
+    await using client = await startClient(() => {}, { maxRetries: 0, headersTimeoutMs: 300 });
     const startedAt = performance.now();
     expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_TIMEOUT');
     expect(performance.now() - startedAt).toBeLessThan(3_000);
@@ -787,11 +795,9 @@ describe('the connections', () => {
   });
 
   it('are used again, and closed when they are idle', async () => {
-    await using client = await startClient(
-      (_, { answer }) => answer({ body: { data: workflow() } }),
-      {},
-      { keepAliveTimeoutMs: 50 },
-    );
+    await using client = await startClient((_, { answer }) => answer({ body: { data: workflow() } }), {
+      socketIdleMs: 50,
+    });
     for (let i = 0; i < 5; i += 1) {
       await client.caller('a').getWorkflow('w1');
     }
@@ -856,7 +862,7 @@ describe('a call', () => {
       ['is left by its caller', { id: 'never', leaves: true }, 'CLIENT_CLOSED'],
     ],
   )('that %s leaves no timer and no listener', async (_, { id, attemptTimeoutMs = 5_000, withinMs, leaves }, code) => {
-    await using client = await startClient(script, { attemptTimeoutMs, retry: { maxRetries: 0 } });
+    await using client = await startClient(script, { attemptTimeoutMs, maxRetries: 0 });
     await client.caller('warm').getWorkflow('well'); // The socket has timers of its own.
     const { signal, abort } = leaving();
     const before = timers();

@@ -4,7 +4,7 @@ import { READ, SET_STATUS, SHORT_PAUSES, stage, WRITES, watchTimers } from '../s
 watchTimers();
 
 describe('an upstream that accepts and never answers', () => {
-  const options = { operationTimeoutMs: 700, policies: { attemptTimeoutMs: 150, retry: SHORT_PAUSES } };
+  const options = { operationTimeoutMs: 700, attemptTimeoutMs: 150, ...SHORT_PAUSES };
 
   it('is asked three times by a query, which is UPSTREAM_TIMEOUT', async () => {
     await using on = await stage(() => {}, options);
@@ -32,7 +32,8 @@ describe('an upstream that accepts and never answers', () => {
   it('is left when the operation’s time is over, in the middle of an attempt', async () => {
     await using on = await stage(() => {}, {
       operationTimeoutMs: 700,
-      policies: { attemptTimeoutMs: 500, retry: SHORT_PAUSES },
+      attemptTimeoutMs: 500,
+      ...SHORT_PAUSES,
     });
     const { error, ms } = await on.run(READ);
     expect(error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createGateway } from '../../src/gateway.ts';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
-import { createDispatcher, type DispatcherOptions } from '../../src/upstream/transport/dispatcher.ts';
+import { createDispatcher, type DispatcherSettings } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { digestOf } from '../support/crowd.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
+import { settingsOf } from '../support/settings.ts';
 
 const MODES = ['none', 'credential'] as const;
 
@@ -31,10 +31,11 @@ function holdAll() {
 }
 
 /** The upstream client without a gateway: calls begin in the order in which the test makes them. */
-async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: DispatcherOptions) {
+async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<DispatcherSettings>) {
   const upstream = await startRawUpstream(script);
-  const dispatcher = createDispatcher(upstream.url, connections);
-  const bindCaller = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test' });
+  const settings = settingsOf(upstream.url, connections);
+  const dispatcher = createDispatcher(upstream.url, settings);
+  const bindCaller = createUpstreamClient(settings, { dispatcher });
   return {
     upstream,
     dispatcher,
@@ -78,7 +79,7 @@ describe('a socket', () => {
 
   it('goes to whoever comes when there is no other', async () => {
     await using upstream = await startRawUpstream(echoOnce);
-    await using gateway = await startGateway({ upstream: upstream.url, connections: { connections: 2 } });
+    await using gateway = await startGateway({ upstream: upstream.url, sockets: 2 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
@@ -87,8 +88,8 @@ describe('a socket', () => {
 
   it('serves one credential with isolation, and is closed for another when there is no other place', async () => {
     await using upstream = await startRawUpstream(echoOnce);
-    const connections = { connections: 2, isolate: 'credential' as const };
-    await using gateway = await startGateway({ upstream: upstream.url, connections });
+    const connections = { sockets: 2, isolateConnections: 'credential' as const };
+    await using gateway = await startGateway({ upstream: upstream.url, ...connections });
     for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
@@ -118,19 +119,19 @@ describe('a socket', () => {
   });
 });
 
-describe.each(MODES)('with isolation %s', (isolate) => {
+describe.each(MODES)('with isolation %s', (isolateConnections) => {
   it('requests of three credentials share one socket in the order they came', async () => {
-    await using client = await startClient(echoOnce, { connections: 1, isolate });
+    await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     const ids = Array.from({ length: 30 }, (_, i) => `id-${i}`);
     const records = await Promise.all(ids.map((id, i) => client.read(`key-${i % 3}`, id)));
     expect(records.map((record) => record?.name)).toEqual(ids.map((_, i) => digestOf(`ApiKey key-${i % 3}`)));
     expect(client.asked()).toEqual(ids);
-    expect(client.upstream.connections()).toBe(isolate === 'none' ? 1 : 30);
+    expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 1 : 30);
   });
 
   it('a request that is aborted while it waits is never sent, and costs no socket', async () => {
     const { held, script } = holdAll();
-    await using client = await startClient(script, { connections: 1, isolate });
+    await using client = await startClient(script, { sockets: 1, isolateConnections });
     const gone = new AbortController();
     const first = client.read('a', 'first');
     const aborted = client.read('b', 'aborted', gone.signal);
@@ -148,7 +149,7 @@ describe.each(MODES)('with isolation %s', (isolate) => {
   });
 
   it('a request that is aborted while its socket is made is never sent', async () => {
-    await using client = await startClient(echoOnce, { connections: 1, isolate });
+    await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     const gone = new AbortController();
     await client.read('a', 'first');
     await turn();
@@ -158,11 +159,11 @@ describe.each(MODES)('with isolation %s', (isolate) => {
     await expect(aborted).rejects.toThrow();
     await client.read('c', 'last');
     expect(client.asked()).toEqual(['first', 'last']);
-    expect(client.upstream.connections()).toBe(isolate === 'none' ? 2 : 3);
+    expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 2 : 3);
   });
 
   it('a request that cannot be written leaves its place to the next one', async () => {
-    await using client = await startClient(echoOnce, { connections: 1, isolate });
+    await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     await expect(client.read('a\n', 'invalid')).rejects.toThrow();
     await client.read('b', 'valid');
     expect(client.asked()).toEqual(['valid']);
@@ -172,8 +173,9 @@ describe.each(MODES)('with isolation %s', (isolate) => {
     await using upstream = await startRawUpstream(echoOnce);
     await using gateway = await startGateway({
       upstream: upstream.url,
-      connections: { connections: 2, isolate },
-      policies: { retry: { maxRetries: 0 } },
+      sockets: 2,
+      isolateConnections,
+      maxRetries: 0,
     });
     const read = (key: string) => gateway.send(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     for (let i = 0; i < 3; i += 1) {
@@ -188,7 +190,7 @@ describe.each(MODES)('with isolation %s', (isolate) => {
 
   it('closing waits for requests in flight and in the queue, and closes every socket', async () => {
     const { held, script } = holdAll();
-    await using client = await startClient(script, { connections: 1, isolate });
+    await using client = await startClient(script, { sockets: 1, isolateConnections });
     const answers = [client.read('a', 'running'), client.read('b', 'waiting')];
     await client.upstream.arrived(1);
     const closed = client.dispatcher.close();
@@ -203,7 +205,7 @@ describe.each(MODES)('with isolation %s', (isolate) => {
 
   it('disposing the gateway closes idle sockets', async () => {
     await using upstream = await startRawUpstream(echoOnce);
-    const gateway = await startGateway({ upstream: upstream.url, connections: { isolate } });
+    const gateway = await startGateway({ upstream: upstream.url, isolateConnections });
     await Promise.all(
       ['a', 'b', 'c'].map((key) => gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` })),
     );
@@ -211,13 +213,4 @@ describe.each(MODES)('with isolation %s', (isolate) => {
     await gateway[Symbol.asyncDispose]();
     await upstream.allClosed();
   });
-});
-
-it.each([
-  [{ isolate: 'tenant' }, 'connections.isolate must be none or credential.'],
-  [{ connections: 0 }, 'connections.connections must be a whole number of 1 or more.'],
-  [{ connections: 1.5 }, 'connections.connections must be a whole number of 1 or more.'],
-])('a gateway with %o is not made', (connections, message) => {
-  const create = () => createGateway({ upstream: 'http://127.0.0.1:9', connections: connections as DispatcherOptions });
-  expect(create).toThrow(new TypeError(message));
 });

@@ -7,6 +7,7 @@ import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, workflow } from '../support/records.ts';
+import { DEFAULTS, settingsOf } from '../support/settings.ts';
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';
@@ -24,13 +25,10 @@ const refuse =
     answer({ status: 429, headers, body: {} });
 
 /** A gateway in front of a script, with a clock for what it holds back. */
-async function stage(script: RawScript, policies: GatewayOptions['policies'] = {}) {
+async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
   const upstream = await startRawUpstream(script);
   let time = 1_000;
-  const gateway = await startGateway({
-    upstream: upstream.url,
-    policies: { ...policies, throttle: { now: () => time } },
-  });
+  const gateway = await startGateway({ upstream: upstream.url, ...options }, { monotonicNow: () => time });
   return {
     upstream,
     gateway,
@@ -90,7 +88,7 @@ describe('after a 429 with Retry-After 30', () => {
   });
 
   it('calls that wait for their turn are not sent either', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }), { concurrency: { maxRunning: 2 } });
+    await using on = await stage(refuse({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
     const ids = Array.from({ length: 8 }, (_, i) => `w${i}`);
     const { body, codes } = await on.gateway.send(
       `{ ${ids.map((id) => `${id}: workflow(idOrIdentifier: "${id}") { name }`)} }`,
@@ -102,7 +100,7 @@ describe('after a 429 with Retry-After 30', () => {
 
   it('a call that was sent before may still be answered, and ends nothing', async () => {
     const { held, script } = hold();
-    await using on = await stage(script, { concurrency: { maxRunning: 2 } });
+    await using on = await stage(script, { maxConcurrentCallsPerKey: 2 });
     const slow = Promise.all([on.run(), on.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
     await expect.poll(() => held.length).toBe(2);
     held[0]?.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
@@ -219,7 +217,7 @@ describe('a limit that lasts longer than a minute', () => {
     ['gets no answer', (_, { reset }) => reset()],
     ['is refused, without a time', refuse({})],
   ])('is tried again, by one call, when the one call %s', async (_, script) => {
-    await using on = await stage(refuse(TOO_LONG), { retry: { maxRetries: 0 } });
+    await using on = await stage(refuse(TOO_LONG), { maxRetries: 0 });
     await on.run();
     on.pass(60);
     on.upstream.script = script;
@@ -239,8 +237,8 @@ describe('an operation', () => {
   /** The upstream client in front of a script: what an operation has cost is the test's to read. */
   async function startClient(script: RawScript) {
     const upstream = await startRawUpstream(script);
-    const dispatcher = createDispatcher(upstream.url);
-    const bindCaller = createUpstreamClient({ baseUrl: new URL(upstream.url), dispatcher, userAgent: 'test' });
+    const dispatcher = createDispatcher(upstream.url, DEFAULTS);
+    const bindCaller = createUpstreamClient(settingsOf(upstream.url), { dispatcher });
     return {
       upstream,
       caller() {

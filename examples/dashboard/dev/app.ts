@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createServer as createVite } from 'vite';
 
-/** Where the app will be. It listens before there is an app, for the issuer and the gateway must know whose pages may ask. */
+/** Address of the app. It listens before the app is ready, because the issuer and the gateway need its origin. */
 export interface AppServer extends AsyncDisposable {
   readonly port: number;
   /** Serves the app by Vite's development server. */

@@ -13,7 +13,7 @@ export interface GatewayOptions {
   /** The app's port and the issuer's, which the configuration file names. */
   appPort: number;
   issuerPort: number;
-  /** Where the sandbox keeps its data. */
+  /** File of the sandbox's data. */
   sandbox: string;
 }
 
@@ -21,7 +21,7 @@ export interface GatewayOptions {
 export interface GatewayProcess extends AsyncDisposable {
   /** The GraphQL endpoint. */
   readonly url: string;
-  /** Settles when it has ended by itself. @returns how, in a clause */
+  /** Settles when it exits on its own. @returns the reason, as a clause */
   readonly ended: Promise<string>;
 }
 

@@ -5,17 +5,17 @@ import { text } from 'node:stream/consumers';
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { DEMO_PEOPLE, type Person } from './people.ts';
 
-/** The `aud` of its tokens: whom they are for. */
+/** The `aud` of its tokens. */
 export const TOKEN_AUDIENCE = 'notigraph-dashboard';
 
 export interface IssuerOptions {
-  /** Exact origins of the app, such as `http://localhost:5173`: pages of others get nothing. */
+  /** Exact origins of the app, such as `http://localhost:5173`. Others get no tokens. */
   origins: readonly string[];
   /** 0 picks a free port. @default 0 */
   port?: number;
-  /** How long a token is good, in seconds. @default 300 */
+  /** Lifetime of a token, in seconds. @default 300 */
   tokenSeconds?: number;
-  /** Who can sign in. @default DEMO_PEOPLE */
+  /** People who can sign in. @default DEMO_PEOPLE */
   people?: readonly Person[];
   /** The current time, for the tokens. @default () => new Date() */
   now?: () => Date;
@@ -25,11 +25,11 @@ export interface IssuerOptions {
 export interface Issuer extends AsyncDisposable {
   /** The `iss` of its tokens, and its address. */
   readonly url: string;
-  /** Signs with a new key from now on; the one before is published no longer. */
+  /** Signs with a new key from now on, and no longer publishes the old one. */
   rotate(): Promise<void>;
-  /** Gives this person no more tokens, as after a dismissal. */
+  /** Gives this person no more tokens. */
   refuse(person: string): void;
-  /** Takes that back. */
+  /** Undoes `refuse`. */
   admit(person: string): void;
   close(): Promise<void>;
 }
@@ -40,9 +40,9 @@ interface Answer {
 }
 
 /**
- * FOR DEVELOPMENT ALONE. It signs in ANYBODY who names a person of its list, without a password: whoever reaches it is whoever they like.
- * It stands where your identity provider will, so that the app and the gateway can be tried with real tokens: it listens on the
- * loopback, its key is made at start and gone at the end, and only the app's own pages may read its answers.
+ * Starts the development issuer. FOR DEVELOPMENT ONLY: it signs in ANYBODY as any person of its list, without a password. It stands in for
+ * your identity provider, so that you can try the app and the gateway with real tokens. It listens on the loopback interface, creates its
+ * key at startup, and only the app's pages can read its responses.
  *
  * | request | answer |
  * | --- | --- |

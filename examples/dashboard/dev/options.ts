@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
 
-export const HELP = `The dashboard example: its issuer, a gateway with the sandbox, and the app, by one command.
+export const HELP = `Starts the dashboard example: the app, a gateway with the sandbox, and a development issuer.
 
 Usage: npm run dashboard -- [options]
 
-  --port PORT           where the app is; 0 picks a free port, everywhere (5173)
-  --gateway-port PORT   where the gateway is (4000)
-  --issuer-port PORT    where the issuer is (4010)
-  --token-seconds N     how long a token is good (300)
-  --sandbox FILE        where the sandbox keeps its data (:memory:, that is nowhere)
+  --port PORT           port of the app; 0 picks a free port, for all three (5173)
+  --gateway-port PORT   port of the gateway (4000)
+  --issuer-port PORT    port of the issuer (4010)
+  --token-seconds N     lifetime of tokens, in seconds (300)
+  --sandbox FILE        file of the sandbox's data (:memory:)
   --help                show this
 `;
 
@@ -20,7 +20,7 @@ export interface StartOptions {
   sandbox: string;
 }
 
-/** The command line cannot be understood; the message is one sentence. */
+/** Invalid command line; the message is one sentence. */
 export class UsageError extends Error {}
 
 /** @returns undefined when only help is asked for */

@@ -1,4 +1,4 @@
-/** One of the parts cannot start, or has ended by itself; the message is one sentence for who gave the command. */
+/** A part could not start or exited on its own; the message is one sentence for the user. */
 export class StartError extends Error {}
 
 /** Says which option helps when a port is taken. */

@@ -1,4 +1,4 @@
-/** Those who want to know when a store changes, for `useSyncExternalStore`. */
+/** Listeners for changes of a store, for `useSyncExternalStore`. */
 export interface Listeners {
   subscribe(listener: () => void): () => void;
   notify(): void;

@@ -5,29 +5,18 @@ import {
   type OperationDefinitionNode,
   type SelectionNode,
 } from 'graphql';
+import type { Settings } from '../../settings/settings.ts';
 
-/** How large a document may be. */
-export interface DocumentLimits {
-  /** Of its text, comments and all: texts are remembered. @default 32768 */
-  maxCharacters?: number;
-  /** @default 1000 */
-  maxTokens?: number;
-  /** Fields inside fields; introspection has a rule of its own in graphql-js. @default 10 */
-  maxDepth?: number;
-  /** @default 30 */
-  maxAliases?: number;
-  /** Fields of Query or Mutation in one operation. @default 20 */
-  maxRootFields?: number;
-  /** Fields of one operation with its fragments spread out: few tokens can ask for a large thing under many names. @default 500 */
-  maxFields?: number;
-  /** @default 10 */
-  maxDirectives?: number;
-}
+/** Limits on the size of a document. */
+export type DocumentLimits = Pick<
+  Settings,
+  'maxDocumentCharacters' | 'maxTokens' | 'maxDepth' | 'maxAliases' | 'maxRootFields' | 'maxFields' | 'maxDirectives'
+>;
 
 /** Says in one sentence what is too much, or undefined. */
 export function findExcess(
   document: DocumentNode,
-  { maxDepth = 10, maxAliases = 30, maxRootFields = 20, maxFields = 500, maxDirectives = 10 }: DocumentLimits,
+  { maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives }: DocumentLimits,
 ): string | undefined {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION);
   if (operations.some(({ operation }) => operation === 'subscription')) {

@@ -12,7 +12,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
-import { isScope, type Scope } from '../../auth/scopes.ts';
+import { isScope, type Scope } from '../../settings/scopes.ts';
 
 /** What an operation needs, found out once for all of its executions. */
 export interface RequiredScopes {

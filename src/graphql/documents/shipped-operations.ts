@@ -1,29 +1,49 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** One named operation that ships with the gateway. */
+/** A named operation that ships with the gateway, with an example that works on the sandbox. */
 export interface ShippedOperation {
   name: string;
-  /** Its text, as it is in `schema/operations`. */
+  /** Text of the operation, without the example. */
   query: string;
-  /** Example variables as JSON text; they work with the sandbox's sample data. */
+  /** Example variables as JSON text. */
   variables?: string;
+  /** The REST calls that the example makes, such as `POST /v1/feeds`. A trailing `*` stands for any number of different calls. */
+  calls: readonly string[];
 }
 
 const FOLDER = new URL('../../../schema/operations/', import.meta.url);
 
-/** Reads `schema/operations`, in the order of `examples.json`: an operation a file, named alike. */
+/** Reads the operations in `schema/operations`. Queries come before mutations, and those without variables first. */
 export function loadOperations(folder: URL = FOLDER): ShippedOperation[] {
-  const examples: Record<string, Record<string, unknown>> = JSON.parse(
-    readFileSync(new URL('examples.json', folder), 'utf8'),
-  );
-  const order = Object.keys(examples);
   return readdirSync(folder)
     .filter((file) => file.endsWith('.graphql'))
-    .map((file) => file.slice(0, -'.graphql'.length))
-    .sort((a, b) => order.indexOf(a) - order.indexOf(b))
-    .map((name) => ({
-      name,
-      query: readFileSync(new URL(`${name}.graphql`, folder), 'utf8'),
-      ...(Object.keys(examples[name] ?? {}).length > 0 && { variables: JSON.stringify(examples[name], null, 2) }),
-    }));
+    .sort()
+    .map((file) => ({
+      name: file.slice(0, -'.graphql'.length),
+      ...parseFile(readFileSync(new URL(file, folder), 'utf8')),
+    }))
+    .sort((a, b) => rankOf(a) - rankOf(b));
+}
+
+const rankOf = ({ query, variables }: ShippedOperation): number =>
+  /^mutation\b/m.test(query) ? 2 : Number(variables !== undefined);
+
+/**
+ * Splits a file into the operation and its example, a comment at the end:
+ *
+ *     # Example
+ *     #   variables: { "input": { "name": "News" } }
+ *     #   calls: POST /v1/feeds
+ */
+function parseFile(text: string): Omit<ShippedOperation, 'name'> {
+  const [query = '', example = ''] = text.split(/^(?=\n# Example\n)/m, 2);
+  const entries = example.replace(/^# {0,3}/gm, '').split(/^(?=(?:variables|calls): )/m);
+  const read = (key: string): string[] =>
+    entries.flatMap((entry) => (entry.startsWith(`${key}: `) ? entry.slice(key.length + 2).trim() : []));
+  const [variables] = read('variables');
+  return {
+    query,
+    ...(variables !== undefined && { variables: JSON.stringify(JSON.parse(variables), null, 2) }),
+    calls: read('calls'),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { TrustedDocumentsMode } from '../../auth/client-options.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
+import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
 import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';

@@ -1,13 +1,17 @@
-import { type DocumentNode, GraphQLError, NoSchemaIntrospectionCustomRule, parse } from 'graphql';
+import {
+  type DocumentNode,
+  GraphQLError,
+  Lexer,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  Source,
+  TokenKind,
+} from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import type { Settings } from '../../settings/settings.ts';
 import { type DocumentLimits, findExcess } from './document-limits.ts';
 import { validateDocument } from './validate-document.ts';
 import { withoutStack } from './without-stack.ts';
-
-export interface DocumentLimitsPluginOptions extends DocumentLimits {
-  /** Whether clients may query the schema. Without it, messages do not suggest names either. @default true */
-  introspection?: boolean | undefined;
-}
 
 /** Most problems of a document that are reported. */
 const MAX_ERRORS = 5;
@@ -16,13 +20,13 @@ const MAX_ERRORS = 5;
  * Refuses documents that cost more than any real client needs. The text is limited before it is parsed, the document before it is
  * validated, because rules of validation take more than linear time. The final document counts: another plugin may have replaced it.
  */
-export function useDocumentLimits({ introspection = true, ...limits }: DocumentLimitsPluginOptions = {}): Plugin {
-  const { maxTokens = 1_000, maxCharacters = 32 * 1024 } = limits;
+export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'introspection'>): Plugin {
+  const { introspection, maxTokens, maxDocumentCharacters } = limits;
   const accepted = new WeakSet<DocumentNode>();
   return {
     onParse({ params: { source }, setParseFn }) {
-      if (source.toString().length > maxCharacters) {
-        throw limitExceeded(`The document has more than ${maxCharacters} characters.`); // Before it is cached.
+      if (source.toString().length > maxDocumentCharacters) {
+        throw limitExceeded(`The document has more than ${maxDocumentCharacters} characters.`); // Before it is cached.
       }
       setParseFn((text, options) => parseWithin(maxTokens, text, options));
     },
@@ -48,10 +52,25 @@ export function useDocumentLimits({ introspection = true, ...limits }: DocumentL
 
 function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof parse>): DocumentNode {
   try {
-    return withoutStack(() => parse(source, { ...options, maxTokens }));
+    return withoutStack(() => parse(source, { ...options, maxLexicalTokens: maxTokens }));
   } catch (error) {
-    const isLimit = error instanceof GraphQLError && /more tha[nt] \d+ tokens/.test(error.message);
+    const isLimit = error instanceof GraphQLError && hasMoreTokens(source, maxTokens);
     throw isLimit ? limitExceeded(`The document has more than ${maxTokens} tokens.`) : error;
+  }
+}
+
+/** Whether a document has more tokens than `max`, as the parser counts them: its own error for that has no code. */
+function hasMoreTokens(source: string | Source, max: number): boolean {
+  const lexer = new Lexer(typeof source === 'string' ? new Source(source) : source);
+  try {
+    for (let count = 0; count <= max; count += 1) {
+      if (lexer.advance().kind === TokenKind.EOF) {
+        return false;
+      }
+    }
+    return true;
+  } catch {
+    return false; // An invalid character comes first, and that is what the parser reported.
   }
 }
 

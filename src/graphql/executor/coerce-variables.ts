@@ -13,7 +13,7 @@ import {
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
-import { DEFAULT_LIMITS, type ExecutionLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 import { excerpt, setNodes, truncateMessage } from './located-error.ts';
 
 /** Errors of variables in one response. */
@@ -23,7 +23,10 @@ export type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly coerced?: undefined }
   | { readonly coerced: Record<string, unknown>; readonly errors?: undefined };
 
-export type CoerceVariablesOptions = Pick<ExecutionLimits, 'maxInputListItems' | 'hideSuggestions'>;
+export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
+  /** Whether messages leave out suggestions, which reveal names of the schema. */
+  hideSuggestions: boolean;
+}
 
 type RawVariables = Readonly<Record<string, unknown>>;
 
@@ -40,10 +43,7 @@ export function coerceVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   rawVariables: RawVariables | null | undefined,
-  {
-    maxInputListItems = DEFAULT_LIMITS.maxInputListItems,
-    hideSuggestions = DEFAULT_LIMITS.hideSuggestions,
-  }: CoerceVariablesOptions = {},
+  { maxInputListItems, hideSuggestions }: CoerceVariablesOptions,
 ): CoercedVariables {
   const raw = rawVariables ?? NONE;
   for (const { variable } of variableDefinitions) {

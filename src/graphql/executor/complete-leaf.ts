@@ -1,5 +1,6 @@
 import {
   GraphQLBoolean,
+  GraphQLError,
   GraphQLFloat,
   GraphQLID,
   GraphQLInt,
@@ -10,7 +11,7 @@ import {
 import { inspect } from 'graphql/jsutils/inspect.js';
 import type { Complete } from './complete.ts';
 import type { Execution } from './execution.ts';
-import { excerpt } from './located-error.ts';
+import { excerpt, markInvalidValue } from './located-error.ts';
 
 /** Deeper than any JSON the scalars accept; a guard against objects that contain themselves. */
 const MAX_DEPTH = 64;
@@ -61,13 +62,22 @@ function serialize(execution: Execution, type: GraphQLLeafType, value: unknown):
   if (isQuoted) {
     execution.spend(VALUES_PER_QUOTE);
   }
-  const serialized = type.serialize(isQuoted ? excerpt(value) : value);
+  const serialized = serializeChecked(type, isQuoted ? excerpt(value) : value);
   if (serialized == null) {
     throw new Error(
       `Expected \`${inspect(type)}.serialize(${inspect(value)})\` to return non-nullable value, returned: ${inspect(serialized)}`,
     );
   }
   return serialized;
+}
+
+/** Calls `serialize`. GraphQL.js and our scalars reject values with a GraphQLError; any other error is a bug of the scalar. */
+function serializeChecked(type: GraphQLLeafType, value: unknown): unknown {
+  try {
+    return type.serialize(value);
+  } catch (error) {
+    throw error instanceof GraphQLError ? markInvalidValue(error) : error;
+  }
 }
 
 /** Whether a scalar of GraphQL refuses the value with a message that quotes it, which takes long for a large value. */

@@ -3,6 +3,7 @@ import type { Complete, ValuePlan } from './complete.ts';
 import { completeResolved } from './complete-resolved.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
+import { markInvalidValue } from './located-error.ts';
 import { Pending, PendingList } from './pending.ts';
 
 /** Creates the completion of lists with these items. */
@@ -77,7 +78,7 @@ function completeItem(
 }
 
 function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo): readonly unknown[] {
-  const maxItems = execution.limits.maxListItems;
+  const maxItems = execution.limits.maxUpstreamListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
       if (execution.isFirstLook(value)) {
@@ -88,9 +89,8 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
     return value;
   }
   if (!isIterable(value)) {
-    throw new GraphQLError(
-      `Expected Iterable, but did not find one for field "${info.parentType.name}.${info.fieldName}".`,
-    );
+    const field = `"${info.parentType.name}.${info.fieldName}"`;
+    throw markInvalidValue(new GraphQLError(`Expected Iterable, but did not find one for field ${field}.`));
   }
   const items: unknown[] = [];
   for (const item of value) {

@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Execution, Position } from './execution.ts';
+import { markInvalidValue } from './located-error.ts';
 
 /**
  * Completes a value of one type: returns it, or a Pending one, and throws if null is not allowed. The functions of this kind avoid
@@ -26,7 +27,8 @@ export const completeValue: Complete = (execution, plan, info, path, value) => {
   }
   if (value == null) {
     if (plan.isNonNull) {
-      throw new Error(`Cannot return null for non-nullable field ${info.parentType.name}.${info.fieldName}.`);
+      const field = `${info.parentType.name}.${info.fieldName}`;
+      throw markInvalidValue(new Error(`Cannot return null for non-nullable field ${field}.`));
     }
     execution.addBytes(4);
     return null;

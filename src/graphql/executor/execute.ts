@@ -2,7 +2,7 @@ import { assertValidSchema, type ExecutionArgs, type ExecutionResult, GraphQLErr
 import { coerceVariables } from './coerce-variables.ts';
 import { executeFields } from './execute-fields.ts';
 import { Execution } from './execution.ts';
-import { DEFAULT_LIMITS, type ExecutionLimits } from './limits.ts';
+import { type Limits, withDefaults } from './limits.ts';
 import { Pending, type PendingObject } from './pending.ts';
 import { createPlanCache, findOperation } from './plan-cache.ts';
 import type { SelectionPlan } from './selection-plan.ts';
@@ -14,8 +14,8 @@ export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<Executi
  * Creates a function that executes operations as graphql-js' `execute` does, but within limits and from plans that it keeps for each
  * document. Differences from graphql-js are listed in `docs/graphql-execution.md`.
  */
-export function createExecutor(executionLimits: ExecutionLimits = {}): Execute {
-  const limits = { ...DEFAULT_LIMITS, ...executionLimits };
+export function createExecutor(given: Partial<Limits> = {}): Execute {
+  const limits = withDefaults(given);
   const plansOf = createPlanCache();
 
   return (args) => {
@@ -28,8 +28,10 @@ export function createExecutor(executionLimits: ExecutionLimits = {}): Execute {
     if (operation instanceof GraphQLError) {
       return { errors: [operation] };
     }
-    const hideSuggestions = args.hideSuggestions ?? limits.hideSuggestions;
-    const variables = coerceVariables(schema, operation, variableValues, { ...limits, hideSuggestions });
+    const variables = coerceVariables(schema, operation, variableValues, {
+      maxInputListItems: limits.maxInputListItems,
+      hideSuggestions: args.hideSuggestions ?? !limits.introspection,
+    });
     if (variables.errors !== undefined) {
       return { errors: variables.errors };
     }

@@ -77,7 +77,7 @@ export class Execution implements PlanSource {
   /** Counts values that are about to be completed. Throws STOPPED if they are too many. */
   charge(values: number, bytes: number): void {
     this.#values += values;
-    if (this.#values > this.limits.maxValues) {
+    if (this.#values > this.limits.maxResultValues) {
       this.stop('maxValues');
     }
     this.addBytes(bytes);

@@ -1,34 +1,38 @@
 import { GraphQLError } from 'graphql';
+import { defaultSettings } from '../../settings/parse-settings.ts';
+import type { Settings } from '../../settings/settings.ts';
 
 /** Bounds on one operation's variables and result. */
-export interface ExecutionLimits {
-  /** Maximum errors of fields. @default 100 */
-  maxErrors?: number;
-  /** Maximum values in the result: every field and every list item is one. @default 250_000 */
-  maxValues?: number;
-  /** Maximum size of the result as JSON, in bytes; estimated. @default 4_194_304 */
-  maxResponseBytes?: number;
-  /** Maximum items of a list returned by a resolver. @default 10_000 */
-  maxListItems?: number;
+export interface Limits
+  extends Pick<
+    Settings,
+    | 'maxErrors'
+    | 'maxResultValues'
+    | 'maxResponseBytes'
+    | 'maxUpstreamListItems'
+    | 'maxInputListItems'
+    | 'introspection'
+  > {
   /** Values to complete before the event loop gets a turn: about 5 ms of work. @default 10_000 */
-  valuesPerTurn?: number;
-  /** Maximum items of a list in a variable. @default 1_000 */
-  maxInputListItems?: number;
-  /** Whether errors of variables leave out suggestions, which reveal names of the schema. @default false */
-  hideSuggestions?: boolean;
+  readonly valuesPerTurn: number;
 }
 
-export type Limits = Readonly<Required<ExecutionLimits>>;
-
-export const DEFAULT_LIMITS: Limits = {
-  maxErrors: 100,
-  maxValues: 250_000,
-  maxResponseBytes: 4 * 1024 * 1024,
-  maxListItems: 10_000,
-  valuesPerTurn: 10_000,
-  maxInputListItems: 1_000,
-  hideSuggestions: false,
-};
+/** Returns limits with defaults for those that are left out. */
+export function withDefaults(given: Partial<Limits>): Limits {
+  const { maxErrors, maxResultValues, maxResponseBytes, ...others } = { ...defaultSettings(), ...given };
+  const { maxUpstreamListItems, maxInputListItems, introspection } = others;
+  const { valuesPerTurn = 10_000 } = given;
+  // An object of these properties only: the executor reads them for every value.
+  return {
+    maxErrors,
+    maxResultValues,
+    maxResponseBytes,
+    maxUpstreamListItems,
+    maxInputListItems,
+    introspection,
+    valuesPerTurn,
+  };
+}
 
 /** The limits that stop an execution. */
 export type StopReason = 'maxErrors' | 'maxValues' | 'maxResponseBytes';
@@ -42,7 +46,7 @@ export const STOPPED = Symbol('execution stopped');
 export function stopError(reason: StopReason, limits: Limits): GraphQLError {
   const limit = {
     maxErrors: `more than ${limits.maxErrors} errors`,
-    maxValues: `more than ${limits.maxValues} values`,
+    maxValues: `more than ${limits.maxResultValues} values`,
     maxResponseBytes: `more than ${limits.maxResponseBytes} bytes`,
   }[reason];
   return new GraphQLError(

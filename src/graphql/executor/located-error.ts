@@ -24,6 +24,17 @@ export class DocumentError extends GraphQLError {
   }
 }
 
+const invalidValueErrors = new WeakSet<object>();
+
+/** Marks the error of a resolved value that does not fit the schema. A class of its own would differ from what graphql-js throws. */
+export function markInvalidValue<E extends Error>(error: E): E {
+  invalidValueErrors.add(error);
+  return error;
+}
+
+/** Whether the error is about a resolved value that does not fit the schema, such as null for a non-null field. */
+export const isInvalidValueError = (error: unknown): boolean => error instanceof Error && invalidValueErrors.has(error);
+
 /**
  * Returns the error as an entry of the result, as graphql-js' `locatedError` does.
  *

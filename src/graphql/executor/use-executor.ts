@@ -1,9 +1,9 @@
 import type { Plugin } from 'graphql-yoga';
 import { createExecutor } from './execute.ts';
-import type { ExecutionLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 
 /** Executes operations with the gateway's executor instead of Yoga's. */
-export function useExecutor(limits?: ExecutionLimits): Plugin {
+export function useExecutor(limits?: Partial<Limits>): Plugin {
   const execute = createExecutor(limits);
   return {
     onExecute({ setExecuteFn }) {

@@ -115,6 +115,7 @@ builder.queryFields((t) => ({
   notificationGroup: t.field({
     type: NotificationGroup,
     nullable: true,
+    extensions: { calls: '1 for the whole operation' },
     description:
       'One group; null: the service has none with this id. One id in the operation: GET /v1/notification-groups/{id}. Two or more: ONE GET /v1/notification-groups.',
     args: { id: t.arg.id({ required: true, description: "The group's id." }) },

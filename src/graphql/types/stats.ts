@@ -56,6 +56,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
     workflows: t.field({
       type: [Workflow],
       nullable: { list: true, items: true },
+      extensions: { calls: '1 per distinct id in the operation, 8 at a time' },
       description:
         'workflowIds resolved, each distinct id once in the whole operation; null stands for one that no longer exists. GET /v1/workflows/{workflowIdOrIdentifier}',
       args: {

@@ -162,7 +162,7 @@ builder.mutationFields((t) => ({
   createSubscribers: t.field({
     type: CreateSubscribersPayload,
     nullable: true,
-    extensions: requireScopes('subscribers:write'),
+    extensions: { ...requireScopes('subscribers:write'), calls: '1 per subscriber, 10 at a time' },
     description: `Creates 1 to ${MAX_BULK} subscribers with bounded concurrency; one failure never hides the others. POST /v1/subscribers for each`,
     args: { input: t.arg({ type: CreateSubscribersInput, required: true, description: 'The subscribers.' }) },
     resolve: async (_root, { input: { subscribers } }, ctx, info) => {

@@ -70,8 +70,9 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
     notificationGroup: t.field({
       type: NotificationGroup,
       nullable: true,
+      extensions: { calls: '0 if the service embeds the group, otherwise 1 for the whole operation' },
       description:
-        'The group it belongs to: batched, or as the service embedded it; null when the group no longer exists.',
+        'The group it belongs to: batched, or as the service embedded it; null when the group no longer exists. One id in the operation: GET /v1/notification-groups/{id}. Two or more: ONE GET /v1/notification-groups.',
       resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
         const groupId = requireValue(id);
         return notificationGroup ? { _id: groupId, ...notificationGroup } : ctx.loaders.notificationGroup.load(groupId);
@@ -141,6 +142,7 @@ builder.queryFields((t) => ({
   workflows: t.field({
     type: [Workflow],
     nullable: { list: true, items: true },
+    extensions: { calls: '1 per distinct id, 8 at a time' },
     description: `Up to ${MAX_WORKFLOWS} workflows, in the order asked for; null stands for one that is not found; a duplicate costs no further call. GET /v1/workflows/{workflowIdOrIdentifier} for each`,
     args: {
       idsOrIdentifiers: t.arg.idList({
@@ -159,7 +161,10 @@ builder.mutationFields((t) => ({
   updateWorkflowStatus: t.field({
     type: UpdateWorkflowStatusResult,
     nullable: true,
-    extensions: requireScopes('workflows:write'),
+    extensions: {
+      ...requireScopes('workflows:write'),
+      calls: '1, or 2 if the service rejects it because nothing changes',
+    },
     description:
       'Switches a workflow on or off. Already in the asked state: success with changed: false. PUT /v1/workflows/{workflowId}/status',
     args: {

@@ -4,13 +4,13 @@ import type { Environment } from '../environments.ts';
 
 export type Channel = 'in_app' | 'email' | 'sms' | 'chat' | 'push';
 
-/** What a product team would set up: the records of one environment, written down without ids. */
+/** The sample records of one environment, without ids. */
 export interface SampleEnvironment {
   environment: Environment;
   groups: readonly string[];
   feeds: readonly string[];
   workflows: readonly SampleWorkflow[];
-  /** A workflow that was deleted: its id is left in older statistics only. */
+  /** A deleted workflow. Only older statistics contain its id. */
   retired: { identifier: string; traffic: SampleTrafficPlan };
   subscribers: readonly SampleSubscriber[];
   transactions: readonly SampleTransaction[];
@@ -27,7 +27,7 @@ export interface SampleWorkflow {
   createdAt: string;
   updatedAt: string;
   steps: readonly SampleStep[];
-  /** The channels on which subscribers receive it by default; all when absent. */
+  /** Channels that are enabled by default. @default all */
   preferred?: readonly Channel[];
   data?: Record<string, unknown>;
   traffic?: SampleTrafficPlan;
@@ -38,7 +38,7 @@ export interface SampleStep {
   type: Channel | 'digest' | 'delay';
   subject?: string;
   content?: string | readonly Record<string, unknown>[];
-  /** Name of the in-app feed that the message goes to. */
+  /** Name of the in-app feed. */
   feed?: string;
   metadata?: Record<string, unknown>;
   filters?: readonly SampleFilter[];
@@ -51,11 +51,11 @@ export interface SampleFilter {
   children: readonly { field: string; value: string; operator: string; on: string }[];
 }
 
-/** How often a workflow is triggered, and the sets of channels its messages then go out on. */
+/** Number of notifications per day, and the sets of channels they are sent over. */
 export interface SampleTrafficPlan {
   weekday: number;
   weekend: number;
-  /** The only days of the week it runs on, 0 is Sunday; every day when absent. */
+  /** Days of the week with notifications; 0 is Sunday. @default every day */
   weekDays?: readonly number[];
   routes: readonly (readonly Channel[])[];
 }
@@ -81,7 +81,7 @@ export interface SampleTransaction {
   channels: readonly Channel[];
 }
 
-/** The id of a sample record: the same in every new file, different in each environment. */
+/** Returns the id of a sample record. It is the same in every file, and different in each environment. */
 export function sampleId(environment: Environment, kind: string, ...path: (string | number)[]): string {
   return createHash('sha256')
     .update([environment.name, kind, ...path].join('/'))

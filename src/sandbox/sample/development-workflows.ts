@@ -1,6 +1,6 @@
 import type { SampleWorkflow } from './definition.ts';
 
-/** Workflows of Juniper, a marketplace for crafts: shop, community and the team that runs it. */
+/** Workflows of Juniper, a fictional marketplace for crafts. */
 export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
   {
     identifier: 'welcome-onboarding',
@@ -16,7 +16,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
     data: { owner: 'growth', runbook: 'https://wiki.juniper.example/welcome' },
     steps: [
       {
-        name: 'Welcome e-mail',
+        name: 'Welcome email',
         type: 'email',
         subject: 'Welcome to Juniper, {{subscriber.firstName}}',
         content: [
@@ -120,7 +120,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
         },
       },
       {
-        name: 'Digest e-mail',
+        name: 'Digest email',
         type: 'email',
         subject: 'Your week on Juniper: {{itemCount}} new items',
         content: 'Hello {{subscriber.firstName}}, {{makerCount}} makers you follow were busy. Read on: {{digestUrl}}',
@@ -141,7 +141,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
     updatedAt: '2025-06-30T11:55:48.087Z',
     steps: [
       {
-        name: 'Payment failed e-mail',
+        name: 'Payment failed email',
         type: 'email',
         subject: 'We could not charge {{amount}} {{currency}}',
         content:
@@ -225,7 +225,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
     preferred: ['email'],
     steps: [
       {
-        name: 'Reset e-mail',
+        name: 'Reset email',
         type: 'email',
         subject: 'Choose a new password',
         content:
@@ -288,7 +288,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
     },
   },
   {
-    // Still being written: no description, switched off, never triggered.
+    // A draft: no description, inactive, never triggered.
     identifier: 'review-request',
     name: 'Review request',
     group: 'Orders',

@@ -5,7 +5,7 @@ import { DEVELOPMENT_WORKFLOWS } from './development-workflows.ts';
 const chatChannel = { providerId: 'slack', credentials: { webhookUrl: 'https://hooks.chat.example/T01/B02' } };
 const phone = { providerId: 'fcm', credentials: { deviceTokens: ['sample-device-1'] } };
 
-/** The environment that examples and documentation use. */
+/** Samples of the environment used in examples and documentation. */
 export const DEVELOPMENT_SAMPLE: SampleEnvironment = {
   environment: DEVELOPMENT,
   groups: ['Lifecycle', 'Community', 'Billing', 'Orders'],

@@ -1,7 +1,7 @@
 import { PRODUCTION } from '../environments.ts';
 import type { SampleEnvironment } from './definition.ts';
 
-/** A smaller environment; nothing in it is named as in development, so that a leak between the two would show. */
+/** Samples of a smaller environment. No name occurs in development too, so that tests notice records of the wrong environment. */
 export const PRODUCTION_SAMPLE: SampleEnvironment = {
   environment: PRODUCTION,
   groups: ['Live customer mail', 'Live operations'],
@@ -20,7 +20,7 @@ export const PRODUCTION_SAMPLE: SampleEnvironment = {
       preferred: ['email'],
       steps: [
         {
-          name: 'Receipt e-mail',
+          name: 'Receipt email',
           type: 'email',
           subject: 'Your receipt {{receiptNumber}}',
           content: 'Thank you, {{subscriber.firstName}}. We have received {{amount}} {{currency}}.',

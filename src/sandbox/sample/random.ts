@@ -1,7 +1,7 @@
-/** Gives numbers from 0 up to, not including, 1; the same series for the same seed. */
+/** Returns a number from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** The mulberry32 generator, seeded with the FNV-1a hash of a text. Good enough for sample data, for nothing else. */
+/** Creates a mulberry32 generator, seeded with the FNV-1a hash of a string. Use it for sample data only. */
 export function createRandom(seed: string): Random {
   let state = 0x811c9dc5;
   for (const char of seed) {
@@ -15,10 +15,11 @@ export function createRandom(seed: string): Random {
   };
 }
 
+/** Returns one of the items. */
 export function pick<T>(random: Random, items: readonly T[]): T {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) {
-    throw new RangeError('There is nothing to pick from');
+    throw new RangeError('The list is empty');
   }
   return item;
 }

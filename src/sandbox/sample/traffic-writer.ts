@@ -11,7 +11,7 @@ export interface SampleNotification {
   createdAt: string;
 }
 
-/** Returns a function that writes a notification and its messages, one for each channel. */
+/** Creates a function that writes a notification and one message per channel. */
 export function createTrafficWriter(database: SandboxDatabase): (notification: SampleNotification) => void {
   const insertNotification = database.prepare(`
     INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at)

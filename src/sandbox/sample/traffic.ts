@@ -5,16 +5,16 @@ import type { SandboxDatabase } from '../database.ts';
 import { text } from '../rows.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from './definition.ts';
 import { createRandom, pick } from './random.ts';
-import { SAMPLE_ENVIRONMENTS } from './records.ts';
+import { SAMPLES } from './samples.ts';
 import { createTrafficWriter } from './traffic-writer.ts';
 
 const DAYS = 90;
-/** Days ago without traffic, so that the statistics have gaps, but none in their default window. */
+/** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
 const QUIET_AGES = new Set([44, 53, 61, 72]);
-/** Days ago up to which the retired workflow still ran. */
+/** Age, in days, of the last day with notifications of the retired workflow. */
 const RETIRED_AGE = 36;
 
-/** Gives the statistics something to count: up to 90 days of notifications, the same for the same date. */
+/** Generates up to 90 days of notifications for the statistics. The same day always gets the same notifications. */
 export class SampleTraffic {
   readonly #database: SandboxDatabase;
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class SampleTraffic {
     this.#activeWorkflows = database.prepare('SELECT id FROM workflows WHERE environment_id = ? AND active');
   }
 
-  /** Writes the days that are missing up to today, if any: on a start, and when a running sandbox meets a new day. */
+  /** Writes the notifications of all missing days up to today. */
   topUp(): void {
     const now = this.#clock();
     const today = dayOf(now);
@@ -44,7 +44,7 @@ export class SampleTraffic {
       return;
     }
     this.#database.transaction(() => {
-      for (const sample of SAMPLE_ENVIRONMENTS) {
+      for (const sample of SAMPLES) {
         this.#fillEnvironment(sample, now);
       }
     });
@@ -68,7 +68,7 @@ export class SampleTraffic {
     }
   }
 
-  /** A workflow that was switched off is not triggered. */
+  /** Returns the workflows that are active and have traffic. */
   #activeSources(sample: SampleEnvironment): TrafficSource[] {
     const active = new Set(this.#activeWorkflows.all(sample.environment.id).map((row) => text(row, 'id')));
     return sample.workflows
@@ -80,9 +80,9 @@ export class SampleTraffic {
     const { environment, subscribers } = sample;
     const recipients = subscribers.map(({ subscriberId }) => sampleId(environment, 'subscriber', subscriberId));
     const start = Date.parse(day);
-    // Today's notifications all lie in the part of the day that has passed.
+    // No notification of today is in the future.
     const length = Math.min(DAY_MS, now.getTime() - start);
-    // Time, a mark of the environment, a serial number, and a last digit that the messages count up.
+    // Time, environment, serial number, and a last digit that is different for each message of a notification.
     const idPrefix = (start / 1000).toString(16).padStart(8, '0') + sampleId(environment, 'traffic').slice(0, 9);
     let serial = 0;
     for (const { id: workflowId, identifier, traffic } of sources) {

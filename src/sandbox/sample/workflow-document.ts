@@ -3,7 +3,7 @@ import { type Channel, type SampleFilter, type SampleStep, type SampleWorkflow, 
 
 const CHANNELS: readonly Channel[] = ['in_app', 'email', 'sms', 'chat', 'push'];
 
-/** Writes a workflow out as the service returns it; `active`, `draft` and `updatedAt` live in columns of their own. */
+/** Creates the JSON object of a workflow as the service returns it, without `active`, `draft` and `updatedAt`, which have their own columns. */
 export function createWorkflowDocument(environment: Environment, workflow: SampleWorkflow) {
   const id = sampleId(environment, 'workflow', workflow.identifier);
   return {
@@ -101,7 +101,7 @@ function createTrigger(environment: Environment, workflow: SampleWorkflow) {
   };
 }
 
-/** Names of the {{placeholders}} that the caller of the workflow fills in; those of the subscriber fill themselves. */
+/** Returns the names of the {{placeholders}} to be set by the trigger. Placeholders of the subscriber are set by the service. */
 function placeholdersOf(steps: readonly SampleStep[]): string[] {
   const texts = steps.map(({ subject = '', content = '' }) => `${subject} ${JSON.stringify(content)}`).join(' ');
   const names = Array.from(texts.matchAll(/{{\s*([\w.]+)\s*}}/g), ([, name = '']) => name);

@@ -28,7 +28,7 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
 const isTlsFailure = (code: string): boolean =>
   /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/.test(code);
 
-/** An answer that is no HTTP, as opposed to one that was cut off. undici's parser errors have no code of their own. */
+/** An answer that is no HTTP, as opposed to one that was cut off. By code, undici tells apart neither its parser errors nor its socket errors. */
 const isProtocolError = (code: string, name: string, message: string, status: number | undefined): boolean =>
   (name === 'HTTPParserError' && !message.includes('Invalid EOF state')) ||
   code === 'UND_ERR_HEADERS_OVERFLOW' ||

@@ -1,21 +1,13 @@
+import type { Settings } from '../../settings/settings.ts';
 import { type Endpoint, isUpstreamError } from '../errors/errors.ts';
 import { circuitOpen } from '../errors/failures.ts';
 import type { CircuitState } from '../transport/observer.ts';
 
-export interface CircuitBreakerOptions {
-  /** The share of failures that opens the circuit. @default 0.5 */
-  threshold?: number;
-  /** Fewer calls in the window never open it. @default 20 */
-  minimumCalls?: number;
-  /** How long a call counts, in milliseconds. @default 10000 */
-  windowMs?: number;
-  /** How long the circuit stays open the first time; doubled each time that a probe fails. In milliseconds. @default 2000 */
-  openMs?: number;
-  /** The longest time that it stays open, in milliseconds. @default 8000 */
-  maxOpenMs?: number;
-  /** Milliseconds on any clock that only goes forward. @default performance.now */
-  now?: () => number;
-}
+/** Settings of the circuit breaker. */
+export type CircuitBreakerSettings = Pick<
+  Settings,
+  'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
+>;
 
 /** Runs an attempt, or fails at once with UPSTREAM_UNAVAILABLE while the circuit is open. */
 export interface CircuitBreaker {
@@ -31,22 +23,18 @@ const BUCKETS = 10;
  * what speaks of the service itself counts (`isOutage`: no connection, 502, 503, 504): one caller's bad requests, even those
  * answered with 500, never open it for the others.
  */
-export function createCircuitBreaker({
-  threshold = 0.5,
-  minimumCalls = 20,
-  windowMs = 10_000,
-  openMs = 2_000,
-  maxOpenMs = 8_000,
-  now = () => performance.now(),
-}: CircuitBreakerOptions = {}): CircuitBreaker {
-  const recent = createWindow(windowMs, now);
+export function createCircuitBreaker(
+  { breakerPercent, breakerMinimumCalls, breakerWindowMs, breakerOpenMs, breakerMaxOpenMs }: CircuitBreakerSettings,
+  now: () => number = () => performance.now(),
+): CircuitBreaker {
+  const recent = createWindow(breakerWindowMs, now);
   let state: CircuitState = 'closed';
-  let openFor = openMs;
+  let openFor = breakerOpenMs;
   let openUntil = 0;
 
   function open(duration: number): void {
     state = 'open';
-    openFor = Math.min(duration, maxOpenMs);
+    openFor = Math.min(duration, breakerMaxOpenMs);
     openUntil = now() + openFor;
   }
 
@@ -88,8 +76,8 @@ export function createCircuitBreaker({
       recent.count(isUpstreamError(error) && error.isOutage);
       const { calls, failures } = recent.totals();
       // Late answers of calls that were sent before it opened must not open it again.
-      if (state === 'closed' && calls >= minimumCalls && failures >= threshold * calls) {
-        open(openMs);
+      if (state === 'closed' && calls >= breakerMinimumCalls && failures * 100 >= breakerPercent * calls) {
+        open(breakerOpenMs);
       }
       throw error;
     }

@@ -1,15 +1,12 @@
+import type { Settings } from '../../settings/settings.ts';
 import type { Endpoint } from '../errors/errors.ts';
 import { endedEarly, overloaded } from '../errors/failures.ts';
 import type { Signal } from '../transport/signal.ts';
 import { orAborted } from './abortable.ts';
 import { createPerCredential } from './per-credential.ts';
 
-export interface ConcurrencyOptions {
-  /** Calls of one credential on their way at a time. @default 10 */
-  maxRunning?: number;
-  /** Calls of one credential that wait for their turn; one more is OVERLOADED. @default 100 */
-  maxWaiting?: number;
-}
+/** Settings of the concurrency limit. */
+export type ConcurrencySettings = Pick<Settings, 'maxConcurrentCallsPerKey' | 'maxQueuedCallsPerKey'>;
 
 /** Runs work when it is its turn, in the order of arrival for each credential. */
 export interface LimitConcurrency {
@@ -24,7 +21,10 @@ interface Lane {
 }
 
 /** Gives every credential a lane of its own, so that a busy one cannot take the sockets of all others. */
-export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: ConcurrencyOptions = {}): LimitConcurrency {
+export function limitConcurrency({
+  maxConcurrentCallsPerKey,
+  maxQueuedCallsPerKey,
+}: ConcurrencySettings): LimitConcurrency {
   const lanes = createPerCredential<Lane>(
     () => ({ running: 0, waiting: new Set() }),
     ({ running }) => running === 0,
@@ -33,7 +33,7 @@ export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: Concurre
 
   /** Waits for a place; it is handed over by whoever leaves. */
   async function waitInLane(lane: Lane, endpoint: Endpoint, signal: Signal): Promise<void> {
-    if (lane.waiting.size >= maxWaiting) {
+    if (lane.waiting.size >= maxQueuedCallsPerKey) {
       throw overloaded(endpoint);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ export function limitConcurrency({ maxRunning = 10, maxWaiting = 100 }: Concurre
 
   async function run<T>(credential: string, endpoint: Endpoint, signal: Signal, work: () => Promise<T>): Promise<T> {
     const lane = lanes.of(credential);
-    if (lane.running < maxRunning) {
+    if (lane.running < maxConcurrentCallsPerKey) {
       lane.running += 1;
     } else {
       await waitInLane(lane, endpoint, signal);

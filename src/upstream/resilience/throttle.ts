@@ -1,15 +1,14 @@
+import { LRUCache } from 'lru-cache';
+import type { Settings } from '../../settings/settings.ts';
 import { type Endpoint, isUpstreamError } from '../errors/errors.ts';
 import { heldBack } from '../errors/failures.ts';
 import type { UpstreamRateLimit } from '../errors/rate-limit.ts';
 
-export interface ThrottleOptions {
-  /** A limit that ends within this time holds nothing back. @default 3, or what retries obey where that is more */
-  minSeconds?: number;
-  /** The longest time without a try, whatever the service says. @default 60 */
-  maxSeconds?: number;
-  /** Milliseconds on any clock that only goes forward. @default performance.now */
-  now?: () => number;
-}
+/** A limit that ends within this time, in seconds, holds nothing back. */
+const MIN_SECONDS = 3;
+
+/** Longest time without a call, in seconds, whatever the service says. */
+const MAX_SECONDS = 60;
 
 /** Runs an attempt, or fails at once with RATE_LIMITED while the service wants no calls of its credential. */
 export interface UpstreamThrottle {
@@ -26,20 +25,25 @@ interface Hold {
   limit: number | undefined;
 }
 
-/** Those that have ended are looked for when there are this many, and then each time there are twice as many as were left. */
-const MANY = 1_000;
+/** Maximum size of all holds. Clients can invent API keys of 2 KB, and a forgotten hold costs one request that is refused. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Size of a hold, besides its key. */
+const BYTES_PER_HOLD = 256;
 
 /**
  * Sends no calls of a credential when the service has said that it would refuse them, and until when: they would only be counted against
  * it. Other credentials are not touched. Answers of calls that were sent before do not end it, for they are of the time before.
  */
-export function createThrottle({
-  minSeconds = 3,
-  maxSeconds = 60,
-  now = () => performance.now(),
-}: ThrottleOptions = {}): UpstreamThrottle {
-  const holds = new Map<string, Hold>();
-  let many = MANY;
+export function createThrottle(
+  { maxRetryAfterSeconds }: Pick<Settings, 'maxRetryAfterSeconds'>,
+  now: () => number = () => performance.now(),
+): UpstreamThrottle {
+  const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter ones.
+  const holds = new LRUCache<string, Hold>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_, credential) => BYTES_PER_HOLD + credential.length,
+  });
 
   async function tryOne<T>(credential: string, hold: Hold, attempt: () => Promise<T>): Promise<T> {
     const end = () => {
@@ -89,26 +93,13 @@ export function createThrottle({
     if (remaining > 0 || resetSeconds <= minSeconds) {
       return;
     }
-    const until = now() + Math.min(resetSeconds, maxSeconds) * 1_000;
+    const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
     const known = holds.get(credential);
-    if (known === undefined) {
-      sweep();
-    } else if (known.until >= until) {
+    if (known !== undefined && known.until >= until) {
       return;
     }
-    const isCutShort = resetSeconds > maxSeconds;
+    const isCutShort = resetSeconds > MAX_SECONDS;
     holds.set(credential, Object.assign(known ?? { isTrying: false }, { until, isCutShort, limit }));
-  }
-
-  function sweep(): void {
-    if (holds.size >= many) {
-      for (const [credential, { until, isTrying }] of holds) {
-        if (until <= now() && !isTrying) {
-          holds.delete(credential);
-        }
-      }
-      many = Math.max(MANY, 2 * holds.size);
-    }
   }
 
   return Object.assign(run, { note });

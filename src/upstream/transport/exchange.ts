@@ -1,3 +1,5 @@
+import { VERSION } from '../../lib/version.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { errorFromFailure } from '../errors/error-from-failure.ts';
 import { errorFromResponse } from '../errors/error-from-response.ts';
 import { isUpstreamError } from '../errors/errors.ts';
@@ -10,20 +12,19 @@ import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
 
-export interface ExchangeOptions {
+/** Address of the service, and the sockets to it. */
+export interface ExchangeTarget {
   /** The scheme, host and port of the service. */
   origin: string;
   /** The sockets; see `createDispatcher`. */
   dispatcher: SocketPool;
-  /** Sent as `User-Agent`. */
-  userAgent: string;
-  /** From sending a request to the end of its answer's body, in milliseconds. @default 6000 */
-  attemptTimeoutMs?: number;
-  /** The largest body that is read. @default 5 MiB */
-  maxBodyBytes?: number;
-  /** Maximum number of items of a list. @default 10000 */
-  maxListItems?: number;
 }
+
+/** Settings of one request. */
+export type ExchangeSettings = Pick<Settings, 'attemptTimeoutMs' | 'maxUpstreamBodyBytes' | 'maxUpstreamListItems'>;
+
+/** Sent as `User-Agent`. */
+const USER_AGENT = `notigraph/${VERSION}`;
 
 /** A decoded answer. */
 export interface UpstreamResult extends WriteResult<unknown> {
@@ -36,14 +37,8 @@ export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<Ups
 /** @param noteRateLimit is told what answers say about the service's limit, as soon as they have come */
 export const createExchange =
   (
-    {
-      origin,
-      dispatcher,
-      userAgent,
-      attemptTimeoutMs = 6_000,
-      maxBodyBytes = 5 * 1024 * 1024,
-      maxListItems = 10_000,
-    }: ExchangeOptions,
+    { origin, dispatcher }: ExchangeTarget,
+    { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems }: ExchangeSettings,
     noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
   ): Exchange =>
   async (request, signal) => {
@@ -59,10 +54,10 @@ export const createExchange =
           origin,
           path: request.path,
           method: endpoint.method,
-          headers: headersOf(request, userAgent),
+          headers: headersOf(request),
           body: call.body === undefined ? null : JSON.stringify(call.body),
         },
-        (status, headers) => planBody(status, headers, call.expect, maxBodyBytes),
+        (status, headers) => planBody(status, headers, call.expect, maxUpstreamBodyBytes),
         { credential: authorization, progress, signal, timeoutMs: attemptTimeoutMs },
       );
       const { status, headers } = answer;
@@ -71,7 +66,7 @@ export const createExchange =
         noteRateLimit(authorization, rateLimit);
       }
       if (status <= 299) {
-        const body = readSuccess(answer, call.expect, maxListItems);
+        const body = readSuccess(answer, call.expect, maxUpstreamListItems);
         return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
       }
       throw errorFromResponse(
@@ -96,11 +91,11 @@ export const createExchange =
   };
 
 /** From scratch: nothing of the client's passes by itself. */
-function headersOf({ authorization, requestId, call }: UpstreamRequest, userAgent: string): Record<string, string> {
+function headersOf({ authorization, requestId, call }: UpstreamRequest): Record<string, string> {
   const headers: Record<string, string> = {
     authorization,
     accept: 'application/json',
-    'user-agent': userAgent,
+    'user-agent': USER_AGENT,
     'x-request-id': requestId,
   };
   if (call.body !== undefined) {

@@ -3,7 +3,7 @@ import { SessionRefused } from '../session/issuer.ts';
 import { RenewalFailed } from '../session/session.ts';
 import { createFailure, type Failure, UNCERTAIN, UNCHANGED } from './failure.ts';
 
-/** What the gateway says of an error beside its message; see docs/errors.md. */
+/** The `extensions` of an error; see docs/errors.md. */
 interface Extensions {
   code?: string;
   scope?: string;
@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   FORBIDDEN: ({ scope }, message) =>
     scope === undefined
       ? ['This is not allowed.', message]
-      : ['You may not do this.', `This needs the permission ${scope}, which your account does not have.`],
+      : ['You do not have access to this.', `This requires ${scope}, which your account does not have.`],
   UNAUTHENTICATED: (_, message) => ['The gateway does not accept your session.', message],
   SIGN_IN_UNAVAILABLE: ({ retryAfterSeconds }) => [
     'The gateway cannot check your session at the moment.',
@@ -26,10 +26,10 @@ const WORDS: Readonly<Record<string, Words>> = {
   ],
   RATE_LIMITED: ({ retryAfterSeconds }) => ['Too many requests.', waitFor(retryAfterSeconds)],
   OVERLOADED: ({ retryAfterSeconds }) => ['The gateway is busy.', waitFor(retryAfterSeconds)],
-  UPSTREAM_TIMEOUT: () => ['The notification service took too long to answer.'],
+  UPSTREAM_TIMEOUT: () => ['The notification service did not respond in time.'],
   UPSTREAM_UNAVAILABLE: () => ['The notification service is not available at the moment.'],
   UPSTREAM_ERROR: () => ['The notification service failed on this request.'],
-  UPSTREAM_BAD_RESPONSE: () => ['The notification service sent an answer that cannot be right.'],
+  UPSTREAM_BAD_RESPONSE: () => ['The notification service sent an invalid response.'],
   BUDGET_EXCEEDED: () => ['This asks for too much at once.'],
   BAD_USER_INPUT: (_, message) => ['This was not accepted.', message],
   PERSISTED_QUERY_NOT_FOUND: () => OUT_OF_DATE,
@@ -48,7 +48,7 @@ const waitFor = (seconds: number | undefined) =>
       ? `Wait ${Math.ceil(seconds / 60)} minutes, then try again.`
       : `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`;
 
-/** Says what an operation's errors mean: those that are no part of its result. */
+/** Explains the `errors` of an operation. */
 export function explainError({ networkError, graphQLErrors }: CombinedError, kind: 'read' | 'write'): Failure {
   const [first] = graphQLErrors;
   if (first === undefined) {

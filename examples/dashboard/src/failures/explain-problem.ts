@@ -16,24 +16,24 @@ const PROBLEMS = ['NotFoundError', 'ConflictError', 'InvalidInputError'];
 export const isProblem = (answer: { __typename: string }): answer is Problem => PROBLEMS.includes(answer.__typename);
 
 const CONFLICTS: Readonly<Record<ConflictReason, { title: string; details?: readonly string[] }>> = {
-  ALREADY_EXISTS: { title: 'There is one with this name already.', details: ['Choose another name.'] },
+  ALREADY_EXISTS: { title: 'This name already exists.', details: ['Choose another name.'] },
   IDEMPOTENCY_IN_PROGRESS: {
-    title: 'The same request is still being carried out.',
-    details: ['Wait a second, then look whether it is done.'],
+    title: 'The same request is still in progress.',
+    details: ['Wait a second, then check whether it is done.'],
   },
   IDEMPOTENCY_KEY_REUSED: {
-    title: 'This request was mistaken for an earlier one with another content.',
+    title: 'This request was taken for an earlier one with different content.',
     details: [UNCHANGED, 'Send it again.'],
   },
-  OTHER: { title: 'Something that exists stands against it.' },
+  OTHER: { title: 'This conflicts with existing data.' },
 };
 
-/** Says what a mutation's own failure means. */
+/** Explains a failure in a mutation's result. */
 export function explainProblem(problem: Problem): Failure {
   switch (problem.__typename) {
     case 'NotFoundError':
-      return createFailure(`This ${nounOf(problem.resource)} does not exist any more.`, {
-        details: ['Somebody has deleted it meanwhile.'],
+      return createFailure(`This ${nounOf(problem.resource)} no longer exists.`, {
+        details: ['Somebody deleted it in the meantime.'],
         isGone: true,
       });
     case 'ConflictError': {

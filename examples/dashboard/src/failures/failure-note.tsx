@@ -10,7 +10,7 @@ interface FailureNoteProps {
   retryLabel?: string;
 }
 
-/** A failure in words, with what to do about it. */
+/** Explains a failure and how to fix it. */
 export function FailureNote({ failure, onRetry, retryLabel = 'Try again' }: FailureNoteProps) {
   const { title, details, waitSeconds, requestId, fields } = failure;
   const count = Object.keys(fields).length;

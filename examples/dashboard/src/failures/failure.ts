@@ -1,20 +1,20 @@
-/** A failure in words, for the person who meets it. */
+/** A failure, explained to the user. */
 export interface Failure {
   title: string;
   details: readonly string[];
-  /** What is wrong with single fields of the form, by their names. */
+  /** Messages for single fields of the form, by field name. */
   fields: Readonly<Record<string, string>>;
-  /** How long to wait before another attempt makes sense. */
+  /** Time to wait before another attempt. */
   waitSeconds?: number;
-  /** Whether the change may have been carried out all the same: look before repeating it. */
+  /** Whether the change may have been applied: check before repeating it. */
   isUncertain: boolean;
-  /** Whether the record is not there any more. */
+  /** Whether the record no longer exists. */
   isGone: boolean;
-  /** Finds the request in the gateway's log. */
+  /** Id of the request in the gateway's log. */
   requestId?: string;
 }
 
-export const UNCERTAIN = 'The change may have been carried out all the same: look before you repeat it.';
+export const UNCERTAIN = 'The change may have been applied. Check before you repeat it.';
 export const UNCHANGED = 'Nothing was changed.';
 
 export const createFailure = (title: string, more: Partial<Failure> = {}): Failure => ({

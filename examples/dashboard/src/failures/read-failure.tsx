@@ -5,11 +5,11 @@ import { FailureNote } from './failure-note.tsx';
 
 interface ReadFailureProps {
   error: CombinedError;
-  /** Reads again. */
+  /** Loads it again. */
   onRetry: () => void;
 }
 
-/** Why something could not be loaded. It is loaded again by the button, or when the browser is connected again. */
+/** Explains why loading failed. It loads again when the button is pressed or the browser is back online. */
 export function ReadFailure({ error, onRetry }: ReadFailureProps) {
   useEffect(() => {
     addEventListener('online', onRetry);

@@ -4,9 +4,9 @@ import { explainError } from './explain-error.ts';
 import { explainProblem, isProblem } from './explain-problem.ts';
 import { createFailure, type Failure, UNCERTAIN } from './failure.ts';
 
-/** A mutation, and what became of its last run. */
+/** A mutation and the outcome of its last run. */
 export interface Change<Variables> {
-  /** Carries it out. @returns the failure; undefined when it succeeded */
+  /** Runs it. @returns the failure, or undefined if it succeeded */
   run(variables: Variables, context?: Partial<OperationContext>): Promise<Failure | undefined>;
   isRunning: boolean;
   failure: Failure | undefined;
@@ -28,7 +28,7 @@ export function useChange<Data, Variables extends AnyVariables>(
     const outcome = error
       ? explainError(error, 'write')
       : !answer
-        ? createFailure('There was no answer.', { details: [UNCERTAIN], isUncertain: true })
+        ? createFailure('There was no response.', { details: [UNCERTAIN], isUncertain: true })
         : isProblem(answer)
           ? explainProblem(answer)
           : undefined;

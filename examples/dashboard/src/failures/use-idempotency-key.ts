@@ -1,11 +1,11 @@
 import { useRef } from 'react';
 import type { Failure } from './failure.ts';
 
-/** Keys by which the service carries out a repeated request once. */
+/** Idempotency keys: the service applies a repeated request only once. */
 export interface IdempotencyKeys {
-  /** A new key, or that of the same input whose outcome is not known. */
+  /** Returns a new key, or the key of the same input if its outcome is unknown. */
   keyFor(input: string): string;
-  /** What became of the request: a key that the service has answered for is not used again. */
+  /** Records the outcome of the request: a key with a known outcome is not used again. */
   settle(failure: Failure | undefined): void;
 }
 

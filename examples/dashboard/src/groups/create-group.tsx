@@ -9,10 +9,10 @@ import { Field } from '../ui/field.tsx';
 import { problemOfName } from './group.ts';
 
 interface CreateGroupProps {
-  /** Why it is not allowed. */
+  /** Reason why it is not allowed. */
   refusal: string | undefined;
   onDone: (message: string | undefined) => void;
-  /** Loads the list again: the group may be there, although there was no answer. */
+  /** Reloads the list: the group may exist although there was no response. */
   onReload: () => void;
 }
 
@@ -47,7 +47,7 @@ export function CreateGroup({ refusal, onDone, onReload }: CreateGroupProps) {
       {failure && (
         <FailureNote
           failure={failure}
-          retryLabel="Look at the list again"
+          retryLabel="Reload the list"
           {...(failure.isUncertain && { onRetry: onReload })}
         />
       )}

@@ -10,11 +10,11 @@ interface DeleteGroupProps {
   name: string;
   onDeleted: (name: string) => void;
   onClose: () => void;
-  /** Loads the list again: the group may be gone. */
+  /** Reloads the list: the group may be gone. */
   onReload: () => void;
 }
 
-/** Asks whether the group shall be deleted, deletes it, and stays with the reason when that fails. */
+/** Asks for confirmation, deletes the group, and shows the reason if that fails. */
 export function DeleteGroup({ id, name, onDeleted, onClose, onReload }: DeleteGroupProps) {
   const { run, isRunning, failure } = useChange(DeleteGroupDocument, (data) => data.deleteNotificationGroup);
 
@@ -34,7 +34,7 @@ export function DeleteGroup({ id, name, onDeleted, onClose, onReload }: DeleteGr
 
   return (
     <ConfirmDialog title={`Delete “${name}”?`} action="Delete" isBusy={isRunning} onConfirm={remove} onClose={close}>
-      <p>Its workflows stay, without a group. This cannot be taken back.</p>
+      <p>Its workflows stay, without a group. This can't be undone.</p>
       {failure && <FailureNote failure={failure} />}
     </ConfirmDialog>
   );

@@ -9,7 +9,7 @@ import { RenameGroup, renameForm } from './rename-group.tsx';
 
 export interface GroupRowProps {
   group: Group;
-  /** Why it is not allowed to change it. */
+  /** Reason why it can't be changed. */
   refusal: string | undefined;
   onDone: (message: string | undefined) => void;
   onDeleted: (name: string) => void;

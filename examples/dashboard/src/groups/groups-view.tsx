@@ -4,7 +4,7 @@ import { Groups } from './groups.tsx';
 /** The groups that workflows belong to. */
 export function GroupsView() {
   return (
-    <View title="Groups" lead="What workflows belong to.">
+    <View title="Groups" lead="Groups that workflows belong to.">
       <Permitted scope="groups:read" what="groups">
         <Groups />
       </Permitted>

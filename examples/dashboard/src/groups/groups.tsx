@@ -12,7 +12,7 @@ import { CreateGroup } from './create-group.tsx';
 import { GROUPS_CHANGE, keyOfGroup } from './group.ts';
 import { GroupRow } from './group-row.tsx';
 
-/** The list of groups, and what can be done with it. */
+/** The list of groups with its actions. */
 export function Groups() {
   const [{ data, error, fetching, stale }, execute] = useQuery({ query: GroupsDocument, context: GROUPS_CHANGE });
   const [done, setDone] = useState<string>();

@@ -13,14 +13,14 @@ interface RenameGroupProps {
   name: string;
   onDone: (message: string) => void;
   onClose: () => void;
-  /** Loads the list again: the group may be renamed, or gone. */
+  /** Reloads the list: the group may be renamed, or gone. */
   onReload: () => void;
 }
 
-/** The form as it is named where its unsent text is spoken of. */
+/** Returns the form's name, for messages about unsent text. */
 export const renameForm = (name: string): string => `New name of ${name}`;
 
-/** The form for another name, in the place of the row. */
+/** The form for a new name, shown instead of the row. */
 export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroupProps) {
   const [next, setNext] = useDraft(renameForm(name), 'name', name);
   const clearDraft = useClearDraft(renameForm(name));
@@ -66,7 +66,7 @@ export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroup
       {failure && (
         <FailureNote
           failure={failure}
-          retryLabel="Look at the list again"
+          retryLabel="Reload the list"
           {...((failure.isUncertain || failure.isGone) && { onRetry: onReload })}
         />
       )}

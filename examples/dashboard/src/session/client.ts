@@ -4,7 +4,7 @@ import { Client, type CombinedError, cacheExchange, fetchExchange } from 'urql';
 import { GATEWAY_URL } from '../settings.ts';
 import type { Session } from './session.ts';
 
-/** A client with an empty cache: each sign-in has its own, so that nobody sees what another person has loaded. */
+/** Creates a client with an empty cache, one per sign-in, so that nobody sees data loaded by another person. */
 export function createClient(session: Session): Client {
   return new Client({
     url: GATEWAY_URL,

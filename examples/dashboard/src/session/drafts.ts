@@ -8,7 +8,7 @@ interface Draft {
   value: string;
 }
 
-/** What is typed into forms: kept in memory over changes of the view and ended sessions, each person's apart. */
+/** Text typed into forms, kept in memory per person across views and expired sessions. */
 export interface Drafts {
   subscribe(listener: () => void): () => void;
   read(person: string, form: string, field: string): string | undefined;

@@ -1,6 +1,6 @@
 import { ISSUER_URL } from '../settings.ts';
 
-/** Somebody who can sign in at the development issuer. */
+/** A person who can sign in at the development issuer. */
 export interface Person {
   id: string;
   name: string;
@@ -9,22 +9,22 @@ export interface Person {
   scopes: readonly string[];
 }
 
-/** What the issuer gives who signs in. */
+/** The issuer's response to a sign-in. */
 export interface Credentials {
   token: string;
-  /** How long the token is good. Not a time of day: the clocks of this computer and the issuer may differ. */
+  /** Lifetime of the token. Not a point in time, because the clocks of this computer and the issuer may differ. */
   expiresInSeconds: number;
   person: string;
   name: string;
   tenant: string;
-  /** What the token permits, so that the app can say beforehand what will be refused. */
+  /** The token's scopes, so that the app can disable what would be rejected. */
   scopes: readonly string[];
 }
 
 /** The issuer gives this person no token. */
 export class SessionRefused extends Error {}
 
-/** Who can sign in. */
+/** People who can sign in. */
 export async function fetchPeople(): Promise<Person[]> {
   const response = await fetch(`${ISSUER_URL}/people`);
   if (!response.ok) {
@@ -47,7 +47,7 @@ export async function fetchCredentials(person: string): Promise<Credentials> {
     throw new SessionRefused('The sign-in service has ended your session.');
   }
   if (!response.ok) {
-    throw new Error(`The sign-in service answered ${response.status}.`);
+    throw new Error(`The sign-in service responded with ${response.status}.`);
   }
   return response.json();
 }

@@ -16,10 +16,10 @@ export function useSessionState(): SessionState {
   return useSyncExternalStore(session.subscribe, session.getState);
 }
 
-/** Who is signed in; for components that are shown to nobody else. */
+/** Returns the signed-in person; for components that are shown only after sign-in. */
 export const WhoContext = createContext<Who>({ person: '', name: '', tenant: '', scopes: [] });
 
 export const useWho = (): Who => use(WhoContext);
 
-/** Whether who is signed in may do this; the gateway decides, this only saves the attempt. */
+/** Returns whether the signed-in person has this scope. The gateway decides; this only saves the attempt. */
 export const useMay = (scope: string): boolean => useWho().scopes.includes(scope);

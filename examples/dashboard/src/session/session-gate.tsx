@@ -5,7 +5,7 @@ import { useSessionState, WhoContext } from './session-context.ts';
 import { SignIn } from './sign-in.tsx';
 import { SignedIn } from './signed-in.tsx';
 
-/** The app for who is signed in, the sign-in screen for everybody else. */
+/** The app for signed-in people, the sign-in screen for everybody else. */
 export function SessionGate() {
   const state = useSessionState();
   useWarningBeforeLeaving();
@@ -21,7 +21,7 @@ export function SessionGate() {
   );
 }
 
-/** Lets the browser ask before the page is closed or loaded again while something typed is not sent. */
+/** Asks before the page is closed or reloaded while there is unsent text. */
 function useWarningBeforeLeaving(): void {
   const hasUnsent = useUnsentForms().length > 0;
   useEffect(() => {

@@ -1,32 +1,32 @@
 import { createListeners } from '../listeners.ts';
 import { type Credentials, fetchCredentials, SessionRefused } from './issuer.ts';
 
-/** Who uses the app; nobody, perhaps because the issuer has `ended` somebody's session. */
+/** The person who uses the app, or nobody, perhaps because the issuer `ended` the session. */
 export type SessionState = { kind: 'signed-out'; ended?: Who } | { kind: 'signed-in'; who: Who };
 
 export type Who = Pick<Credentials, 'person' | 'name' | 'tenant' | 'scopes'>;
 
-/** The session of this page: the token is in here, in memory, and nowhere else. */
+/** The session of this page. The token exists only here, in memory. */
 export interface Session {
   getState(): SessionState;
   subscribe(listener: () => void): () => void;
   signIn(person: string): Promise<void>;
   signOut(): void;
-  /** The present token; undefined when nobody is signed in. */
+  /** Returns the current token, or undefined if nobody is signed in. */
   token(): string | undefined;
-  /** Whether the token has expired, or will before an answer can be back. */
+  /** Returns whether the token has expired, or will before a response arrives. */
   isExpiring(): boolean;
   /**
-   * Takes a new token for the same person.
-   * @throws SessionRefused when the issuer refuses: then the session has ended; RenewalFailed when it cannot be asked
+   * Gets a new token for the same person.
+   * @throws SessionRefused if the issuer refuses, which ends the session; RenewalFailed if it is unreachable
    */
   renew(): Promise<void>;
 }
 
-/** The issuer could not be asked for a new token; the session goes on. */
+/** The issuer is unreachable, so the token wasn't renewed; the session continues. */
 export class RenewalFailed extends Error {}
 
-/** A token is renewed so many seconds before its end. */
+/** Seconds before expiry at which a token is renewed. */
 const MARGIN_SECONDS = 10;
 
 export function createSession(): Session {

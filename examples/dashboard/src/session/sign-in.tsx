@@ -11,7 +11,7 @@ import type { Who } from './session.ts';
 import { useSession } from './session-context.ts';
 import { usePeople } from './use-people.ts';
 
-/** The people of the development issuer; an app of yours has its identity provider's page here. */
+/** The people of the development issuer. Replace this with your identity provider's page. */
 export function SignIn({ ended }: { ended: Who | undefined }) {
   const session = useSession();
   const { people, hasFailed, reload } = usePeople();
@@ -30,8 +30,8 @@ export function SignIn({ ended }: { ended: Who | undefined }) {
       setPending(undefined);
       setFailure(
         error instanceof SessionRefused
-          ? 'The sign-in service does not let this person in.'
-          : 'The sign-in service cannot be reached. Check that it runs, then try again.',
+          ? 'The sign-in service refused this person.'
+          : 'The sign-in service cannot be reached. Check that it is running, then try again.',
       );
     }
   }

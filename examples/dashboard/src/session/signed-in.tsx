@@ -4,7 +4,7 @@ import { createKnownStates, KnownStatesContext } from '../workflows/known-states
 import { createClient } from './client.ts';
 import { useSession } from './session-context.ts';
 
-/** What one sign-in holds: gone with it. */
+/** State of one sign-in, discarded at sign-out. */
 export function SignedIn({ children }: { children: ReactNode }) {
   const session = useSession();
   const [client] = useState(() => createClient(session));

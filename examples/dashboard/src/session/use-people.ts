@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { fetchPeople, type Person } from './issuer.ts';
 
-/** Who can sign in; undefined until that is known. */
+/** Returns the people who can sign in, or undefined until they are loaded. */
 export function usePeople() {
   const [people, setPeople] = useState<Person[]>();
   const [hasFailed, setHasFailed] = useState(false);

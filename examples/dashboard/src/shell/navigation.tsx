@@ -1,6 +1,6 @@
 import { ROUTES, type RouteName } from './routes.ts';
 
-/** The way to the views. */
+/** Links to the views. */
 export function Navigation({ route }: { route: RouteName }) {
   return (
     <nav className="navigation" aria-label="Views">

@@ -15,7 +15,7 @@ const VIEWS: Readonly<Record<RouteName, () => ReactNode>> = {
   subscribers: SubscribersView,
 };
 
-/** What surrounds every view. */
+/** The frame around every view. */
 export function Shell() {
   const route = useRoute();
   const main = useRef<HTMLElement>(null);

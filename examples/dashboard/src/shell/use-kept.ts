@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** The last value that was there: what has been loaded stays on the screen when loading it again fails. */
+/** Returns the last defined value, so that loaded data stays on the screen if reloading fails. */
 export function useKept<T>(value: T | null | undefined): T | undefined {
   const [kept, setKept] = useState(value ?? undefined);
   if (value != null && value !== kept) {

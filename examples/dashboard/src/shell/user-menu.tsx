@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { forgetRoute } from './routes.ts';
 
-/** Who is signed in, and the way out. */
+/** The signed-in person, and the button to sign out. */
 export function UserMenu() {
   const session = useSession();
   const drafts = useDrafts();

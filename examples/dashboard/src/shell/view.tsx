@@ -11,7 +11,7 @@ interface ViewProps {
   children: ReactNode;
 }
 
-/** One view: names itself and takes the focus, so that keyboard and screen reader go on from its title. */
+/** One view. It takes the focus, so that keyboard and screen reader continue from its title. */
 export function View({ title, lead, actions, children }: ViewProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useTitle(title);
@@ -35,22 +35,22 @@ export function View({ title, lead, actions, children }: ViewProps) {
   );
 }
 
-/** Shows its children to who may see them, and the reason to everybody else. */
+/** Shows its children to people with the scope, and the reason to everybody else. */
 export function Permitted({ scope, what, children }: { scope: string; what: string; children: ReactNode }) {
   const isPermitted = useMay(scope);
   const { name } = useWho();
   return isPermitted ? (
     children
   ) : (
-    <Note kind="info" title={`${name} may not see ${what}.`}>
+    <Note kind="info" title={`${name} cannot see ${what}.`}>
       <p>
-        This needs the permission <code>{scope}</code>.
+        This requires <code>{scope}</code>.
       </p>
     </Note>
   );
 }
 
-/** Why something that changes records is disabled; undefined: it is not. */
+/** Returns the reason why changes are disabled, or undefined if they aren't. */
 export function useRefusal(scope: string): string | undefined {
-  return useMay(scope) ? undefined : `You may look, but not change anything here: that needs the permission ${scope}.`;
+  return useMay(scope) ? undefined : `You have read-only access. Changes require ${scope}.`;
 }

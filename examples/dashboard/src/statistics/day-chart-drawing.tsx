@@ -11,7 +11,7 @@ const LABEL = 64;
 
 export interface ChartLayout {
   width: number;
-  /** Where the first day begins. */
+  /** Left edge of the first day. */
   left: number;
   /** The width of a day. */
   column: number;
@@ -25,7 +25,7 @@ interface DayChartDrawingProps {
   layout: ChartLayout;
 }
 
-/** What is seen of the chart, at its real size, so that its texts are not scaled. */
+/** The visible part of the chart, at its real size, so that its text isn't scaled. */
 export function DayChartDrawing({ days, chosen, layout }: DayChartDrawingProps) {
   const { width, left, column, channels } = layout;
   const { top, ticks } = scaleFor(Math.max(...days.map(({ count }) => count)));

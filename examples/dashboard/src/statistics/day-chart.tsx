@@ -13,8 +13,8 @@ interface DayChartProps {
 }
 
 /**
- * A bar a day, with the channels of each below. The drawing is for the eye; over it lies one radio button a day, so that the mouse, the
- * arrow keys and screen readers all choose days in the way that they know.
+ * One bar per day, with the channels below. An invisible radio button per day lies over the drawing, so that mouse, arrow keys and screen
+ * readers can choose days.
  */
 export function DayChart({ days, chosen, onChoose }: DayChartProps) {
   const frame = useRef<HTMLFieldSetElement>(null);

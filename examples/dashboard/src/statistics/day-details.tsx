@@ -37,7 +37,7 @@ export function DayDetails({ day, days, onChoose }: DayDetailsProps) {
             <DayWorkflows day={day} days={days} />
           ) : (
             <p className="muted">
-              Their names need the permission <code>workflows:read</code>.
+              Their names require <code>workflows:read</code>.
             </p>
           )}
         </>

@@ -7,13 +7,13 @@ interface DayStepsProps {
   onChoose: (day: Day) => void;
 }
 
-/** The way to the day before and after: a bar of the chart can be too narrow for a finger. */
+/** Buttons for the previous and next day, because bars of the chart can be too narrow for a finger. */
 export function DaySteps({ day, days, onChoose }: DayStepsProps) {
   const at = days.indexOf(day);
   const step = (label: string, sign: string, to: Day | undefined) => (
     <Button
       aria-label={label}
-      refusal={to === undefined ? 'There is no further day.' : undefined}
+      refusal={to === undefined ? 'There are no more days.' : undefined}
       onClick={() => to && onChoose(to)}
     >
       <span aria-hidden="true">{sign}</span>

@@ -6,7 +6,7 @@ import { useIsActive } from '../workflows/known-states.ts';
 import { pagesOfWorkflowIds } from '../workflows/workflow-ids.ts';
 import type { Day } from './day.ts';
 
-/** The workflows behind a day: those used most are loaded once for all days, so that going through the days asks for nothing. */
+/** The workflows of a day. The most used ones are loaded once for all days, so that changing the day loads nothing. */
 export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) {
   const [ids = []] = pagesOfWorkflowIds(days);
   const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowsDocument, variables: { ids } });

@@ -1,9 +1,9 @@
 import type { Channel, StatisticsResult } from '../documents.gen.ts';
 
-/** How far back the app looks. */
+/** Number of days the app shows. */
 export const DAYS = 30;
 
-/** What was sent on one day. */
+/** Notifications sent on one day. */
 export type Day = NonNullable<StatisticsResult['notificationStats']>[number];
 
 /** The channels in the order in which they are shown. */
@@ -11,7 +11,7 @@ export const CHANNELS: readonly Channel[] = ['IN_APP', 'EMAIL', 'PUSH', 'SMS', '
 
 export const CHANNEL_NAMES: Readonly<Record<Channel, string>> = {
   IN_APP: 'In-app',
-  EMAIL: 'E-mail',
+  EMAIL: 'Email',
   PUSH: 'Push',
   SMS: 'SMS',
   CHAT: 'Chat',
@@ -29,7 +29,7 @@ export const formatDay = ({ date, key }: Day): string => (date === null ? key : 
 /** `4 Mar` */
 export const formatShortDay = ({ date, key }: Day): string => (date === null ? key : SHORT.format(new Date(date)));
 
-/** `In-app, E-mail`, or that there was none. */
+/** Returns `In-app, Email`, or that there was none. */
 export const formatChannels = (channels: readonly Channel[]): string =>
   channels.length === 0
     ? 'no channel'

@@ -1,6 +1,6 @@
 import { CHANNELS, type Day, formatChannels, formatCount, formatShortDay } from './day.ts';
 
-/** The time in three figures. */
+/** The period in three numbers. */
 export function Figures({ days, busiest }: { days: readonly Day[]; busiest: Day }) {
   const total = days.reduce((sum, { count }) => sum + count, 0);
   const used = CHANNELS.filter((channel) => days.some(({ channels }) => channels.includes(channel)));

@@ -1,13 +1,13 @@
 import { type Day, formatChannels, formatCount, formatDay } from './day.ts';
 
-/** The same as the chart, to be read line by line. */
+/** The chart's data as a table. */
 export function StatisticsTable({ days }: { days: readonly Day[] }) {
   return (
     <details className="table-details">
       <summary>Show as a table</summary>
       <div className="table-frame">
         <table>
-          <caption className="visually-hidden">Notifications a day</caption>
+          <caption className="visually-hidden">Notifications per day</caption>
           <thead>
             <tr>
               <th scope="col">Day</th>

@@ -13,10 +13,10 @@ import { DayDetails } from './day-details.tsx';
 import { Figures } from './figures.tsx';
 import { StatisticsTable } from './statistics-table.tsx';
 
-/** What was sent, day by day. */
+/** Notifications per day. */
 export function StatisticsView() {
   return (
-    <View title="Statistics" lead={`What was sent in the last ${DAYS} days (UTC).`}>
+    <View title="Statistics" lead={`Notifications sent in the last ${DAYS} days (UTC).`}>
       <Permitted scope="stats:read" what="statistics">
         <Statistics />
       </Permitted>
@@ -42,8 +42,8 @@ function Statistics() {
   const busiest = busiestOf(days);
   if (busiest === undefined) {
     return (
-      <Empty title="Nothing was sent in this time.">
-        <p>As soon as a workflow is triggered, it shows here.</p>
+      <Empty title="Nothing was sent in this period.">
+        <p>As soon as a workflow is triggered, it appears here.</p>
       </Empty>
     );
   }
@@ -54,7 +54,7 @@ function Statistics() {
       <Figures days={days} busiest={busiest} />
       <section className="card" aria-labelledby="chart-title">
         <div className="card-head">
-          <h2 id="chart-title">Notifications a day</h2>
+          <h2 id="chart-title">Notifications per day</h2>
           <Button kind="quiet" isBusy={stale} onClick={reload}>
             Refresh
           </Button>

@@ -7,7 +7,7 @@ interface SubscriberFieldProps {
   error: string | undefined;
 }
 
-/** One field of the form; what is typed is kept until it is sent. */
+/** One field of the form; its text is kept until it is sent. */
 export function SubscriberField({ field, error }: SubscriberFieldProps) {
   const { name, label, hint, type = 'text', isRequired = false } = field;
   const [value, setValue] = useDraft(FORM, name);

@@ -3,16 +3,16 @@ import { View } from '../shell/view.tsx';
 import { Note } from '../ui/note.tsx';
 import { AddSubscriber } from './add-subscriber.tsx';
 
-/** Adding a subscriber: the service has no list of them. */
+/** The view to add subscribers; the service can't list them. */
 export function SubscribersView() {
   return (
-    <View title="Subscribers" lead="Add somebody who gets notifications. An id that exists is updated.">
+    <View title="Subscribers" lead="Add a recipient of notifications. An existing id is updated.">
       {useMay('subscribers:write') ? (
         <AddSubscriber />
       ) : (
-        <Note kind="info" title="This account may not add subscribers.">
+        <Note kind="info" title="Your account cannot add subscribers.">
           <p>
-            This needs the permission <code>subscribers:write</code>.
+            This requires <code>subscribers:write</code>.
           </p>
         </Note>
       )}

@@ -3,9 +3,9 @@ import { type ComponentProps, type MouseEvent, useId } from 'react';
 interface ButtonProps extends ComponentProps<'button'> {
   /** @default 'plain' */
   kind?: 'primary' | 'plain' | 'danger' | 'quiet';
-  /** Its action runs: another click does nothing. */
+  /** Whether its action is running: another click does nothing. */
   isBusy?: boolean;
-  /** Why it cannot be used. It stays in reach of the keyboard, so that everybody can find out. */
+  /** Reason why it can't be used. It stays focusable, so that everybody can read the reason. */
   refusal?: string | undefined;
 }
 

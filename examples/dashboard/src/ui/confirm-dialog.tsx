@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 
 interface ConfirmDialogProps {
   title: string;
-  /** The button that carries it out, such as "Delete". */
+  /** Label of the button that confirms, such as "Delete". */
   action: string;
   isBusy?: boolean;
   onConfirm: () => void;
@@ -12,7 +12,7 @@ interface ConfirmDialogProps {
   children: ReactNode;
 }
 
-/** Asks before something that cannot be taken back. While it is there the rest of the page is out of reach; then focus returns. */
+/** Asks for confirmation of something that can't be undone. While it is open, the rest of the page is inert; then focus returns. */
 export function ConfirmDialog({ title, action, isBusy = false, onConfirm, onClose, children }: ConfirmDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();

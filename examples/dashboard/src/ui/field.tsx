@@ -3,11 +3,11 @@ import { type ComponentProps, useId } from 'react';
 interface FieldProps extends ComponentProps<'input'> {
   label: string;
   hint?: string;
-  /** What is wrong with the value. */
+  /** Message about an invalid value. */
   error?: string | undefined;
 }
 
-/** A labelled input with its hint and what is wrong with it. */
+/** A labeled input with its hint and error message. */
 export function Field({ label, hint, error, required, ...rest }: FieldProps) {
   const id = useId();
   const describedBy = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);

@@ -3,12 +3,12 @@ import { Button } from './button.tsx';
 
 interface RetryButtonProps {
   label: string;
-  /** How long it cannot be used at first. */
+  /** Seconds until it can be used. */
   waitSeconds: number;
   onRetry: () => void;
 }
 
-/** Tries again, once the time to wait is over. */
+/** A button to try again, enabled after the wait. */
 export function RetryButton({ label, waitSeconds, onRetry }: RetryButtonProps) {
   const [left, setLeft] = useState(waitSeconds);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function RetryButton({ label, waitSeconds, onRetry }: RetryButtonProps) {
     }
   }, [left]);
   return (
-    <Button onClick={onRetry} refusal={left > 0 ? 'There is still time to wait.' : undefined}>
+    <Button onClick={onRetry} refusal={left > 0 ? 'Wait before you try again.' : undefined}>
       {label}
       {left > 0 && <span aria-hidden="true"> ({left > 120 ? `${Math.ceil(left / 60)} min` : `${left} s`})</span>}
     </Button>

@@ -1,11 +1,11 @@
 interface SkeletonProps {
-  /** What is being loaded. */
+  /** Name of the content being loaded. */
   label: string;
   /** @default 3 */
   rows?: number;
 }
 
-/** Holds the place of what is being loaded. */
+/** A placeholder for content being loaded. */
 export function Skeleton({ label, rows = 3 }: SkeletonProps) {
   return (
     <div className="skeleton" role="status">

@@ -1,11 +1,11 @@
 import { useId } from 'react';
 
 interface SwitchProps {
-  /** What is switched, for who does not see it beside the switch. */
+  /** Name of the switched thing, for screen readers. */
   label: string;
   isOn: boolean;
   isBusy?: boolean;
-  /** Why it cannot be used. */
+  /** Reason why it can't be used. */
   refusal?: string | undefined;
   onFlip: () => void;
 }

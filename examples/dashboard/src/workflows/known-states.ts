@@ -2,8 +2,7 @@ import { createContext, use, useSyncExternalStore } from 'react';
 import { createListeners } from '../listeners.ts';
 
 /**
- * Whether workflows are on, where a switch of this page has changed it since they were loaded: so that switching one does not load
- * all of them again.
+ * The state of workflows that a switch on this page changed after they were loaded, so that switching one doesn't reload them all.
  */
 export interface KnownStates {
   subscribe(listener: () => void): () => void;

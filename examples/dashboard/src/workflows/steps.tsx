@@ -2,7 +2,7 @@ import type { Workflow } from './workflow.ts';
 
 type Step = Workflow['steps'][number];
 
-/** What happens, one after the other. */
+/** The steps of a workflow in order. */
 export function Steps({ steps }: { steps: readonly Step[] }) {
   return (
     <ol className="steps" aria-label="Steps">
@@ -20,7 +20,7 @@ export function Steps({ steps }: { steps: readonly Step[] }) {
 
 const KINDS: Readonly<Record<string, string>> = {
   in_app: 'In-app',
-  email: 'E-mail',
+  email: 'Email',
   sms: 'SMS',
   chat: 'Chat',
   push: 'Push',
@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, string>> = {
   digest: 'Collect',
 };
 
-/** `Wait 2 days`, `E-mail`; what the service calls it when the app knows no name. */
+/** Returns `Wait 2 days` or `Email`, or the service's own name of an unknown step. */
 function kindOf({ template, metadata }: Step): string {
   const type = template?.type ?? 'step';
   const kind = KINDS[type] ?? type;

@@ -2,7 +2,7 @@ import { Steps } from './steps.tsx';
 import type { Workflow } from './workflow.ts';
 import { WorkflowSwitch } from './workflow-switch.tsx';
 
-/** A workflow: what it is for, its group, its steps, and whether it is on. */
+/** A workflow with its description, group, steps and switch. */
 export function WorkflowCard({ workflow, onReload }: { workflow: Workflow; onReload: () => void }) {
   const { name, description, critical, notificationGroup, steps } = workflow;
   return (

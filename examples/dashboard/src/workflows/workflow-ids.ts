@@ -1,4 +1,4 @@
-/** So many workflows are loaded in one operation: each costs the gateway a call, of which one may make 50. */
+/** Workflows loaded per operation: each costs an upstream call, and an operation may make 50. */
 const PAGE_SIZE = 40;
 
 /** The ids of all workflows in the statistics, those used on most days first, in pages. */

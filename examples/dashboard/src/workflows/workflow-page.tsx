@@ -6,7 +6,7 @@ import { Skeleton } from '../ui/skeleton.tsx';
 import { useKnownStates } from './known-states.ts';
 import { WorkflowCard } from './workflow-card.tsx';
 
-/** Some workflows, loaded together. Those that are deleted since are left out; when single ones fail, the others are shown. */
+/** Some workflows, loaded together. Deleted ones are omitted; if single ones fail, the others are shown. */
 export function WorkflowPage({ ids }: { ids: string[] }) {
   const [{ data, error, fetching }, execute] = useQuery({ query: WorkflowsDocument, variables: { ids } });
   const workflows = useKept(data?.workflows);

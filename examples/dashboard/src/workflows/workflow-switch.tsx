@@ -7,7 +7,7 @@ import { Switch } from '../ui/switch.tsx';
 import { useIsActive, useKnownStates } from './known-states.ts';
 import type { Workflow } from './workflow.ts';
 
-/** Switches at once, and back, with the reason, when the service does not. */
+/** Switches at once, and back with the reason if the service fails. */
 export function WorkflowSwitch({ workflow, onReload }: { workflow: Workflow; onReload: () => void }) {
   const knownStates = useKnownStates();
   const active = useIsActive(workflow);
@@ -34,7 +34,7 @@ export function WorkflowSwitch({ workflow, onReload }: { workflow: Workflow; onR
         <div className="workflow-failure">
           <FailureNote
             failure={failure}
-            retryLabel={mustLook ? 'Look again' : 'Try again'}
+            retryLabel={mustLook ? 'Check again' : 'Try again'}
             onRetry={mustLook ? onReload : flip}
           />
         </div>

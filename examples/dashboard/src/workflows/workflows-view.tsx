@@ -12,10 +12,10 @@ import { Skeleton } from '../ui/skeleton.tsx';
 import { pagesOfWorkflowIds } from './workflow-ids.ts';
 import { WorkflowPage } from './workflow-page.tsx';
 
-/** The workflows that sent something: the service has no list of them, its statistics name their ids. */
+/** Workflows that sent notifications. The service can't list workflows, but its statistics have their ids. */
 export function WorkflowsView() {
   return (
-    <View title="Workflows" lead={`Those that sent something in the last ${DAYS} days.`}>
+    <View title="Workflows" lead={`Workflows that sent notifications in the last ${DAYS} days.`}>
       <Permitted scope="workflows:read" what="workflows">
         <Permitted scope="stats:read" what="statistics, which name the workflows">
           <Workflows />
@@ -38,8 +38,8 @@ function Workflows() {
   const pages = pagesOfWorkflowIds(days);
   if (pages.length === 0) {
     return (
-      <Empty title="No workflow has sent anything in this time.">
-        <p>As soon as one is triggered, it shows here.</p>
+      <Empty title="No workflow sent anything in this period.">
+        <p>As soon as one is triggered, it appears here.</p>
       </Empty>
     );
   }

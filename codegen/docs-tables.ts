@@ -1,0 +1,32 @@
+import type { GraphQLSchema } from 'graphql';
+import { code, table } from './markdown.ts';
+import { type CostlyField, listCostlyFields } from './schema-fields.ts';
+
+/** Returns the REST calls that a field's description names. */
+function restCallsOf({ field }: CostlyField): string[] {
+  const calls = field.description?.match(/\b(?:GET|POST|PUT|PATCH|DELETE) \/[\w/{}?=-]+/g) ?? [];
+  return [...new Set(calls)];
+}
+
+/** Writes the table of docs/operations.md: each field with its REST calls, and how many of them it makes. */
+export function writeOperationsTable(schema: GraphQLSchema): string {
+  const rows = listCostlyFields(schema).map((costly) => {
+    const { name, isMutation, field } = costly;
+    const parameters = isMutation || field.args.length === 0 ? '' : `(${field.args.map((arg) => arg.name).join(', ')})`;
+    const { calls = '1' } = field.extensions as { calls?: string };
+    return [code(name + parameters), restCallsOf(costly).map(code).join(', '), calls];
+  });
+  return table(['GraphQL', 'REST', 'upstream calls'], rows);
+}
+
+/** Writes the table of docs/frontend.md: the scopes of each field. Fields with the same scopes share a row. */
+export function writeScopesTable(schema: GraphQLSchema): string {
+  const groups = Map.groupBy(listCostlyFields(schema), ({ scope = '', recordScopes }) =>
+    [code(scope), recordScopes.map(code).join(', ')].join(' | '),
+  );
+  const rows = [...groups].map(([scopes, fields]) => [fields.map(({ name }) => code(name)).join(', '), scopes]);
+  return table(
+    ['operation', 'required scope', 'for the record in its result'],
+    rows.map(([names = '', scopes = '']) => [names, ...scopes.split(' | ')]),
+  );
+}

@@ -1,0 +1,65 @@
+import { readdirSync } from 'node:fs';
+
+/** A file that a noun brings along, in a folder of which every file counts. */
+interface NounFile {
+  /** Name without the extension: `notification-groups`. */
+  name: string;
+  /** Name as an identifier: `notificationGroups`. */
+  identifier: string;
+}
+
+function listFiles(folder: URL): NounFile[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.gen.ts'))
+    .map((file) => file.slice(0, -'.ts'.length))
+    .sort()
+    .map((name) => ({ name, identifier: name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) }));
+}
+
+/** Writes the index of `src/graphql/types`: importing it adds every type to the builder. */
+export function writeTypesIndex(folder: URL): string {
+  return listFiles(folder)
+    .map(({ name }) => `import './${name}.ts';\n`)
+    .join('');
+}
+
+/** Writes the index of `src/sandbox/resources`: a list of what each file exports as `resource`. */
+export function writeSandboxIndex(folder: URL): string {
+  const files = listFiles(folder);
+  return [
+    "import type { Resource } from '../resource.ts';\n",
+    ...files.map(({ name, identifier }) => `import { resource as ${identifier} } from './${name}.ts';\n`),
+    '\n/** The resources of the sandbox, one per file of this folder. */\n',
+    `export const resources: readonly Resource[] = [${files.map(({ identifier }) => identifier).join(', ')}];\n`,
+  ].join('');
+}
+
+/**
+ * Writes the index of `src/upstream/resources`: a function that binds every exported endpoint to a client.
+ *
+ * @throws {Error} if two files export endpoints with the same name
+ */
+export async function writeUpstreamIndex(folder: URL): Promise<string> {
+  const files = listFiles(folder);
+  const bindings = new Map<string, string>();
+  for (const { name, identifier } of files) {
+    const module: Record<string, unknown> = await import(new URL(`${name}.ts`, folder).href);
+    for (const endpoint of Object.keys(module).filter((key) => typeof module[key] === 'function')) {
+      if (bindings.has(endpoint)) {
+        throw new Error(`Two files in src/upstream/resources export ${endpoint}.`);
+      }
+      const source = `${identifier}.${endpoint}`;
+      bindings.set(endpoint, `  ${endpoint}: (...args: Rest<typeof ${source}>) => ${source}(client, ...args),\n`);
+    }
+  }
+  return [
+    "import type { UpstreamClient } from '../client.ts';\n",
+    ...files.map(({ name, identifier }) => `import * as ${identifier} from './${name}.ts';\n`),
+    '\n/** Parameters of an endpoint without the client. */\n',
+    'type Rest<F> = F extends (client: UpstreamClient, ...args: infer Args) => unknown ? Args : never;\n',
+    "\n/** Binds every endpoint to one caller's client. */\n",
+    'export const bindEndpoints = (client: UpstreamClient) => ({\n',
+    ...[...bindings.keys()].sort().map((endpoint) => bindings.get(endpoint) ?? ''),
+    '});\n',
+  ].join('');
+}

@@ -1,0 +1,24 @@
+/** Formats text as code. */
+export const code = (text: string): string => `\`${text}\``;
+
+const row = (cells: readonly string[]): string =>
+  `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell.replaceAll('|', '\\|')} `)).join('|')}|\n`;
+
+/** Writes a table. */
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map(row).join('');
+
+/**
+ * Replaces the generated part of a page, between `<!-- generated: <name> -->` and `<!-- /generated -->`.
+ *
+ * @throws {Error} if the page lacks one of them
+ */
+export function replaceGenerated(page: string, name: string, content: string): string {
+  const begin = `<!-- generated: ${name} -->\n`;
+  const start = page.indexOf(begin);
+  const end = page.indexOf('<!-- /generated -->', start);
+  if (start === -1 || end === -1) {
+    throw new Error(`The page lacks "${begin.trim()}" or "<!-- /generated -->" after it.`);
+  }
+  return page.slice(0, start + begin.length) + content + page.slice(end);
+}

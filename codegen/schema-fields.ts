@@ -1,0 +1,69 @@
+import { type GraphQLField, type GraphQLSchema, getNamedType, isObjectType, isUnionType } from 'graphql';
+
+/** A field that can cost upstream calls. */
+export interface CostlyField {
+  /** `createFeed` for root fields, `Workflow.notificationGroup` for others. */
+  name: string;
+  isMutation: boolean;
+  field: GraphQLField<unknown, unknown>;
+  /** The scope that the field requires. */
+  scope: string | undefined;
+  /** The scopes that the records in the field's result require, where they are members of a result. */
+  recordScopes: string[];
+}
+
+const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }): string | undefined =>
+  typeof extensions.scope === 'string' ? extensions.scope : undefined;
+
+/** Returns the root fields, and the fields of records that lead to other records. */
+export function listCostlyFields(schema: GraphQLSchema): CostlyField[] {
+  const roots = [schema.getQueryType(), schema.getMutationType()];
+  const records = Object.values(schema.getTypeMap()).filter(
+    (type) => isObjectType(type) && scopeOf(type) !== undefined,
+  );
+  return [...roots, ...records].filter(isObjectType).flatMap((parent) =>
+    Object.values(parent.getFields()).flatMap((field): CostlyField[] => {
+      const isRoot = roots.includes(parent);
+      const type = getNamedType(field.type);
+      if (!isRoot && scopeOf(type) === undefined) {
+        return [];
+      }
+      return [
+        {
+          name: isRoot ? field.name : `${parent.name}.${field.name}`,
+          isMutation: parent === schema.getMutationType(),
+          field,
+          scope: scopeOf(field) ?? scopeOf(type),
+          recordScopes: [...new Set(collectRecordScopes(type))],
+        },
+      ];
+    }),
+  );
+}
+
+/** Collects the scopes of the records in a mutation's result, through its union or payload. */
+function collectRecordScopes(type: ReturnType<typeof getNamedType>): string[] {
+  const results = isUnionType(type) ? type.getTypes() : isObjectType(type) && scopeOf(type) === undefined ? [type] : [];
+  return results
+    .flatMap((result) => Object.values(result.getFields()))
+    .map((field) => getNamedType(field.type))
+    .flatMap((inner) => scopeOf(inner) ?? (isUnionType(inner) ? collectRecordScopes(inner) : []));
+}
+
+/**
+ * Returns every scope that a type or field requires, sorted.
+ *
+ * @throws {Error} if a scope is not written as `<noun>:read` or `<noun>:write`
+ */
+export function listScopes(schema: GraphQLSchema): string[] {
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const scopes = types
+    .flatMap((type) => [type, ...Object.values(type.getFields())])
+    .flatMap((part) => scopeOf(part) ?? []);
+  for (const scope of scopes) {
+    if (!/^[a-z]+(?:-[a-z]+)*:(?:read|write)$/.test(scope)) {
+      throw new Error(`The scope ${JSON.stringify(scope)} must be "<noun>:read" or "<noun>:write".`);
+    }
+  }
+  return [...new Set(scopes)].sort();
+}

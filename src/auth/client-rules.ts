@@ -1,0 +1,41 @@
+import type { ClientKindSettings, RateLimit, TrustedDocumentsMode } from '../settings/clients.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { ClientKind } from './identity.ts';
+
+/** Rules for one kind of client. */
+export interface ClientRules {
+  trustedDocuments: TrustedDocumentsMode;
+  /** Origins whose pages may call. */
+  origins: ReadonlySet<string>;
+  rateLimit: RateLimit | undefined;
+}
+
+export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
+
+/** From the loosest to the strictest. */
+const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
+
+/** Creates the rules for each kind of client. */
+export function createClientRules({
+  clients,
+  corsOrigins,
+}: Pick<Settings, 'clients' | 'corsOrigins'>): RulesByClientKind {
+  const toRules = (settings?: ClientKindSettings): ClientRules => ({
+    trustedDocuments: settings?.trustedDocuments ?? 'off',
+    origins: new Set([...corsOrigins, ...(settings?.corsOrigins ?? [])]),
+    rateLimit: settings?.rateLimit,
+  });
+  const server = toRules(clients.server || undefined);
+  const browser = toRules(clients.browser);
+  const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
+  return {
+    server,
+    browser,
+    // Leaving out the credential must not permit more than sending it.
+    anonymous: {
+      trustedDocuments: MODES[strictness] ?? 'enforce',
+      origins: new Set([...server.origins, ...browser.origins]),
+      rateLimit: undefined,
+    },
+  };
+}

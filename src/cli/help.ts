@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { SETTING_INFO, variableOf } from '../settings/setting.ts';
+import { SECTION_NAMES, SETTING_GROUPS, SETTINGS } from '../settings/settings.ts';
+import { FLAGS } from './command-line.ts';
+
+const WIDTH = 80;
+const INDENT = ' '.repeat(24);
+
+/** Writes the text of `notigraph --help`: the options, and the variables of general settings. */
+export function writeHelp(): string {
+  const variables = SETTING_GROUPS.filter(({ title }) => title === 'Command' || title === 'General')
+    .flatMap(({ settings }) => Object.keys(settings))
+    .filter((name) => !FLAGS.some((flag) => flag === name) && !SECTION_NAMES.includes(name));
+  return `notigraph: a GraphQL gateway in front of a notification service's /v1 REST API
+
+Usage: notigraph [options]
+
+${FLAGS.map((name) => entry(`--${name} ${SETTING_INFO.get(SETTINGS[name])?.flag}`, `${describe(name)} ${variableOf(name)}`)).join('')}\
+${entry('--config FILE', 'Configuration file. Default: notigraph.config.yaml, .yml or .json, if it exists. NOTIGRAPH_CONFIG')}\
+${entry('--help', 'Print this help.')}\
+${entry('--version', 'Print the version.')}
+Environment variables:
+
+${entry('NOTIGRAPH_CONFIG_TEXT', 'The configuration inline, instead of a file.')}\
+${variables.map((name) => entry(variableOf(name), describe(name))).join('')}\
+${entry('NODE_ENV', 'With production, the sandbox and GraphiQL are off unless they are turned on.')}
+Limits, timeouts and policies have variables too: see docs/configuration.md.
+
+Options override environment variables, which override the file .env in the
+working directory, which overrides the configuration file. Without an upstream,
+the sandbox is served; with NODE_ENV=production, Notigraph exits with an error.
+`;
+}
+
+/** Returns a setting's description and default as plain text. */
+function describe(name: string): string {
+  const schema: z.ZodType | undefined = Object.entries(SETTINGS).find(([key]) => key === name)?.[1];
+  const { description = '', defaultText } = (schema && SETTING_INFO.get(schema)) ?? {};
+  const fallback = defaultText ?? (schema && toText(z.toJSONSchema(schema, { io: 'input' }).default));
+  const text = fallback === undefined ? description : `${description} Default: ${fallback}.`;
+  return text.replaceAll('`', '');
+}
+
+function toText(value: unknown): string | undefined {
+  if (typeof value === 'boolean') {
+    return value ? 'on' : 'off';
+  }
+  return value === undefined ? undefined : String(value) || 'none';
+}
+
+/** Writes a term with its description, wrapped to the width of a terminal. */
+function entry(term: string, description: string): string {
+  const lines: string[] = [];
+  let line = `  ${term}`.padEnd(INDENT.length);
+  if (line.length + 2 > INDENT.length && term.length + 2 >= INDENT.length) {
+    lines.push(line);
+    line = INDENT;
+  }
+  for (const word of description.split(' ')) {
+    if (line.length + word.length + 1 > WIDTH) {
+      lines.push(line);
+      line = INDENT;
+    }
+    line += line.trim() === '' || line.length === INDENT.length ? word : ` ${word}`;
+  }
+  return `${[...lines, line].join('\n')}\n`;
+}

@@ -1,0 +1,84 @@
+import type { StatementSync } from 'node:sqlite';
+
+import type { SandboxDatabase } from '../database.ts';
+import type { Environment } from '../environments.ts';
+import { ApiError } from '../errors.ts';
+import type { Resource } from '../resource.ts';
+import { emptyResponse } from '../response.ts';
+import { optionalText, text } from '../rows.ts';
+import { sampleId } from '../sample/definition.ts';
+import { SAMPLES } from '../sample/samples.ts';
+import { createTrafficWriter } from '../sample/traffic-writer.ts';
+
+export const resource: Resource = {
+  migrations: [
+    {
+      version: 1,
+      description: 'Creates the table of messages.',
+      sql: `
+        CREATE TABLE messages (
+          id TEXT PRIMARY KEY,
+          environment_id TEXT NOT NULL,
+          notification_id TEXT NOT NULL,
+          workflow_id TEXT NOT NULL,
+          subscriber_id TEXT NOT NULL,
+          transaction_id TEXT NOT NULL,
+          channel TEXT NOT NULL,
+          created_at TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX messages_by_transaction ON messages (environment_id, transaction_id);
+      `,
+    },
+  ],
+
+  writeSamples(database, clock) {
+    const writeNotification = createTrafficWriter(database);
+    for (const { environment, transactions } of SAMPLES) {
+      for (const { transactionId, workflow, subscriberId, channels } of transactions) {
+        writeNotification({
+          id: sampleId(environment, 'notification', transactionId),
+          environmentId: environment.id,
+          workflowId: sampleId(environment, 'workflow', workflow),
+          subscriberId: sampleId(environment, 'subscriber', subscriberId),
+          transactionId,
+          channels,
+          createdAt: clock().toISOString(),
+        });
+      }
+    }
+  },
+
+  createHandlers(database) {
+    const messages = new Messages(database);
+    return {
+      deleteMessagesByTransaction({ environment, params, query }) {
+        messages.deleteByTransaction(environment, text(params, 'transactionId'), optionalText(query, 'channel'));
+        return emptyResponse();
+      },
+    };
+  },
+};
+
+/** Messages sent over the channels. */
+class Messages {
+  readonly #findTransaction: StatementSync;
+  readonly #delete: StatementSync;
+
+  constructor(database: SandboxDatabase) {
+    this.#findTransaction = database.prepare(
+      'SELECT 1 FROM messages WHERE environment_id = ? AND transaction_id = ? LIMIT 1',
+    );
+    this.#delete = database.prepare(`
+      DELETE FROM messages
+      WHERE environment_id = :environment AND transaction_id = :transaction AND (:channel IS NULL OR channel = :channel)
+    `);
+  }
+
+  /** Deletes the messages of a transaction. Statistics don't change: they count what was sent. */
+  deleteByTransaction(environment: Environment, transactionId: string, channel: string | null): void {
+    if (this.#findTransaction.get(environment.id, transactionId) === undefined) {
+      throw new ApiError(404, `This environment has no messages of the transaction "${transactionId}".`);
+    }
+    this.#delete.run({ environment: environment.id, transaction: transactionId, channel });
+  }
+}

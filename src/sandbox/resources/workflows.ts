@@ -1,0 +1,114 @@
+import type { StatementSync } from 'node:sqlite';
+
+import type { Clock } from '../clock.ts';
+import type { SandboxDatabase } from '../database.ts';
+import type { Environment } from '../environments.ts';
+import { ApiError } from '../errors.ts';
+import type { Resource } from '../resource.ts';
+import { dataResponse } from '../response.ts';
+import { flag, isRow, json, type Row, text } from '../rows.ts';
+import { SAMPLES } from '../sample/samples.ts';
+import { createWorkflowDocument } from '../sample/workflow-document.ts';
+
+export const resource: Resource = {
+  migrations: [
+    {
+      version: 1,
+      description: 'Creates the table of workflows.',
+      sql: `
+        CREATE TABLE workflows (
+          id TEXT PRIMARY KEY,
+          environment_id TEXT NOT NULL,
+          identifier TEXT NOT NULL,
+          active INTEGER NOT NULL,
+          draft INTEGER NOT NULL,
+          updated_at TEXT NOT NULL,
+          document TEXT NOT NULL,
+          UNIQUE (environment_id, identifier)
+        ) STRICT;
+      `,
+    },
+  ],
+
+  writeSamples(database) {
+    const insert = database.prepare(`
+      INSERT INTO workflows (id, environment_id, identifier, active, draft, updated_at, document)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+    `);
+    for (const { environment, workflows } of SAMPLES) {
+      for (const workflow of workflows) {
+        const document = createWorkflowDocument(environment, workflow);
+        const { identifier, active, updatedAt } = workflow;
+        const status = [Number(active), Number(!active)] as const;
+        insert.run(document._id, environment.id, identifier, ...status, updatedAt, JSON.stringify(document));
+      }
+    }
+  },
+
+  createHandlers(database, clock) {
+    const workflows = new Workflows(database, clock);
+    return {
+      getWorkflow: ({ environment, params }) =>
+        dataResponse(200, workflows.get(environment, text(params, 'workflowIdOrIdentifier'))),
+      updateWorkflowStatus: ({ environment, params, body }) =>
+        dataResponse(200, workflows.setStatus(environment, text(params, 'workflowId'), body.active === true)),
+    };
+  },
+};
+
+/** Notification templates made of steps and triggers. */
+class Workflows {
+  readonly #clock: Clock;
+  readonly #find: StatementSync;
+  readonly #findByIdOrIdentifier: StatementSync;
+  readonly #setStatus: StatementSync;
+
+  constructor(database: SandboxDatabase, clock: Clock) {
+    this.#clock = clock;
+    this.#find = database.prepare('SELECT * FROM workflows WHERE environment_id = ? AND id = ?');
+    // A trigger identifier can equal the id of another workflow. The id takes precedence.
+    this.#findByIdOrIdentifier = database.prepare(`
+      SELECT * FROM workflows
+      WHERE environment_id = :environment AND (id = :key OR identifier = :key)
+      ORDER BY id = :key DESC
+      LIMIT 1
+    `);
+    this.#setStatus = database.prepare(
+      'UPDATE workflows SET active = ?, draft = ?, updated_at = ? WHERE environment_id = ? AND id = ?',
+    );
+  }
+
+  get(environment: Environment, idOrIdentifier: string) {
+    const row = this.#findByIdOrIdentifier.get({ environment: environment.id, key: idOrIdentifier });
+    if (row === undefined) {
+      throw unknownWorkflow('id or trigger identifier', idOrIdentifier);
+    }
+    return toWorkflow(row);
+  }
+
+  /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */
+  setStatus(environment: Environment, id: string, active: boolean) {
+    const row = this.#find.get(environment.id, id);
+    if (row === undefined) {
+      throw unknownWorkflow('id', id);
+    }
+    if (flag(row, 'active') === active) {
+      throw new ApiError(400, `The workflow is already ${active ? 'active' : 'inactive'}.`);
+    }
+    const updatedAt = this.#clock().toISOString();
+    this.#setStatus.run(Number(active), Number(!active), updatedAt, environment.id, id);
+    return toWorkflow({ ...row, active: Number(active), draft: Number(!active), updated_at: updatedAt });
+  }
+}
+
+function toWorkflow(row: Row) {
+  const document = json(row, 'document');
+  if (!isRow(document)) {
+    throw new TypeError(`The document of workflow ${text(row, 'id')} is not an object`);
+  }
+  return { ...document, active: flag(row, 'active'), draft: flag(row, 'draft'), updatedAt: text(row, 'updated_at') };
+}
+
+function unknownWorkflow(kind: string, key: string): ApiError {
+  return new ApiError(404, `This environment has no workflow with the ${kind} "${key}".`);
+}

@@ -1,0 +1,42 @@
+import { STATUS_CODES } from 'node:http';
+
+import type { Clock } from './clock.ts';
+import type { ApiError } from './errors.ts';
+
+/** A response before it is sent. The body is already encoded, so that a replayed response is identical to the byte. */
+export interface SandboxResponse {
+  status: number;
+  body: string | null;
+  headers: Record<string, string>;
+}
+
+/** Wraps the result in an object with one key, `data`, as most endpoints do. */
+export function dataResponse(status: 200 | 201, data: unknown): SandboxResponse {
+  return bareResponse(status, { data });
+}
+
+export function bareResponse(status: number, body: unknown): SandboxResponse {
+  return { status, body: JSON.stringify(body), headers: {} };
+}
+
+export function emptyResponse(): SandboxResponse {
+  return { status: 204, body: null, headers: {} };
+}
+
+/** @param path path and query of the request, as received */
+export function errorResponse(error: ApiError, path: string, clock: Clock): SandboxResponse {
+  return {
+    ...bareResponse(error.status, errorBody(error.status, error.messages, path, clock)),
+    headers: error.headers,
+  };
+}
+
+/** Creates the response to a request that failed because of a bug. `errorId` identifies the log entry. */
+export function unexpectedErrorResponse(errorId: string, path: string, clock: Clock): SandboxResponse {
+  const message = 'Unexpected error in the sandbox. See its log for details.';
+  return bareResponse(500, { ...errorBody(500, message, path, clock), errorId });
+}
+
+function errorBody(statusCode: number, message: string | string[], path: string, clock: Clock) {
+  return { statusCode, timestamp: clock().toISOString(), path, message, error: STATUS_CODES[statusCode] };
+}

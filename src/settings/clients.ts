@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import { isKeysAddress, isOrigin } from '../lib/origins.ts';
+import { SCOPES } from './scopes.ts';
+import { choice, group, integer, positive, setting, text } from './setting.ts';
+
+// The sections of the settings table: who may use the gateway, and how often.
+
+/** Signatures by key pairs. Shared secrets and `none` are not supported. */
+export const SIGNATURE_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+
+const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
+
+const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com, without a path or a trailing slash';
+
+/** Exact origins, as browsers send them. */
+export const origins = () =>
+  listOf(z.string(ORIGIN_PROBLEM).refine(isOrigin, ORIGIN_PROBLEM), 'must be a list of origins');
+
+const file = group({ file: setting(text(), 'Path of the file.') });
+
+/** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
+export const secret = z.union([text(), file], 'must be a secret: { env: NAME } or { file: PATH }');
+
+const publicKey = z.union([text(), file], 'must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }');
+
+export const rateLimit = () =>
+  group({
+    calls: setting(positive(), 'Upstream calls per `perSeconds`.'),
+    perSeconds: setting(positive().default(60), 'Period of the limit.'),
+    burst: setting(
+      positive().min(1, 'must be 1 or more').exactOptional(),
+      'Maximum calls saved up while a caller is idle.',
+      { defaultText: 'as `calls`' },
+    ),
+  });
+
+const clientKind = {
+  corsOrigins: setting(origins().default([]), 'Allowed CORS origins for this kind of credential.'),
+  trustedDocuments: setting(
+    choice(['off', 'log', 'enforce']).default('off'),
+    'Handling of documents that are in no manifest: `off` serves them, `log` serves and logs them, `enforce` rejects them. See [trusted documents](frontend.md#4-trusted-documents).',
+  ),
+  rateLimit: setting(
+    rateLimit().exactOptional(),
+    'Rate limit of each API key, or of each `sub` of a tenant. Counts upstream calls.',
+    { defaultText: 'none' },
+  ),
+};
+
+const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
+const REDIS_PROBLEM = 'must be a URL redis://… or rediss://…, or { env: NAME }';
+const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
+const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
+
+const issuer = group({
+  issuer: setting(text(), 'Exact value of the claim `iss`. No two issuers share one.'),
+  audience: setting(
+    z.union([text(), z.array(text(), AUDIENCE_PROBLEM).nonempty(AUDIENCE_PROBLEM)], AUDIENCE_PROBLEM),
+    'Accepted value of the claim `aud`, or a list of them.',
+  ),
+  jwks: setting(
+    z.string(KEYS_ADDRESS_PROBLEM).refine(isKeysAddress, KEYS_ADDRESS_PROBLEM).exactOptional(),
+    'URL of the signing keys (JWKS): https, or http on this machine. Set either this or `publicKey`.',
+    { defaultText: 'none' },
+  ),
+  publicKey: setting(
+    publicKey.exactOptional(),
+    'Public key in place of `jwks`: PEM or JSON Web Key, inline, `{ env }` or `{ file }`. RSA keys need 2048 bits.',
+    { defaultText: 'none', isReloadable: true },
+  ),
+  algorithms: setting(
+    listOf(choice(SIGNATURE_ALGORITHMS)).nonempty('must name at least one algorithm').default(['RS256', 'ES256']),
+    'Accepted signature algorithms.',
+  ),
+  clockSkewSeconds: setting(
+    integer(0, 300).default(5),
+    "Maximum difference between the issuer's clock and the gateway's.",
+  ),
+  tenantClaim: setting(text().exactOptional(), 'Claim that names the tenant.', { defaultText: '`tenant`' }),
+  tenant: setting(text().exactOptional(), 'Tenant of all tokens of the issuer, in place of `tenantClaim`.', {
+    defaultText: 'none',
+  }),
+  tenants: setting(
+    listOf(text(), 'must be a list of tenants').nonempty('must name at least one tenant').exactOptional(),
+    'Tenants that the claim may name.',
+    { defaultText: 'all' },
+  ),
+  scopeClaim: setting(
+    text().default('scope'),
+    'Claim that lists scopes: a string with spaces between them, or a list.',
+  ),
+})
+  .refine(({ jwks, publicKey }) => (jwks === undefined) !== (publicKey === undefined), 'needs either jwks or publicKey')
+  .refine(
+    ({ tenant, tenantClaim, tenants }) => tenant === undefined || (tenantClaim === undefined && tenants === undefined),
+    'has a fixed tenant, so tenantClaim and tenants have no effect; remove them',
+  );
+
+const clientKindGroup = group(clientKind);
+
+/** Whether servers are served: a switch, or their settings. The output is `false` if they are not. */
+const server = z
+  .union([z.boolean(), choice(['on', 'off']), z.null(), clientKindGroup], 'must be on, off or an object of settings')
+  .transform((value) => {
+    if (value === false || value === 'off') {
+      return false as const;
+    }
+    return typeof value === 'object' && value !== null ? value : clientKindGroup.parse({});
+  });
+
+const browser = group({
+  issuers: setting(listOf(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
+  scopes: setting(
+    listOf(z.enum(SCOPES, SCOPE_PROBLEM)).default([]),
+    'Scopes that tokens can grant at most. See [scopes](frontend.md#3-what-a-token-permits).',
+  ),
+  tenants: setting(
+    z.record(z.string(), secret, { error: 'must be an object of secrets by tenant' }).exactOptional(),
+    "The service's API key of each tenant, without `ApiKey`. Names have up to 128 letters, digits, dots, dashes and underscores.",
+    { defaultText: 'none', isReloadable: true },
+  ),
+  tenantKeys: setting(
+    group({ directory: setting(text(), 'Path of the directory.') }).exactOptional(),
+    'Directory with one file per tenant, named after it, that contains its API key.',
+    { defaultText: 'none', isReloadable: true },
+  ),
+  ...clientKind,
+});
+
+/** Kinds of client that are served, and the tokens and documents that they use. */
+export const clientSections = {
+  clients: setting(
+    group({
+      server: setting(
+        server.default(clientKindGroup.parse({})),
+        "Servers, which send the service's API key. `off` rejects API keys.",
+        { defaultText: 'on' },
+      ),
+      browser: setting(browser.exactOptional(), 'Browsers, which send a token: `Authorization: Bearer <token>`.', {
+        defaultText: 'off',
+      }),
+    }).prefault({}),
+    'Kinds of client that are served.',
+  ),
+  clientTokens: setting(
+    group({
+      secrets: setting(
+        listOf(secret).nonempty('must contain at least one secret'),
+        'Secrets of at least 32 characters, the same on all replicas. The first one signs (HS256); all of them verify.',
+        { isReloadable: true },
+      ),
+      issuer: setting(
+        text().default('notigraph'),
+        'The claims `iss` and `aud`. Must differ from the names in `clients.browser.issuers`.',
+      ),
+      maxLifetimeSeconds: setting(integer(1, 3_600).default(3_600), 'Maximum lifetime of a token.'),
+      rateLimit: setting(
+        rateLimit().default({ calls: 60, perSeconds: 60 }),
+        'Rate limit of tokens per tenant. Keys that belong to no tenant share one limit.',
+      ),
+    }).exactOptional(),
+    'Tokens that the gateway issues to servers for their frontends.',
+    { defaultText: 'none' },
+  ),
+  trustedDocuments: setting(
+    group({
+      manifests: setting(
+        listOf(
+          z.union(
+            [text(), z.record(z.string(), z.string('must be a document'))],
+            'must be a path, or an object of documents by id',
+          ),
+          'must be a list of paths',
+        ).default([]),
+        'Manifests: files, and directories whose `.json` files are read. Each maps ids to documents, or has the format of Apollo.',
+        { isReloadable: true },
+      ),
+    }).prefault({}),
+    'Documents that apps were built with.',
+  ),
+  rateLimits: setting(
+    group({
+      store: setting(
+        z
+          .union(
+            [
+              z.literal('memory'),
+              group({
+                redis: group({
+                  url: setting(
+                    z
+                      .string(REDIS_PROBLEM)
+                      .refine((url) => /^rediss?:$/.test(URL.parse(url)?.protocol ?? ''), REDIS_PROBLEM),
+                    'URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`.',
+                  ),
+                }),
+              }),
+            ],
+            'must be memory, or redis with its url',
+          )
+          .default('memory'),
+        'Store of the counters. `memory` counts in each process by itself; `{ redis: { url } }` counts for all workers and replicas together.',
+      ),
+    }).prefault({}),
+    'Storage of rate limits.',
+  ),
+};
+
+/** Settings of one kind of client. */
+export type ClientKindSettings = z.output<typeof clientKindGroup>;
+
+/** Handling of documents that are in no manifest. */
+export type TrustedDocumentsMode = ClientKindSettings['trustedDocuments'];
+
+/** Issuer of tokens that browsers send. */
+export type TokenIssuer = z.output<typeof issuer>;
+
+/** Settings of browsers. */
+export type BrowserSettings = z.output<typeof browser>;
+
+/** Settings of the tokens that the gateway issues. */
+export type ClientTokenSettings = NonNullable<z.output<typeof clientSections.clientTokens>>;
+
+/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily, up to `burst` saved up. */
+export type RateLimit = z.output<ReturnType<typeof rateLimit>>;

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { findConflicts } from './conflicts.ts';
+import { unknownSetting } from './setting.ts';
+import { GATEWAY_SETTINGS, type GatewaySettings, SETTINGS } from './settings.ts';
+
+/** Problem of one setting. */
+export interface SettingProblem {
+  /** Where it is: names, and indexes of lists. */
+  path: readonly PropertyKey[];
+  /** Clause that follows the path, without a period. Never repeats a value, which may be a secret. */
+  message: string;
+}
+
+const DEFAULTED = z.object(SETTINGS).partial({ upstream: true });
+
+/** Every setting with its default; `upstream` has none. */
+export type PartialSettings = z.output<typeof DEFAULTED>;
+
+/** Validates settings and applies defaults. */
+export function parseSettings(
+  values: Readonly<Record<string, unknown>>,
+): { settings: PartialSettings; problems?: never } | { settings?: never; problems: SettingProblem[] } {
+  const { data, error } = DEFAULTED.safeParse(values, { reportInput: true });
+  const problems = [...findUnusable(values), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))];
+  return data === undefined || problems.length > 0 ? { problems } : { settings: data };
+}
+
+/** Returns the defaults of all settings that have one. */
+export const defaultSettings = (): PartialSettings => DEFAULTED.parse({});
+
+const GATEWAY = z.object(GATEWAY_SETTINGS);
+
+/**
+ * Validates the options of `createGateway` and applies defaults.
+ *
+ * @throws {TypeError} that names every unknown, undefined or invalid option
+ */
+export function parseGatewayOptions(options: Readonly<Record<string, unknown>>): GatewaySettings {
+  const known = Object.keys(GATEWAY_SETTINGS);
+  const unknown = Object.keys(options).filter((name) => !known.includes(name));
+  const { data, error } = GATEWAY.safeParse(options, { reportInput: true });
+  const problems = [
+    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...known, 'plugins'], 'option')}.`),
+    ...[...findUnusable(options), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))].map(toSentence),
+    ...(data === undefined ? [] : findConflicts(data).map((clause) => `${clause}.`)),
+  ];
+  if (data === undefined || problems.length > 0) {
+    throw new TypeError([...new Set(problems)].join('\n'));
+  }
+  return data;
+}
+
+const toSentence = ({ path, message }: SettingProblem): string => `${path.join('.')} ${message}.`;
+
+/** Returns the problems of the alternative that was meant if a setting has several forms. */
+function toProblems(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): SettingProblem[] {
+  const path = [...at, ...issue.path];
+  if (issue.code === 'invalid_union') {
+    const meant = issue.errors.find((issues) => issues.some(isInside) && !issues.some(isMissing));
+    if (meant !== undefined) {
+      return meant.flatMap((inner) => toProblems(inner, path));
+    }
+  }
+  return [{ path, message: issue.message }];
+}
+
+/** Whether the value has the form of an alternative, and something inside it is wrong. */
+const isInside = ({ path, code }: z.core.$ZodIssue): boolean => path.length > 0 || code === 'unrecognized_keys';
+
+/** Whether an alternative requires something that the value does not have. */
+const isMissing = ({ code, input, path }: z.core.$ZodIssue): boolean =>
+  code === 'invalid_type' && input === undefined && path.length === 1;
+
+/** Finds what the schema would ignore: values that are undefined, and the name `__proto__`. */
+function findUnusable(value: unknown, path: readonly string[] = []): SettingProblem[] {
+  if (value === undefined) {
+    return [{ path, message: 'is undefined; leave it out or give it a value' }];
+  }
+  if (path.at(-1) === '__proto__') {
+    return [{ path, message: 'must have another name' }];
+  }
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return members.flatMap(([name, member]) => findUnusable(member, [...path, name]));
+}

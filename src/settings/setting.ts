@@ -1,0 +1,83 @@
+import { closestMatch } from 'leven';
+import { z } from 'zod';
+
+/** Part of the program that a setting configures. `gateway`: an option of `createGateway`; `server`: of `startServer`; `process`: of the command. */
+export type SettingTarget = 'gateway' | 'server' | 'process';
+
+/** Settings that are documented together. */
+export interface SettingGroup {
+  title: string;
+  appliesTo: readonly SettingTarget[];
+  settings: Readonly<Record<string, z.ZodType>>;
+}
+
+/** Documentation of a setting. Its type, range and default are in its schema; its unit is the end of its name. */
+export interface SettingInfo {
+  /** Noun phrase in Markdown. Ends with a period. */
+  description: string;
+  /** Placeholder of the value, such as `PORT`. Makes the setting an option of the command. */
+  flag?: string;
+  /** Default in words, for settings whose default is computed. */
+  defaultText?: string;
+  /** Whether a change takes effect without a restart. @default false */
+  isReloadable?: boolean;
+}
+
+/** Documentation of every setting, by its schema. */
+export const SETTING_INFO = z.registry<SettingInfo>();
+
+/** Documents a setting in the table. */
+export function setting<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  info: Partial<SettingInfo> = {},
+): Schema {
+  SETTING_INFO.add(schema, { description, ...info });
+  return schema;
+}
+
+/** Whole number in a range. */
+export function integer(min: number, max: number, problem = `must be a whole number from ${min} to ${max}`) {
+  return z.int(problem).min(min, problem).max(max, problem);
+}
+
+/** Number above zero. */
+export const positive = () => z.number(ABOVE_ZERO).positive(ABOVE_ZERO);
+
+const ABOVE_ZERO = 'must be a number above 0';
+
+/** Text of at least one character. */
+export const text = () => z.string('must be a string').min(1, 'must not be empty');
+
+/** Switch. Flags and variables say `on` or `off`. */
+export const onOff = () => z.boolean('must be on or off (true or false)');
+
+/** One of a few words. */
+export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, `must be ${listOf(words)}`);
+
+/** Settings by name, and no others: a misspelled one would silently leave a default in force. */
+export const group = <Shape extends z.ZodRawShape>(shape: Shape, problem = 'must be an object of settings') =>
+  z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `has ${listAll(issue.keys.map((key) => unknownSetting(key, Object.keys(shape))))}`
+        : problem,
+  });
+
+/** Returns a phrase that names an unknown setting and the closest known one. */
+export function unknownSetting(name: string, known: readonly string[], noun = 'setting'): string {
+  const closest = closestMatch(name, known, { maxDistance: Math.ceil(name.length / 3) });
+  return `the unknown ${noun} "${name}"${closest === undefined ? '' : ` (did you mean "${closest}"?)`}`;
+}
+
+/** Returns `a, b or c`. */
+const listOf = (words: readonly string[]): string =>
+  new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words);
+
+/** Returns `a, b and c`. */
+const listAll = (words: readonly string[]): string => new Intl.ListFormat('en-GB').format(words);
+
+/** Returns the environment variable of a setting: `NOTIGRAPH_MAX_RETRIES` for `maxRetries`. */
+export const variableOf = (name: string): string =>
+  `NOTIGRAPH_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/**
+ * Base address of the service: http or https, with or without a path prefix. Problems do not repeat the text, which may hold a secret.
+ */
+export const upstreamUrl = z
+  .string('must be the base address of the service, such as https://notifications.example.com')
+  .transform((text, context): URL => {
+    const url = URL.parse(text);
+    const problem = findProblem(url);
+    if (url === null || problem !== undefined) {
+      context.addIssue({ code: 'custom', message: problem ?? '' });
+      return z.NEVER;
+    }
+    return url;
+  });
+
+function findProblem(url: URL | null): string | undefined {
+  if (url === null) {
+    return 'must be a URL such as https://notifications.example.com';
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return 'must begin with http:// or https://';
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'must not contain a user name or password; the API key comes with each request';
+  }
+  if (url.search !== '' || url.hash !== '') {
+    return 'must not have a query or fragment';
+  }
+  return /\/v1\/*$/.test(url.pathname) ? 'must not end in /v1; Notigraph adds it' : undefined;
+}

@@ -1,0 +1,102 @@
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { restore } from '../sandbox-versions/recorded-files.ts';
+import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { sendOperation } from '../support/send-operation.ts';
+import { addTopics, copyProject, type ProjectCopy } from './project-copy.ts';
+
+const CONFIG = `
+clients:
+  browser:
+    scopes: [groups:read, topics:read]
+    tenants: { acme: { env: ACME_KEY } }
+clientTokens: { secrets: [{ env: CLIENT_TOKEN_SECRET }] }
+`;
+
+const CREATE = `mutation {
+  createTopic(input: { name: "Makers" }) { __typename ... on ConflictError { reason message } }
+}`;
+
+describe('the noun topics, added to a copy of the project by its five files', () => {
+  let copy: ProjectCopy;
+  let gateway: NotigraphProcess;
+
+  beforeAll(async () => {
+    copy = await copyProject();
+    await addTopics(copy);
+    await copy.run('codegen.ts');
+    await writeFile(copy.path('notigraph.config.yaml'), CONFIG);
+    restore(1, copy.path('sandbox.db')); // Older than the noun.
+    gateway = await startNotigraph({
+      cwd: copy.path(),
+      main: copy.path('src/cli/main.ts'),
+      args: ['--config', 'notigraph.config.yaml', '--sandbox', 'sandbox.db', '--graphiql', 'on'],
+      env: { ACME_KEY: SANDBOX_KEYS.development, CLIENT_TOKEN_SECRET: 'a secret of more than 32 characters' },
+    });
+  }, 120_000);
+
+  afterAll(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await copy?.[Symbol.asyncDispose]();
+  });
+
+  it('answers its shipped operation, and its failures are data', async () => {
+    const query = await copy.read('schema/operations/Topics.graphql');
+    expect(await sendOperation(gateway.url, query)).toEqual({
+      data: {
+        topics: [
+          { id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Makers' },
+          { id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Newsletter' },
+        ],
+      },
+    });
+    expect(await sendOperation(gateway.url, CREATE)).toEqual({
+      data: {
+        createTopic: {
+          __typename: 'ConflictError',
+          reason: 'ALREADY_EXISTS',
+          message: 'A topic named "Makers" already exists.',
+        },
+      },
+    });
+  });
+
+  it('requires its scopes', async () => {
+    const query = '{ topics { name } }';
+    expect(await sendOperation(gateway.url, query, {}, await tokenWith('groups:read'))).toMatchObject({
+      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'topics:read' } }],
+    });
+    const permitted = await tokenWith('topics:read');
+    expect(await sendOperation(gateway.url, query, {}, permitted)).toMatchObject({
+      data: { topics: [{ name: 'Makers' }, { name: 'Newsletter' }] },
+    });
+    expect(await sendOperation(gateway.url, CREATE, {}, permitted)).toMatchObject({
+      errors: [{ extensions: { code: 'FORBIDDEN', scope: 'topics:write' } }],
+    });
+  });
+
+  async function tokenWith(scope: string): Promise<string> {
+    const response = await fetch(new URL('/client-tokens', gateway.url), {
+      method: 'POST',
+      headers: { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ scopes: [scope] }),
+    });
+    expect(response.status).toBe(200);
+    const { token } = await response.json();
+    return `Bearer ${token}`;
+  }
+
+  it('is in the typed client, the trusted documents, the tabs of GraphiQL and the tables of the docs', async () => {
+    expect(await copy.read('src/client/documents.gen.ts')).toContain('export const TopicsDocument = ');
+    expect(await copy.read('schema/trusted-documents.json')).toContain('query Topics {');
+    const page = await fetch(gateway.url, { headers: { accept: 'text/html' } });
+    expect(await page.text()).toContain('query Topics {');
+    expect(await copy.read('docs/operations.md')).toContain('| `topics` | `GET /v1/topics` | 1 |');
+    expect(await copy.read('docs/frontend.md')).toContain('| `createTopic` | `topics:write` | `topics:read` |');
+  });
+
+  it('passes the type check', async () => {
+    expect(await copy.run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noEmit')).toBe('');
+  });
+});

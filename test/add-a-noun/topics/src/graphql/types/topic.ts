@@ -1,0 +1,63 @@
+import type { TopicBody } from '../../upstream/resources/topics.ts';
+import { builder } from '../builder.ts';
+import { asConflict, asInvalidInput, ConflictError, InvalidInputError, toMutationResult } from '../errors.ts';
+import { deriveIdempotencyKey, IDEMPOTENCY_KEY } from '../idempotency.ts';
+import { requireScopes } from '../require-scopes.ts';
+
+const Topic = builder.objectRef<TopicBody>('Topic').implement({
+  description: 'A list of subscribers that receive the same notifications.',
+  extensions: requireScopes('topics:read'),
+  fields: (t) => ({
+    id: t.exposeID('_id', { description: "The service's id." }),
+    name: t.exposeString('name', { description: 'The name shown to people.' }),
+  }),
+});
+
+const CreateTopicInput = builder.inputType('CreateTopicInput', {
+  description: 'The topic to create.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'A name that no other topic has.' }),
+    idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
+  }),
+});
+
+const CreateTopicSuccess = builder
+  .objectRef<{ __typename: 'CreateTopicSuccess'; topic: TopicBody }>('CreateTopicSuccess')
+  .implement({
+    description: 'The topic is created.',
+    fields: (t) => ({ topic: t.expose('topic', { type: Topic, description: 'The new topic.' }) }),
+  });
+
+const CreateTopicResult = builder.unionType('CreateTopicResult', {
+  description: 'The result of createTopic.',
+  types: [CreateTopicSuccess, InvalidInputError, ConflictError],
+});
+
+builder.queryFields((t) => ({
+  topics: t.field({
+    type: [Topic],
+    nullable: true,
+    description: 'All topics. GET /v1/topics',
+    resolve: (_root, _args, ctx) => ctx.upstream.listTopics(),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  createTopic: t.field({
+    type: CreateTopicResult,
+    nullable: true,
+    extensions: requireScopes('topics:write'),
+    description: 'Creates a topic. POST /v1/topics',
+    args: { input: t.arg({ type: CreateTopicInput, required: true, description: 'The topic to create.' }) },
+    resolve: (_root, { input }, ctx, info) =>
+      toMutationResult(
+        async () => {
+          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
+          const { body } = await ctx.upstream.createTopic(input.name, key);
+          return { __typename: 'CreateTopicSuccess' as const, topic: body };
+        },
+        asInvalidInput(),
+        asConflict,
+      ),
+  }),
+}));

@@ -1,0 +1,48 @@
+import { DEVELOPMENT } from '../environments.ts';
+import { ApiError } from '../errors.ts';
+import { createId } from '../ids.ts';
+import type { Resource } from '../resource.ts';
+import { dataResponse } from '../response.ts';
+import { text } from '../rows.ts';
+import { sampleId } from '../sample/definition.ts';
+
+export const resource: Resource = {
+  migrations: [
+    {
+      version: NEXT_VERSION, // The test puts the next free number here.
+      description: 'Creates the table of topics.',
+      sql: `
+        CREATE TABLE topics (
+          _id TEXT PRIMARY KEY,
+          environment_id TEXT NOT NULL,
+          name TEXT NOT NULL,
+          UNIQUE (environment_id, name)
+        ) STRICT;
+      `,
+    },
+  ],
+
+  writeSamples(database) {
+    const insert = database.prepare('INSERT INTO topics (_id, environment_id, name) VALUES (?, ?, ?)');
+    for (const name of ['Makers', 'Newsletter']) {
+      insert.run(sampleId(DEVELOPMENT, 'topic', name), DEVELOPMENT.id, name);
+    }
+  },
+
+  createHandlers(database, clock) {
+    const list = database.prepare('SELECT _id, name FROM topics WHERE environment_id = ? ORDER BY rowid');
+    const insert = database.prepare(
+      'INSERT INTO topics (_id, environment_id, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING _id, name',
+    );
+    return {
+      listTopics: ({ environment }) => dataResponse(200, list.all(environment.id)),
+      createTopic({ environment, body }) {
+        const topic = insert.get(createId(clock()), environment.id, text(body, 'name'));
+        if (topic === undefined) {
+          throw new ApiError(409, `A topic named "${text(body, 'name')}" already exists.`);
+        }
+        return dataResponse(201, topic);
+      },
+    };
+  },
+};

@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { gunzipSync } from 'node:zlib';
+import type { RecordedExchange, Recording } from './recording.ts';
+
+const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
+
+/** Returns the versions that have a recorded file. */
+export const recordedVersions = (): number[] =>
+  readdirSync(new URL('.', import.meta.url))
+    .filter((name) => name.endsWith('.db.gz'))
+    .map((name) => Number(/^version-(\d+)/.exec(name)?.[1]));
+
+/** Writes the recorded sandbox file of a version to a path, and returns what was recorded with it. */
+export function restore(version: number, file: string): Recording {
+  writeFileSync(file, gunzipSync(read(`version-${version}.db.gz`)));
+  return JSON.parse(read(`version-${version}.json`).toString());
+}
+
+/** The version and the rows of a sandbox file, by table. */
+export interface Contents {
+  version: unknown;
+  tables: Record<string, unknown[]>;
+}
+
+/** Reads a whole sandbox file. */
+export function readContents(file: string): Contents {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const names = database
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+      .all()
+      .map(({ name }) => String(name));
+    return {
+      version: database.prepare('PRAGMA user_version').get()?.user_version,
+      tables: Object.fromEntries(
+        names.map((name) => [name, database.prepare(`SELECT * FROM ${name} ORDER BY rowid`).all()]),
+      ),
+    };
+  } finally {
+    database.close();
+  }
+}
+
+/** Changes a sandbox file by SQL, as another program would. */
+export function change(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+/** The recorded writes that a client may repeat. */
+export const withKeys = ({ writes }: Recording): RecordedExchange[] => writes.filter(({ key }) => key !== undefined);
