@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
@@ -344,7 +344,9 @@ describe('a public key in a file', () => {
 
     const old = issuer.key;
     const next = issuer.rotate();
-    await writeFile(file, String(next.privateKey.export({ format: 'pem', type: 'pkcs8' })));
+    const draft = folder.path('draft.pem');
+    await writeFile(draft, String(next.privateKey.export({ format: 'pem', type: 'pkcs8' })));
+    await rename(draft, file); // The gateway must not see the file while it is written.
     await vi.waitUntil(() => problems().length > 0, { timeout: 10_000 });
     expect(problems()).toMatchObject([{ problem: expect.stringContaining('private') }]);
     expect(await outcome(fresh({ key: old }))).toBe('200');

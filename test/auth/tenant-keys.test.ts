@@ -179,7 +179,8 @@ describe("a tenant's key", () => {
     expect(problems()).toEqual([expect.stringMatching(problem)]);
     expect(JSON.stringify(gateway.log)).not.toMatch(/canary|canär|key-of-acme/);
 
-    await writeFile(folder.path('globex'), 'key-that-is-fine');
+    await writeFile(folder.path('.globex'), 'key-that-is-fine');
+    await rename(folder.path('.globex'), folder.path('globex'));
     await eventually(async () => (await keyFor(globex)) === 'ApiKey key-that-is-fine');
     expect(problems()).toHaveLength(1);
   });

@@ -57,7 +57,7 @@ describe('SIGTERM under load', () => {
       cwd,
       args: ['--upstream', upstream.url],
       // Nothing is shed but for the stop, however busy the machine is.
-      env: { NOTIGRAPH_LAME_DUCK_MS: '200', NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' },
+      env: { NOTIGRAPH_LAME_DUCK_MS: '800', NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' },
     });
     const { promise: warm, resolve } = Promise.withResolvers<void>();
     let answered = 0;

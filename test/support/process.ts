@@ -45,7 +45,12 @@ export async function runNotigraph(options: ProcessOptions): Promise<Ending> {
 
 /** Starts Notigraph on a free port, unless the arguments name one, and waits until it has said how to ask it. */
 export async function startNotigraph({ args = [], ...options }: ProcessOptions): Promise<NotigraphProcess> {
-  const { child, text, ended } = startProcess({ ...options, args: ['--port', '0', ...args] });
+  const { child, text, ended } = startProcess({
+    ...options,
+    args: ['--port', '0', ...args],
+    // Nothing is shed because the machine is busy.
+    env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env },
+  });
 
   async function printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
