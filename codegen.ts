@@ -12,6 +12,7 @@
  * | test/support/operations.gen.ts | schema/operations/*.graphql |
  * | src/settings/gateway-options.gen.ts, schema/config.schema.json, tables of docs/configuration.md | src/settings/settings.ts |
  * | docs/images/architecture-*.svg | docs/images/architecture.yaml |
+ * | src/client/error-codes.gen.ts, the table of docs/errors.md | src/settings/error-codes.ts |
  * | typed documents and trusted documents of each app | its documents, see APPS |
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,6 +24,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
 import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
+import { writeErrorCodeTable, writeErrorCodeType } from './codegen/error-codes.ts';
 import { writeSandboxIndex, writeTypesIndex, writeUpstreamIndex } from './codegen/indexes.ts';
 import { writeManifest } from './codegen/manifest.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
@@ -128,6 +130,8 @@ async function generate(): Promise<Record<string, string>> {
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
+    'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
+    ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(schema)),
     'docs/images/architecture-light.svg': architecture.light,

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts a process's CPU time in hundredths of a second for everybody. */
+/** Unit of CPU time in `/proc`: a hundredth of a second. */
 const TICK_US = 10_000;
 
-/** CPU time of a process and its descendants so far, in microseconds: user and system, and that of children that have ended. */
+/** Returns user and system CPU time of a process and its descendants so far, including ended children, in microseconds. */
 export const cpuUs = (pid: number): number =>
-  sum(familyOf(pid), (member) => TICK_US * sum((fieldsOf(member) ?? []).slice(11, 15), Number));
+  sum(processTree(pid), (member) => TICK_US * sum((fieldsOf(member) ?? []).slice(11, 15), Number));
 
-/** Memory of a process and its descendants that is resident now, in bytes. */
-export const rssBytes = (pid: number): number => sum(familyOf(pid), (member) => statusOf(member, 'VmRSS'));
+/** Returns the resident memory of a process and its descendants, in bytes. */
+export const rssBytes = (pid: number): number => sum(processTree(pid), (member) => statusOf(member, 'VmRSS'));
 
-/** The most that has been resident since they started; of several processes, each at its own time. */
-export const peakRssBytes = (pid: number): number => sum(familyOf(pid), (member) => statusOf(member, 'VmHWM'));
+/** Returns the peak resident memory of a process and its descendants, in bytes: the sum of their individual peaks. */
+export const peakRssBytes = (pid: number): number => sum(processTree(pid), (member) => statusOf(member, 'VmHWM'));
 
-/** A process with its children, theirs, and so on. */
-function familyOf(pid: number): number[] {
+/** Returns the ids of a process and all its descendants. */
+function processTree(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const entry of readdirSync('/proc')) {
     const parent = /^\d+$/.test(entry) ? Number(fieldsOf(Number(entry))?.[1]) : undefined;
@@ -29,7 +29,7 @@ function familyOf(pid: number): number[] {
   return family;
 }
 
-/** The fields of /proc/<pid>/stat from the third on (state, parent, …); undefined: there is no such process any more. */
+/** Returns the fields of /proc/<pid>/stat from the third on (state, parent, …); undefined if the process has ended. */
 function fieldsOf(pid: number): string[] | undefined {
   const text = read(`/proc/${pid}/stat`);
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -42,7 +42,7 @@ function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return undefined; // It has ended meanwhile.
+    return undefined; // The process has ended.
   }
 }
 

@@ -6,17 +6,17 @@ import type { Subject } from './subjects.ts';
 const SETTLE_MS = 2_000;
 const IDLE_MS = 3_000;
 
-/** What a subject takes when nobody asks it anything, after it was under load. */
+/** Resource usage of an idle subject after the load. */
 export interface RestFigures {
-  /** Memory that is resident two seconds after the last answer, in bytes. */
+  /** Resident memory two seconds after the last response, in bytes. */
   settledRss: number;
-  /** The most that was resident since it started, in bytes. */
+  /** Peak resident memory, in bytes. */
   peakRss: number;
   /** CPU time over three seconds, as a share of one core. */
   idleCpu: number;
 }
 
-/** Lets all of them rest at the same time. */
+/** Measures all subjects while they are idle. */
 export async function measureRest(subjects: readonly RunningSubject[]): Promise<Record<string, RestFigures>> {
   await sleep(SETTLE_MS);
   const before = subjects.map((running) => running.cpuUs());
@@ -33,7 +33,7 @@ export async function measureRest(subjects: readonly RunningSubject[]): Promise<
   );
 }
 
-/** How long it takes from the start of the process to its first answer, in milliseconds: the median of three starts. */
+/** Measures the time from process start to first response, in milliseconds. Returns the median of three starts. */
 export async function measureStart(subject: Subject, upstream: string, folder: string): Promise<number> {
   const times = [];
   for (let start = 0; start < 3; start += 1) {

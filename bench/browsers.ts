@@ -3,21 +3,21 @@ import { SCOPES } from '../src/settings/scopes.ts';
 import { keyOf, POPULATION } from './ids.ts';
 import { OURS, type Subject, variantOf } from './subjects.ts';
 
-/** Settings of browser clients, as the configuration file has it. */
+/** Settings of browser clients in the configuration file. */
 export type BrowserSettings = { rateLimit?: { calls: number; perSeconds: number } };
 
 const ISSUER = 'https://login.example.com';
 const AUDIENCE = 'notigraph-bench';
 
-/** One for each credential of the workloads, with the same key. */
+/** Tenants with the keys of the workloads' credentials. */
 const TENANTS = Array.from({ length: POPULATION }, (_, credential) => ({
   tenant: `tenant-${credential}`,
   variable: `BENCH_KEY_${credential}`,
   key: keyOf(credential),
 }));
 
-/** Notigraph, asked by browsers: the same requests, each credential's with a signed token in place of the key. */
-export async function askedByBrowsers(name: string, title: string, settings: BrowserSettings = {}): Promise<Subject> {
+/** Returns Notigraph called by browser clients: the same requests, with a signed token instead of each credential's key. */
+export async function calledByBrowsers(name: string, title: string, settings: BrowserSettings = {}): Promise<Subject> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const sign = (tenant: string) =>
     new SignJWT({ tenant, scope: SCOPES.join(' ') })

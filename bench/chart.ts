@@ -1,30 +1,30 @@
-import { cpuLimitOf } from './bar.ts';
-import { type Curve, sayVerdict } from './curves.ts';
+import { type Curve, describeVerdict } from './curves.ts';
 import type { WorkloadFigures } from './figures.ts';
 import type { Results, ScaleResults } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
 import { drawing, line, path, rect, text } from './svg.ts';
+import { cpuLimitOf } from './targets.ts';
 
 const WIDTH = 760;
 const MARGIN = 20;
 const LABELS = 210;
-/** Room for the figures behind the longest bar. */
+/** Space for the numbers after the longest bar. */
 const FIGURES = 130;
 const ROW = 22;
 
 const kindOf = (name: string): string => (name === OURS.name ? 'ours' : name === FLOOR.name ? 'floor' : 'peer');
 
-/** CPU time of a request: for each workload a bar for each subject, as a multiple of the floor's. */
+/** Draws CPU time per request as a multiple of the floor's, with one panel per workload and one bar per subject. */
 export function drawCpu({ workloads, subjects }: Results): string {
-  const parts: string[] = [text(MARGIN, 30, 'CPU time of a request, as a multiple of the floor’s', 'title')];
-  parts.push(line(MARGIN, 45, MARGIN + 24, 45, 'limit'), text(MARGIN + 32, 49, 'what Notigraph is to reach', 'quiet'));
+  const parts: string[] = [text(MARGIN, 30, 'CPU time per request, as a multiple of the floor’s', 'title')];
+  parts.push(line(MARGIN, 45, MARGIN + 24, 45, 'limit'), text(MARGIN + 32, 49, 'Notigraph’s target', 'quiet'));
   let y = 78;
   for (const workload of workloads.filter(({ judgedBy }) => judgedBy === 'cpu')) {
     const panel = drawPanel(workload, subjects, y);
     parts.push(...panel.parts);
     y = panel.end;
   }
-  return drawing(WIDTH, y, 'CPU time of a request by workload and subject', parts);
+  return drawing(WIDTH, y, 'CPU time per request by workload and subject', parts);
 }
 
 function drawPanel(
@@ -39,13 +39,13 @@ function drawPanel(
   const parts = [text(MARGIN, top, `${key.toUpperCase()}: ${title}`, 'title')];
   let y = top + 10;
   for (const { name, title } of subjects) {
-    const { figures, fault } = outcomes[name] ?? { fault: 'not asked' };
+    const { figures, fault } = outcomes[name] ?? { fault: 'not supported' };
     parts.push(text(left - 10, y + 15, title, 'right'));
     if (figures === undefined || fault !== undefined) {
-      parts.push(text(left, y + 15, figures === undefined ? 'no figure' : 'void', 'quiet'));
+      parts.push(text(left, y + 15, figures === undefined ? 'no result' : 'void', 'quiet'));
     } else {
       const { ratio, cpuUs } = figures;
-      // The mark stands at our own bar alone, and its figures beyond it.
+      // Only our own bar has a target mark, and its numbers follow the mark.
       const end = left + unit * (name === OURS.name ? Math.max(ratio, limit) : ratio);
       parts.push(rect(left, y + 3, ratio * unit, ROW - 6, kindOf(name)));
       parts.push(text(end + 8, y + 15, `${ratio.toFixed(2)} · ${cpuUs.toFixed(0)} µs`, 'quiet'));
@@ -61,10 +61,10 @@ function drawPanel(
 const COLUMNS = 2;
 const PANEL = { width: (WIDTH - MARGIN) / COLUMNS - MARGIN, height: 170 };
 
-/** How the cost of a request goes with the amount of work: a panel for each way in which it can grow, both scales logarithmic. */
+/** Draws cost per request by amount of work, with one panel per dimension and logarithmic scales. */
 export function drawScale({ curves }: ScaleResults): string {
   const parts = [
-    text(MARGIN, 30, 'CPU time of a request as the work grows (both scales logarithmic)', 'title'),
+    text(MARGIN, 30, 'CPU time per request as the work grows (both scales logarithmic)', 'title'),
     rect(MARGIN, 42, 12, 12, 'ours'),
     text(MARGIN + 18, 52, OURS.title, 'quiet'),
     rect(MARGIN + 110, 42, 12, 12, 'floor'),
@@ -76,7 +76,7 @@ export function drawScale({ curves }: ScaleResults): string {
     parts.push(...drawCurve(curve, x, top + Math.floor(index / COLUMNS) * (PANEL.height + 50)));
   }
   const rows = Math.ceil(curves.length / COLUMNS);
-  return drawing(WIDTH, top + rows * (PANEL.height + 50), 'CPU time of a request as the work grows', parts);
+  return drawing(WIDTH, top + rows * (PANEL.height + 50), 'CPU time per request as the work grows', parts);
 }
 
 function drawCurve(curve: Curve, left: number, top: number): string[] {
@@ -92,7 +92,7 @@ function drawCurve(curve: Curve, left: number, top: number): string[] {
   const xOf = (amount: number) =>
     axis + (Math.log(amount / first) / Math.log(last / first)) * (left + PANEL.width - 14 - axis);
   const yOf = (cost: number) => plotBottom - (Math.log(cost / low) / Math.log(high / low)) * (plotBottom - plotTop);
-  const parts = [text(left, top, title, 'title'), text(left, top + 17, sayVerdict(curve), 'quiet')];
+  const parts = [text(left, top, title, 'title'), text(left, top + 17, describeVerdict(curve), 'quiet')];
   for (let cost = low; cost <= high; cost *= 10) {
     parts.push(line(axis, yOf(cost), left + PANEL.width, yOf(cost), 'grid'));
     parts.push(text(axis - 6, yOf(cost) + 4, cost >= 1_000 ? `${cost / 1_000} ms` : `${cost} µs`, 'quiet right'));

@@ -1,44 +1,44 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** What came back: enough to tell a right answer from a wrong one, at little cost. */
-export interface Received {
+/** Summary of a response, sufficient to recognize a wrong one at little cost. */
+export interface ResponseSummary {
   status: number;
   /** Bytes of the body. */
   length: number;
 }
 
-/** A connection that is kept and sends one request at a time. */
+/** Persistent connection that sends one request at a time. */
 export interface Connection {
-  /** @param onEnd is told what came back, undefined: the connection broke */
-  send(request: Buffer, onEnd: (received: Received | undefined) => void): void;
+  /** Sends a request. @param onEnd called with the response, or undefined if the connection broke */
+  send(request: Buffer, onEnd: (received: ResponseSummary | undefined) => void): void;
   close(): void;
 }
 
-interface Answer extends Received {
-  /** What its head announces; undefined: it comes in chunks. */
-  announced: number | undefined;
-  /** Whether the connection ends with it. */
+interface PartialResponse extends ResponseSummary {
+  /** Length from the response head; undefined if the body is chunked. */
+  contentLength: number | undefined;
+  /** Whether the server closes the connection after it. */
   isLast: boolean;
-  /** The last bytes of the chunks. */
+  /** Last bytes of the chunked body. */
   tail: string;
 }
 
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-/** What is read is looked at before anything else is read, thus all connections share it. */
+/** Shared by all connections, because each read is processed before the next one. */
 const readBuffer = Buffer.allocUnsafe(256 * 1024);
 
 /**
- * Speaks as much HTTP/1.1 as the subjects answer with, and no more: the load shares the machine with what it measures, and a complete
- * client costs as much a request as the floor does.
+ * Opens a connection. It supports only the HTTP/1.1 that the subjects send, because the load shares the machine with the subject, and
+ * a complete client costs as much per request as the floor.
  */
 export async function openConnection(url: string): Promise<Connection> {
   const { hostname, port } = new URL(url);
   let socket: Socket | undefined;
   let head: Buffer | undefined;
-  let answer: Answer | undefined;
-  let onEnd: ((received: Received | undefined) => void) | undefined;
+  let response: PartialResponse | undefined;
+  let onEnd: ((received: ResponseSummary | undefined) => void) | undefined;
 
   function open(): Socket {
     const opened = connect({
@@ -65,43 +65,45 @@ export async function openConnection(url: string): Promise<Connection> {
 
   function receive(bytes: Buffer): void {
     let body = bytes;
-    if (answer === undefined) {
+    if (response === undefined) {
       const start = head === undefined ? bytes : Buffer.concat([head, bytes]);
       const headEnd = start.indexOf('\r\n\r\n');
       if (headEnd < 0) {
-        head = Buffer.from(start); // A copy: the next read goes where this one was.
+        head = Buffer.from(start); // A copy, because the next read overwrites the buffer.
         return;
       }
-      answer = readHead(start.toString('latin1', 0, headEnd));
+      response = readHead(start.toString('latin1', 0, headEnd));
       body = start.subarray(headEnd + 4);
     }
-    answer.length += body.byteLength;
-    if (answer.announced === undefined) {
-      answer.tail = (answer.tail + body.toString('latin1', Math.max(0, body.byteLength - LAST_CHUNK.length))).slice(
+    response.length += body.byteLength;
+    if (response.contentLength === undefined) {
+      response.tail = (response.tail + body.toString('latin1', Math.max(0, body.byteLength - LAST_CHUNK.length))).slice(
         -LAST_CHUNK.length,
       );
     }
-    if (answer.announced === undefined ? answer.tail === LAST_CHUNK : answer.length >= answer.announced) {
-      end(answer);
+    if (
+      response.contentLength === undefined ? response.tail === LAST_CHUNK : response.length >= response.contentLength
+    ) {
+      end(response);
     }
   }
 
-  function end(received: Received | undefined): void {
-    const told = onEnd;
-    if (answer?.isLast) {
+  function end(received: ResponseSummary | undefined): void {
+    const callback = onEnd;
+    if (response?.isLast) {
       socket?.destroy();
       socket = undefined;
     }
-    [head, answer, onEnd] = [undefined, undefined, undefined];
-    told?.(received);
+    [head, response, onEnd] = [undefined, undefined, undefined];
+    callback?.(received);
   }
 
   socket = open();
   await once(socket, 'connect');
   return {
-    send(request, callback) {
-      onEnd = callback;
-      socket ??= open(); // The subject may have closed it after the last answer.
+    send(request, onResponse) {
+      onEnd = onResponse;
+      socket ??= open(); // The subject may have closed it after the last response.
       socket.write(request);
     },
     close() {
@@ -111,13 +113,13 @@ export async function openConnection(url: string): Promise<Connection> {
   };
 }
 
-function readHead(head: string): Answer {
+function readHead(head: string): PartialResponse {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   return {
     status: Number(head.slice(9, 12)),
     length: 0,
     isLast: /\r\nconnection: close/i.test(head),
-    announced: length === undefined ? undefined : Number(length),
+    contentLength: length === undefined ? undefined : Number(length),
     tail: '',
   };
 }

@@ -6,21 +6,21 @@ import { OURS } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import { H1_OWN, WORKLOADS, type Workload, type WorkloadName } from './workloads.ts';
 
-/** Work that is the same on every machine, whatever else it does. */
+// Measurements that don't depend on the machine or its load.
 
 const COUNTED: readonly WorkloadName[] = ['q1', 'q2', 'q3', 'q4', 'm1'];
 const REQUESTS = 20;
 
-/** Long enough that all clients have asked before the first answer. */
+/** Response time of the upstream: long enough for all clients to send their request before the first response. */
 const COALESCING_LATENCY_MS = 300;
 
-/** Upstream requests: for one request of each workload, and for one of all clients of the hot query at the same time. */
+/** Counts upstream requests: per request of each workload, and for concurrent requests of all clients of the hot query. */
 export async function countCalls(running: RunningSubject, upstream: RunningUpstream): Promise<Record<string, number>> {
   async function count(workload: Workload, requests: number): Promise<number> {
     const before = await upstream.count();
     const { failed } = await load(running.url, workload, OURS.requests[workload.name] ?? {}, { requests });
     if (failed > 0) {
-      throw new Error(`${failed} of ${requests} answers to ${workload.name} were wrong.`);
+      throw new Error(`${failed} of ${requests} responses to ${workload.name} were wrong.`);
     }
     return (await upstream.count()) - before;
   }
@@ -41,10 +41,10 @@ const WARM_UP = 2_000;
 const BATCH = 200;
 const BATCHES = 7;
 
-/** So much room for new objects, in megabytes, that garbage is hardly ever collected between two looks at the heap. */
+/** Size of the young generation in megabytes: large enough that garbage is rarely collected between two heap measurements. */
 const YOUNG_GENERATION = ['--min-semi-space-size=512', '--max-semi-space-size=512'];
 
-/** Bytes of the heap that a request takes, by workload. In the batches in the middle none were collected. */
+/** Measures heap bytes allocated per request, by workload. The median excludes batches in which garbage was collected. */
 export async function measureAllocations(upstream: RunningUpstream, folder: string): Promise<Record<string, number>> {
   await upstream.apply(DEFAULT_SETTINGS);
   await using running = await startSubject(withHeapReport(OURS, YOUNG_GENERATION), upstream.url, folder);

@@ -1,49 +1,50 @@
 import { FLOOR, OURS } from './subjects.ts';
 
-/** What a request costs one subject at one amount of work; medians over the rounds. */
+/** Cost per request of one subject at one amount of work: medians over the rounds. */
 export interface Cost {
-  /** CPU time of all its processes for a request. */
+  /** CPU time of all its processes per request. */
   cpuUs: number;
   perSecond: number;
   p99Us: number;
-  /** Resident after the last round, in bytes. */
+  /** Resident memory after the last round, in bytes. */
   rss: number;
 }
 
+/** Costs at one amount of work. */
 export interface Point {
   amount: number;
-  /** By the name of the subject. */
+  /** Costs by subject name. */
   costs: Record<string, Cost>;
 }
 
-/** How cost goes with amount. */
+/** Cost as a function of the amount of work. */
 export interface Curve {
   key: string;
   title: string;
-  /** What the amount counts. */
+  /** Unit of the amount. */
   unit: string;
-  /** Whether a request has more to do at a larger amount, or the same among more of its kind. */
+  /** Whether the work per request grows with the amount, or stays the same. */
   expected: 'growing' | 'flat';
   points: Point[];
 }
 
-/** From one amount to the next. */
+/** Step from one amount to the next. */
 export interface Step {
   from: number;
   to: number;
-  /** Cost grows like the amount to the power of this: 0 not at all, 1 linearly. */
+  /** Exponent of the growth: 0 is constant, 1 is linear. */
   exponent: number;
-  /** The cost as a multiple of the one before. */
+  /** Cost as a multiple of the previous one. */
   factor: number;
 }
 
-/** Figures of a few seconds differ by some percent: so much more than 1 is still linear. */
+/** Exponents up to this much above 1 count as linear, because short measurements vary by a few percent. */
 const EXPONENT_TOLERANCE = 0.1;
 
-/** A step of a flat curve that costs more than this many times the one before is a cliff. */
+/** Factor above which a step of a flat curve is a cliff. */
 const CLIFF_FACTOR = 1.5;
 
-/** The steps of one subject's curve, where both ends were measured. */
+/** Returns the steps of one subject's curve whose ends were both measured. */
 export function stepsOf({ points }: Curve, subject: string): Step[] {
   const measured = points.flatMap(({ amount, costs }) => {
     const cpuUs = costs[subject]?.cpuUs;
@@ -57,8 +58,8 @@ export function stepsOf({ points }: Curve, subject: string): Step[] {
 }
 
 /**
- * Says whether the cost grows no faster than the amount, and where it jumps. What the floor does too lies in what both stand on:
- * parsing JSON that no longer fits into a cache, for one.
+ * Returns whether the cost grows at most linearly, and its cliffs. A step may be as steep as the floor's, because both depend on the
+ * same platform: for example, parsing JSON that no longer fits into the CPU's cache.
  */
 export function judgeCurve(curve: Curve): { isLinear: boolean; cliffs: Step[] } {
   const floor = new Map(stepsOf(curve, FLOOR.name).map((step) => [step.to, step]));
@@ -68,13 +69,13 @@ export function judgeCurve(curve: Curve): { isLinear: boolean; cliffs: Step[] } 
   return { isLinear: !steps.some(isSteep), cliffs: steps.filter(curve.expected === 'flat' ? isJump : isSteep) };
 }
 
-/** The judgement in words. */
-export function sayVerdict(curve: Curve): string {
+/** Describes the verdict on a curve. */
+export function describeVerdict(curve: Curve): string {
   const { isLinear, cliffs } = judgeCurve(curve);
   const costs = curve.points.flatMap(({ costs }) => costs[OURS.name]?.cpuUs ?? []);
   const growth =
     curve.expected === 'flat'
-      ? `the dearest costs ${(Math.max(...costs) / Math.min(...costs)).toFixed(2)} times the cheapest`
+      ? `the highest cost is ${(Math.max(...costs) / Math.min(...costs)).toFixed(2)} times the lowest`
       : isLinear
         ? 'linear or better'
         : 'worse than linear';

@@ -5,7 +5,7 @@ import type { Subject, SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS, type UpstreamSettings } from './upstream/settings.ts';
 import { WORKLOADS, type WorkloadName, workflowIdsFrom } from './workloads.ts';
 
-/** One way in which the work can grow. */
+/** Amount of work to vary, and the requests for each amount. */
 export interface Dimension extends Omit<Curve, 'points'> {
   amounts: readonly number[];
   name: WorkloadName;
@@ -15,31 +15,32 @@ export interface Dimension extends Omit<Curve, 'points'> {
   next: (url: string, request: SubjectRequest, amount: number) => (index: number, connection: number) => Outgoing;
 }
 
-/** Where an operation is large, so many at a time keep a core busy without making each other wait for long. */
+/** Number of connections for large operations: enough to keep a core busy without long queues. */
 const FEW_CONNECTIONS = 16;
 const MANY_CONNECTIONS = 64;
 
-/** A dimension of one workload, as far as it does not say otherwise. */
+/** Creates a dimension of one workload. Options that are left out have the workload's values. */
 export const dimension = (
   name: WorkloadName,
-  told: Pick<Dimension, 'key' | 'title' | 'unit' | 'expected' | 'amounts'> & Partial<Dimension>,
+  options: Pick<Dimension, 'key' | 'title' | 'unit' | 'expected' | 'amounts'> & Partial<Dimension>,
 ): Dimension => ({
   name,
-  connections: () => (told.expected === 'growing' ? FEW_CONNECTIONS : MANY_CONNECTIONS),
+  connections: () => (options.expected === 'growing' ? FEW_CONNECTIONS : MANY_CONNECTIONS),
   upstream: () => DEFAULT_SETTINGS,
   request: ({ requests }) => requests[name] ?? {},
   next: (url, request) => createRequests(url, WORKLOADS[name], request),
-  ...told,
+  ...options,
 });
 
-/** Gives each request the next credential and workflow, so that few credentials share no more upstream requests than many. */
+/** Gives each request the next credential and workflow, so that few credentials don't share more upstream requests than many. */
 const rotateCredentials: Dimension['next'] = (url, request, amount) =>
   createRequests(url, WORKLOADS.q1, request, (index) => ({ credential: index % amount, number: index % POPULATION }));
 
+/** Dimensions that a scale run measures. Workers are measured separately. */
 export const DIMENSIONS: readonly Dimension[] = [
   dimension('q3', {
     key: 'workflows',
-    title: 'Workflows of one operation, each with its group',
+    title: 'Workflows per operation, each with its group',
     unit: 'workflows',
     expected: 'growing',
     amounts: [1, 5, 10, 20, 49],
@@ -58,7 +59,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   }),
   dimension('q1', {
     key: 'bytes',
-    title: 'Size of an upstream answer',
+    title: 'Size of an upstream response',
     unit: 'KB',
     expected: 'growing',
     amounts: [8, 64, 256, 1_024],
@@ -66,7 +67,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   }),
   dimension('q1', {
     key: 'connections',
-    title: 'Connections that ask at the same time',
+    title: 'Concurrent connections',
     unit: 'connections',
     expected: 'flat',
     amounts: [1, 10, 100, 1_000],
@@ -74,7 +75,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   }),
   dimension('q1', {
     key: 'credentials',
-    title: 'Credentials that take turns',
+    title: 'Rotating credentials',
     unit: 'credentials',
     expected: 'flat',
     amounts: [1, 100, 1_000, 10_000],

@@ -1,12 +1,12 @@
 /**
- * Measures what single features cost, by switching them off, one workload at a time:
+ * Measures the cost of single features by turning them on or off:
  * node bench/features.ts [--rounds 7 --seconds 1]
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { askedByBrowsers } from './browsers.ts';
+import { calledByBrowsers } from './browsers.ts';
 import { measureWorkload } from './measure.ts';
 import { readNumber } from './options.ts';
 import { startSubject, startUpstream } from './processes.ts';
@@ -20,14 +20,14 @@ const without = (name: string, title: string, env: Record<string, string>): Subj
   title,
 });
 
-/** The first one is what the others are compared with. */
+/** Variants of the gateway. All are compared with the first. */
 const VARIANTS: readonly Subject[] = [
   { ...OURS, title: 'as shipped' },
   without('no-metrics', 'without metrics', { NOTIGRAPH_METRICS: 'off' }),
   without('no-retries', 'without retries', { NOTIGRAPH_MAX_RETRIES: '0' }),
-  without('origins', 'with an origin on the list', { NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com' }),
-  await askedByBrowsers('browser', 'asked by browsers: tokens that were seen before'),
-  await askedByBrowsers('limited-browser', 'the same with a rate limit', {
+  without('origins', 'with an allowed CORS origin', { NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com' }),
+  await calledByBrowsers('browser', 'browser clients with cached tokens'),
+  await calledByBrowsers('limited-browser', 'browser clients with cached tokens and a rate limit', {
     rateLimit: { calls: 1_000_000, perSeconds: 1 },
   }),
 ];

@@ -1,59 +1,60 @@
 import { median, middleHalf, spread } from './statistics.ts';
 import type { Workload } from './workloads.ts';
 
-/** More than this between the lowest and the highest round, and a subject's figures are void. */
+/** Maximum spread of the rounds. Above it, a subject's results are void. */
 const MAX_SPREAD = 0.15;
 
-/** One subject under load once. */
+/** Result of one load of one subject. */
 export interface Round {
-  /** CPU time of all its processes for a request. */
+  /** CPU time of all its processes per request. */
   cpuUs: number;
   perSecond: number;
   p50Us: number;
   p99Us: number;
-  /** Upstream requests for one of its own. */
+  /** Upstream requests per request. */
   calls: number;
 }
 
-/** What one subject did with one workload: medians over the rounds. */
+/** Results of one subject with one workload: medians over the rounds. */
 export interface Figures extends Round {
   rounds: number;
-  /** The figure that the bar is about, as a multiple of the floor's in the same round. */
+  /** Judged value as a multiple of the floor's in the same round. */
   ratio: number;
-  /** How far apart the rounds are in that figure. */
+  /** Spread of the judged value over the rounds. */
   spread: number;
 }
 
-/** A fault says why the figures are void, or missing. */
+/** Results of one subject, or the reason why they are void or missing. */
 export interface Outcome {
   fault?: string;
   figures?: Figures;
 }
 
+/** Results of one workload. */
 export interface WorkloadFigures {
   key: string;
   title: string;
   judgedBy: Workload['judgedBy'];
-  /** By the name of the subject. */
+  /** Outcomes by subject name. */
   subjects: Record<string, Outcome>;
 }
 
 const FIGURE = { cpu: 'cpuUs', time: 'p50Us', calls: 'calls' } as const;
 
-/** The figure of a round that the bar is about. */
-export const judged = (round: Round, { judgedBy }: Workload): number => round[FIGURE[judgedBy]];
+/** Returns the value of a round that is compared with the target. */
+export const judgedValue = (round: Round, { judgedBy }: Workload): number => round[FIGURE[judgedBy]];
 
-/** Of more rounds than were planned the middle half counts: a burst of other work on the machine voids nothing. */
+/** Returns the spread of the rounds. If more than planned were run, only the middle half counts, to ignore bursts of other load. */
 function spreadOf(rounds: readonly Round[], workload: Workload, planned: number): number {
-  const values = rounds.map((round) => judged(round, workload));
+  const values = rounds.map((round) => judgedValue(round, workload));
   return spread(values.length > planned ? middleHalf(values) : values);
 }
 
-/** Whether the rounds lie close enough to count. */
-export const areClose = (rounds: readonly Round[], workload: Workload, planned: number): boolean =>
+/** Returns whether the spread of the rounds is small enough. */
+export const isSpreadAcceptable = (rounds: readonly Round[], workload: Workload, planned: number): boolean =>
   spreadOf(rounds, workload, planned) <= MAX_SPREAD;
 
-/** @param ratios the rounds as multiples of the floor's */
+/** Summarizes the rounds of one subject. @param ratios judged value of each round as a multiple of the floor's */
 export function summarize(
   rounds: readonly Round[],
   ratios: readonly number[],
@@ -71,7 +72,7 @@ export function summarize(
     ratio: median(ratios),
     spread: spreadOf(rounds, workload, planned),
   };
-  return areClose(rounds, workload, planned)
+  return isSpreadAcceptable(rounds, workload, planned)
     ? { figures }
-    : { fault: `its rounds are ${Math.round(figures.spread * 100)} % apart`, figures };
+    : { fault: `spread of ${Math.round(figures.spread * 100)} %`, figures };
 }

@@ -1,6 +1,6 @@
 /**
- * Holds the gateway against what was recorded of it, and fails when it has become slower or does more work:
- * npm run bench:guard; node bench/guard.ts --record writes what is found to bench/ratios.json.
+ * Compares the gateway with recorded values, and fails if it became slower or does more work: npm run bench:guard.
+ * `node bench/guard.ts --record` records the current values in bench/ratios.json.
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,19 +17,19 @@ import { FLOOR, OURS } from './subjects.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 const GUARDED: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
-/** What is recorded is to be no accident. */
+/** Number of rounds. More when recording, because later runs are compared with that result. */
 const ROUNDS = { compared: 3, recorded: 9 };
 const WARM_UP_SECONDS = 1.5;
 const SECONDS = 0.6;
 
-/** How many times a ratio that is too high is measured in all: other work on the machine passes, a regression stays. */
+/** Maximum number of measurements of a ratio that is too high: other load on the machine is temporary, a regression isn't. */
 const ATTEMPTS = 3;
 
 const { values } = parseArgs({ options: { record: { type: 'boolean', default: false } } });
 const rounds = values.record ? ROUNDS.recorded : ROUNDS.compared;
 const { report } = createProgress();
 
-/** The CPU time of a request as a multiple of the floor's; the lowest of as many attempts as it takes to be low enough. */
+/** Returns CPU time per request as a multiple of the floor's. Repeats the measurement while it exceeds the limit; the lowest counts. */
 async function measureRatio(
   name: WorkloadName,
   subjects: readonly RunningSubject[],
@@ -42,7 +42,7 @@ async function measureRatio(
     const { subjects: outcomes } = await measureWorkload(name, WORKLOADS[name], subjects, upstream, options);
     const { figures, fault } = outcomes[OURS.name] ?? {};
     if (figures === undefined) {
-      throw new Error(`${name} cannot be measured: ${fault}`);
+      throw new Error(`${name} can't be measured: ${fault}`);
     }
     lowest = Math.min(lowest, figures.ratio);
   }
@@ -52,7 +52,7 @@ async function measureRatio(
 async function measure(folder: string, limits: Readonly<Record<string, number>>): Promise<Measured> {
   await using upstream = await startUpstream();
   const allocatedBytes = await measureAllocations(upstream, folder);
-  report(`bytes of the heap a request: ${JSON.stringify(allocatedBytes)}`);
+  report(`heap bytes allocated per request: ${JSON.stringify(allocatedBytes)}`);
   await using floor = await startSubject(FLOOR, upstream.url, folder);
   await using ours = await startSubject(OURS, upstream.url, folder);
   const calls = await countCalls(ours, upstream);
@@ -77,9 +77,9 @@ if (recorded === undefined) {
   report('recorded in bench/ratios.json');
 } else {
   const regressions = findRegressions(measured, recorded);
-  for (const sentence of regressions) {
-    process.stderr.write(`${sentence}\n`);
+  for (const regression of regressions) {
+    process.stderr.write(`${regression}\n`);
   }
-  report(regressions.length === 0 ? 'as good as recorded' : 'worse than recorded');
+  report(regressions.length === 0 ? 'no regressions' : 'worse than recorded');
   process.exitCode = regressions.length === 0 ? 0 : 1;
 }

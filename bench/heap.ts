@@ -4,7 +4,7 @@ import type { Subject } from './subjects.ts';
 
 const REPORTER = new URL('report-heap.ts', import.meta.url).href;
 
-/** A subject that runs in Node, and can be asked for its heap. @param flags more for Node itself */
+/** Returns a Node.js subject that reports its heap usage on request. @param flags additional Node.js flags */
 export const withHeapReport = (subject: Subject, flags: readonly string[] = []): Subject => ({
   ...subject,
   command(settings) {
@@ -13,7 +13,7 @@ export const withHeapReport = (subject: Subject, flags: readonly string[] = []):
   },
 });
 
-/** Bytes of the heap that are in use. */
+/** Returns the number of heap bytes in use. */
 export async function heapBytes(
   { child }: RunningSubject,
   garbage: 'collect garbage' | 'keep garbage',

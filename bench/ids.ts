@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Number of credentials, and of workflows. A prime, so that a rotation over them never falls into step with the connections or with
- * the mix of the memory run.
+ * Number of credentials, and of workflows. It is prime, so that rotating over them never aligns with the number of connections or the
+ * mix of the memory run.
  */
 export const POPULATION = 257;
 
@@ -19,7 +19,7 @@ const DIGIT_RUN_EVERY = 20;
 /** First number whose workflow and environment ids have 16 decimal digits in a row. */
 export const FIRST_DIGIT_RUN = 3;
 
-/** Matches what may be an integer that a double cannot hold. */
+/** Matches digits that can be part of an integer too large for a double. */
 const DIGIT_RUN = /\d{16}/;
 
 /** Returns an id for a kind of record and its number: 24 hexadecimal digits without 16 decimal digits in a row. */
@@ -34,21 +34,21 @@ export function idOf(kind: string, number: number): string {
 }
 
 /** Returns the id of a workflow, from 0 to 256. 5 % of them have 16 decimal digits in a row. */
-export const workflowId = (number: number): string => sometimesDigits('workflow', number);
+export const workflowId = (number: number): string => idWithDigitRuns('workflow', number);
 
 /** Returns the id of the environment that a credential belongs to. 5 % of them have 16 decimal digits in a row. */
-export const environmentId = (credential: number): string => sometimesDigits('environment', credential);
+export const environmentId = (credential: number): string => idWithDigitRuns('environment', credential);
 
 /** Returns the id of a notification group. */
 export const groupId = (number: number): string => idOf('group', number);
 
-/** Returns the id that the service's client chose for a subscriber. */
+/** Returns the `subscriberId` of a subscriber. */
 export const subscriberId = (number: number): string => idOf('subscriber', number);
 
 /** Returns the number of the group that a workflow belongs to. */
 export const groupOfWorkflow = (workflow: number): number => workflow % GROUPS;
 
-/** Returns the header `Authorization` for the service's key of a credential. */
+/** Returns the `Authorization` header of a credential, with the service's key. */
 export const authorizationOf = (credential: number): string => `ApiKey ${keyOf(credential)}`;
 
 /** Returns the service's key of a credential: 32 hexadecimal digits. */
@@ -57,7 +57,7 @@ export const keyOf = (credential: number): string => hash(`credential ${credenti
 /** Formats a number for a name, so that all names are equally long. */
 export const padded = (number: number): string => String(number).padStart(3, '0');
 
-function sometimesDigits(kind: string, number: number): string {
+function idWithDigitRuns(kind: string, number: number): string {
   const id = idOf(kind, number);
   return number % DIGIT_RUN_EVERY === FIRST_DIGIT_RUN
     ? id.slice(0, 8) + id.slice(8).replace(/[a-f]/g, (digit) => String(digit.charCodeAt(0) % 10))

@@ -5,23 +5,23 @@ import { median } from './statistics.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
-/** The workloads whose answers must stay prompt. */
-export const PROMPT: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
+/** Workloads whose latency is measured. */
+export const LATENCY_WORKLOADS: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
 
-/** How long requests take that fall due at a fixed rate; medians over the rounds. */
+/** Latency at a fixed request rate: medians over the rounds. */
 export interface LatencyFigures {
   key: string;
-  /** Requests a second: half of what the floor can answer. */
+  /** Requests per second: half the floor's throughput. */
   rate: number;
-  /** By the name of the subject. */
+  /** Latency by subject name. */
   subjects: Record<string, { p50Us: number; p99Us: number }>;
-  /** Our p99 as a multiple of the floor's in the same round, of each round. */
+  /** Our p99 as a multiple of the floor's, for each round. */
   ratios: number[];
-  /** The one in the middle. */
+  /** Median of `ratios`. */
   ratio: number;
 }
 
-/** Asks the floor and ours in turns at the same rate. */
+/** Measures the latency of the floor and ours in turns at the same rate. */
 export async function measureLatency(
   name: WorkloadName,
   rate: number,
@@ -31,19 +31,19 @@ export async function measureLatency(
 ): Promise<LatencyFigures> {
   const workload = WORKLOADS[name];
   await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
-  const ask = async ({ subject, url }: RunningSubject) => {
+  const measure = async ({ subject, url }: RunningSubject) => {
     const { failed, p50Us, p99Us } = await load(url, workload, subject.requests[name] ?? {}, { seconds, rate });
     if (failed > 0) {
-      throw new Error(`${subject.title} gave ${failed} wrong answers to ${name} at ${rate} requests a second.`);
+      throw new Error(`${subject.title} sent ${failed} wrong responses to ${name} at ${rate} requests per second.`);
     }
     return { p50Us, p99Us };
   };
   const turns: { floor: { p50Us: number; p99Us: number }; ours: { p50Us: number; p99Us: number } }[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    const turn = { floor: await ask(floor), ours: await ask(ours) };
+    const turn = { floor: await measure(floor), ours: await measure(ours) };
     turns.push(turn);
     report(
-      `${name} at ${rate}/s round ${round} of ${rounds}: p99 ${turn.floor.p99Us} µs at the floor, ${turn.ours.p99Us} µs here`,
+      `${name} at ${rate}/s round ${round} of ${rounds}: p99 ${turn.floor.p99Us} µs for the floor, ${turn.ours.p99Us} µs for ${ours.subject.title}`,
     );
   }
   const summarize = (of: 'floor' | 'ours') => ({

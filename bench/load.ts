@@ -1,39 +1,41 @@
 import { createHistogram } from 'node:perf_hooks';
-import { type Connection, openConnection, type Received } from './connection.ts';
+import { type Connection, openConnection, type ResponseSummary } from './connection.ts';
 import { createRequests, type Outgoing } from './requests.ts';
 import type { SubjectRequest } from './subjects.ts';
 import type { Workload } from './workloads.ts';
 
-/** What a load came to. */
+/** Result of a load. */
 export interface LoadResult {
   answered: number;
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last response. */
   seconds: number;
-  /** Answers that were no 200 or of another length than the first one of their kind, and connections that broke. */
+  /** Responses that were not 200 or not as long as the first one of their kind, and broken connections. */
   failed: number;
   p50Us: number;
   p99Us: number;
 }
 
+/** Options of a load. */
 export interface LoadOptions {
+  /** Number of concurrent connections. */
   connections: number;
-  /** For how long requests are sent; what is on its way then is waited for. @default until there are enough of them */
+  /** Time in which requests are sent. In-flight requests are then awaited. @default until `requests` were sent */
   seconds?: number;
-  /** How many requests are sent. @default as many as fit into the time */
+  /** Number of requests. @default as many as possible in `seconds` */
   requests?: number;
   /**
-   * Requests a second that fall due, however fast they are answered: equally many every millisecond. A request's time counts from when
-   * it was due, so that whoever holds up the next ones pays for them. @default each connection asks again as soon as it is answered
+   * Requests per second, due at even intervals regardless of responses. A request's time counts from when it was due, so that a delay
+   * of the next requests counts too. @default each connection sends its next request as soon as it has a response
    */
   rate?: number;
-  /** @param index how many requests were sent before, @param connection which connection sends it */
+  /** Returns the next request. @param index number of requests sent before, @param connection index of the connection */
   next(index: number, connection: number): Outgoing;
 }
 
-/** A subject that answers nothing at all for so long is given up. */
-const PATIENCE_MS = 30_000;
+/** Time without any response after which the load fails. */
+const STALL_TIMEOUT_MS = 30_000;
 
-/** Asks for a workload from all its connections. */
+/** Sends a workload's requests from all its connections. */
 export const load = (
   url: string,
   workload: Workload,
@@ -42,28 +44,28 @@ export const load = (
 ): Promise<LoadResult> =>
   drive(url, { connections: workload.connections, next: createRequests(url, workload, request), ...options });
 
-/** Sends requests until there are enough of them, and waits for every answer: none is lost that cost the subject something. */
+/** Sends requests and waits for every response, so that all work of the subject is counted. */
 export async function drive(
   url: string,
   { connections, seconds = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY, rate, next }: LoadOptions,
 ): Promise<LoadResult> {
   const opened: Connection[] = [];
   for (let index = 0; index < connections; index += 1) {
-    opened.push(await openConnection(url)); // One by one: the queue of connections to accept is short.
+    opened.push(await openConnection(url)); // One by one, because the listen backlog is short.
   }
   const free = opened.map((_, index) => index);
   const times = createHistogram({ highest: 60_000_000 });
   const lengths = new Map<string, number>();
-  const over = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
   const startedAt = performance.now();
   const endAt = startedAt + seconds * 1_000;
   let [sent, answered, failed] = [0, 0, 0];
-  let answeredAt = startedAt;
+  let lastResponseAt = startedAt;
 
-  /** When the next request is due: in a closed loop, at once. */
+  /** Returns when the next request is due: now, if no rate is set. */
   const dueAt = (): number => (rate === undefined ? performance.now() : startedAt + Math.floor((sent * 1_000) / rate));
 
-  function isRight({ status, length }: Received, kind: string): boolean {
+  function isExpected({ status, length }: ResponseSummary, kind: string): boolean {
     if (status !== 200) {
       return false;
     }
@@ -76,9 +78,9 @@ export async function drive(
     const { kind, bytes } = next(sent, connection);
     sent += 1;
     opened[connection]?.send(bytes, (received) => {
-      answeredAt = performance.now();
-      times.record(Math.max(1, Math.round((answeredAt - due) * 1_000)));
-      if (received !== undefined && isRight(received, kind)) {
+      lastResponseAt = performance.now();
+      times.record(Math.max(1, Math.round((lastResponseAt - due) * 1_000)));
+      if (received !== undefined && isExpected(received, kind)) {
         answered += 1;
       } else {
         failed += 1;
@@ -93,28 +95,28 @@ export async function drive(
     while (sent < requests && due < endAt) {
       const connection = due <= performance.now() ? free.shift() : undefined;
       if (connection === undefined) {
-        return; // An answer or the next millisecond goes on.
+        return; // The next response or tick continues.
       }
       send(connection, due);
       due = dueAt();
     }
     if (answered + failed === sent) {
-      over.resolve();
+      done.resolve();
     }
   }
 
   const ticks = setInterval(
     () => {
       sendDue();
-      if (performance.now() - answeredAt > PATIENCE_MS) {
-        over.reject(new Error(`no answer for ${PATIENCE_MS / 1_000} seconds`));
+      if (performance.now() - lastResponseAt > STALL_TIMEOUT_MS) {
+        done.reject(new Error(`no response for ${STALL_TIMEOUT_MS / 1_000} seconds`));
       }
     },
     rate === undefined ? 1_000 : 1,
   );
   sendDue();
   try {
-    await over.promise;
+    await done.promise;
   } finally {
     clearInterval(ticks);
     for (const connection of opened) {
@@ -123,7 +125,7 @@ export async function drive(
   }
   return {
     answered,
-    seconds: (answeredAt - startedAt) / 1_000,
+    seconds: (lastResponseAt - startedAt) / 1_000,
     failed,
     p50Us: times.percentile(50),
     p99Us: times.percentile(99),

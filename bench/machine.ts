@@ -2,23 +2,24 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Where a run took place. */
+/** Machine on which the benchmark ran. */
 export interface Machine {
   cpu: string;
   cores: number;
-  /** In bytes. */
+  /** Total memory in bytes. */
   memory: number;
   kernel: string;
   node: string;
 }
 
-/** What was measured. */
+/** Version of the code that was measured. */
 export interface Revision {
   commit: string;
-  /** Whether the product's code differs from that commit's. */
+  /** Whether `src` or the dependencies differ from the commit's. */
   changed: boolean;
 }
 
+/** Returns a description of this machine. */
 export const describeMachine = (): Machine => ({
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: availableParallelism(),
@@ -27,6 +28,7 @@ export const describeMachine = (): Machine => ({
   node: process.version,
 });
 
+/** Returns the checked-out revision. */
 export function describeRevision(): Revision {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: fileURLToPath(new URL('..', import.meta.url)), encoding: 'utf8' }).trim();
@@ -36,6 +38,6 @@ export function describeRevision(): Revision {
       changed: git('status', '--porcelain', '--', 'src', 'package-lock.json') !== '',
     };
   } catch {
-    return { commit: 'unknown', changed: false }; // An unpacked copy, or no git.
+    return { commit: 'unknown', changed: false }; // Not a git checkout, or git is not installed.
   }
 }

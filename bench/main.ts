@@ -1,5 +1,5 @@
 /**
- * Measures the gateway beside the floor and its peers, and holds it against the bar:
+ * Measures the gateway, the floor and the peers, and compares the results with the targets:
  * npm run bench [-- --quick --only q1,q2 --subjects notigraph,floor --rounds 7 --seconds 2]
  */
 import { mkdtempDisposable } from 'node:fs/promises';
@@ -23,9 +23,9 @@ async function main(options: Options): Promise<void> {
   const results = { ...(await runBenchmark(options, folder.path, report)), minutes: minutes() };
   process.stdout.write(`\n${tablesOf(results).map(asText).join('\n')}`);
   if (options.isComplete) {
-    report(`kept in ${writeResults('run', results)} and ${writeReport()}`);
+    report(`saved in ${writeResults('run', results)} and ${writeReport()}`);
   } else {
-    report('not kept: something was left out');
+    report('not saved: the run was not complete');
   }
 }
 

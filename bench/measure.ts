@@ -1,35 +1,45 @@
-import { areClose, judged, type Outcome, type Round, summarize, type WorkloadFigures } from './figures.ts';
+import {
+  isSpreadAcceptable,
+  judgedValue,
+  type Outcome,
+  type Round,
+  summarize,
+  type WorkloadFigures,
+} from './figures.ts';
 import { load } from './load.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { askOnce, comparedNumbers } from './requests.ts';
+import { comparedNumbers, sendOnce } from './requests.ts';
 import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import type { Workload } from './workloads.ts';
 
+/** Options of a measurement. */
 export interface MeasureOptions {
+  /** Planned number of rounds. */
   rounds: number;
-  /** Up to so many are run until they lie close enough together. @default three times as many as were asked for */
+  /** Maximum number of rounds if the planned ones differ too much. @default three times `rounds` */
   maxRounds?: number;
-  /** How long a subject is under load in a round. */
+  /** Duration of the load per subject and round. */
   seconds: number;
-  /** And before the first: a new process takes seconds to compile what is used often. @default at most 2 */
+  /** Duration of the load before the first round, because a new process takes seconds to compile hot code. @default at most 2 */
   warmUpSeconds?: number;
+  /** Prints a line of progress. */
   report: (line: string) => void;
 }
 
-/** They are in every round: the bar is about the two of them side by side. */
+/** Subjects that take part in every round, because the targets compare the two. */
 const ESSENTIAL: ReadonlySet<Subject> = new Set([FLOOR, OURS]);
 
 interface Candidate {
   running: RunningSubject;
   request: SubjectRequest;
   rounds: Round[];
-  /** The rounds as multiples of the floor's. */
+  /** Judged value of each round, as a multiple of the floor's in that round. */
   ratios: number[];
   fault?: string;
 }
 
-/** Measures subjects with one workload, in turns; the first one is the floor. */
+/** Measures subjects with one workload, in turns. The first subject is the floor. */
 export async function measureWorkload(
   key: string,
   workload: Workload,
@@ -42,19 +52,21 @@ export async function measureWorkload(
     const request = running.subject.requests[workload.name];
     return request === undefined ? [] : [{ running, request, rounds: [], ratios: [] }];
   });
-  await compareAnswers(workload, candidates);
+  await compareResponses(workload, candidates);
   requireFloor(candidates);
-  for (const { running, request } of candidates.filter(isSound)) {
+  for (const { running, request } of candidates.filter(isValid)) {
     await load(running.url, workload, request, { seconds: warmUpSeconds });
   }
-  const isRestless = (candidate: Candidate) => !areClose(candidate.rounds, workload, rounds);
+  const needsMoreRounds = (candidate: Candidate) => !isSpreadAcceptable(candidate.rounds, workload, rounds);
   for (let round = 0; round < maxRounds; round += 1) {
-    const sound = candidates.filter(isSound);
+    const valid = candidates.filter(isValid);
     const isPlanned = round < rounds;
-    if (!(isPlanned || sound.some(isRestless))) {
+    if (!(isPlanned || valid.some(needsMoreRounds))) {
       break;
     }
-    const inTurn = isPlanned ? sound : sound.filter((each) => ESSENTIAL.has(each.running.subject) || isRestless(each));
+    const inTurn = isPlanned
+      ? valid
+      : valid.filter((each) => ESSENTIAL.has(each.running.subject) || needsMoreRounds(each));
     const line = await runRound(workload, inTurn, upstream, seconds);
     requireFloor(candidates);
     report(`${key} round ${round + 1}${isPlanned ? ` of ${rounds}` : ', one more'}: ${line}`);
@@ -66,25 +78,25 @@ export async function measureWorkload(
   return { key, title: workload.title, judgedBy: workload.judgedBy, subjects: Object.fromEntries(outcomes) };
 }
 
-const isSound = ({ fault }: Candidate): boolean => fault === undefined;
+const isValid = ({ fault }: Candidate): boolean => fault === undefined;
 
-/** Without the floor there is nothing to compare with. */
+/** Throws if the floor failed, because results are multiples of the floor's. */
 function requireFloor([floor]: readonly Candidate[]): void {
-  if (floor === undefined || !isSound(floor)) {
-    throw new Error(`The floor cannot be measured: ${floor?.fault ?? 'it was not started'}.`);
+  if (floor === undefined || !isValid(floor)) {
+    throw new Error(`The floor can't be measured: ${floor?.fault ?? 'it was not started'}.`);
   }
 }
 
-/** Marks the candidates that do not answer what the floor answers. */
-async function compareAnswers(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
+/** Marks the candidates whose responses differ from the floor's. */
+async function compareResponses(workload: Workload, candidates: readonly Candidate[]): Promise<void> {
   for (const number of comparedNumbers(workload)) {
     let expected: string | undefined;
     for (const candidate of candidates) {
       try {
-        const answer = JSON.stringify(await askOnce(candidate.running.url, workload, candidate.request, number));
-        expected ??= answer;
-        if (answer !== expected) {
-          candidate.fault = 'its answer differs from the floor’s';
+        const response = JSON.stringify(await sendOnce(candidate.running.url, workload, candidate.request, number));
+        expected ??= response;
+        if (response !== expected) {
+          candidate.fault = 'its response differs from the floor’s';
         }
       } catch (error) {
         candidate.fault = messageOf(error);
@@ -93,7 +105,7 @@ async function compareAnswers(workload: Workload, candidates: readonly Candidate
   }
 }
 
-/** Puts each of them under load once. @returns what came of it */
+/** Puts each candidate under load once. @returns a summary line */
 async function runRound(
   workload: Workload,
   candidates: readonly Candidate[],
@@ -108,7 +120,7 @@ async function runRound(
       const round = await underLoad(workload, candidate, upstream, seconds);
       floor ??= round;
       candidate.rounds.push(round);
-      candidate.ratios.push(judged(round, workload) / judged(floor, workload));
+      candidate.ratios.push(judgedValue(round, workload) / judgedValue(floor, workload));
       lines.push(`${name} ${round.cpuUs.toFixed(0)} µs ${round.perSecond.toFixed(0)}/s`);
     } catch (error) {
       candidate.fault = messageOf(error);
@@ -129,7 +141,7 @@ async function underLoad(
   const { answered, failed, ...result } = await load(running.url, workload, request, { seconds });
   const [cpuAfter, callsAfter] = [running.cpuUs(), await upstream.count()];
   if (failed > 0) {
-    throw new Error(`${failed} of ${answered + failed} answers were wrong`);
+    throw new Error(`${failed} of ${answered + failed} responses were wrong`);
   }
   return {
     cpuUs: (cpuAfter - cpuBefore) / answered,

@@ -9,7 +9,7 @@ import { createRequests, type Outgoing } from './requests.ts';
 import { OURS } from './subjects.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
-/** How many of a hundred requests are of which kind. */
+/** Number of requests of each kind, of a hundred. */
 const MIX: readonly [WorkloadName, number][] = [
   ['q1', 50],
   ['q2', 25],
@@ -21,15 +21,16 @@ const CONNECTIONS = 64;
 const BATCH = 50_000;
 const SETTLE_MS = 2_000;
 
-/** How much memory the process takes, in bytes. */
+/** Memory usage of the process, in bytes. */
 export interface MemorySample {
   requests: number;
-  /** Resident two seconds after the last answer. */
+  /** Resident memory two seconds after the last response. */
   rss: number;
-  /** In use on the heap after garbage was collected, thus kept by something. */
+  /** Heap in use after garbage collection. */
   heap: number;
 }
 
+/** Results of the memory run. */
 export interface MemoryFigures {
   early: MemorySample;
   late: MemorySample;
@@ -37,8 +38,8 @@ export interface MemoryFigures {
 }
 
 /**
- * Sends the gateway mixed requests and compares its memory after a third of them with that at the end. Run by itself
- * (`node bench/memory.ts`) it prints the figures.
+ * Sends mixed requests to the gateway, and measures its memory after a third of them and at the end. `node bench/memory.ts` prints the
+ * results.
  */
 export async function measureMemory(requests: number, report: (line: string) => void): Promise<MemoryFigures> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-memory-'));
@@ -58,14 +59,14 @@ async function send(running: RunningSubject, from: number, to: number, report: (
     const requests = Math.min(BATCH, to - sent);
     const { failed } = await drive(running.url, { connections: CONNECTIONS, requests, next });
     if (failed > 0) {
-      throw new Error(`${failed} of ${requests} answers of the memory run were wrong.`);
+      throw new Error(`${failed} of ${requests} responses of the memory run were wrong.`);
     }
     sent += requests;
     report(`memory: ${sent} requests, ${toMb(running.rssBytes())} MB resident`);
   }
 }
 
-/** Mixed in the same order every time, the kinds spread evenly. */
+/** Returns a function that creates mixed requests, always in the same order and with the kinds spread evenly. */
 function createMix(url: string): (index: number, connection: number) => Outgoing {
   const kinds = MIX.flatMap(([name, share]) => {
     const nextOfKind = createRequests(url, WORKLOADS[name], OURS.requests[name] ?? {});
@@ -75,7 +76,7 @@ function createMix(url: string): (index: number, connection: number) => Outgoing
   return (index, connection) => (kinds[(index * 37) % kinds.length] ?? first)(index, connection);
 }
 
-/** Garbage is collected only after the resident memory was read: that is to be as it is in service. */
+/** Measures memory. Reads resident memory before collecting garbage, so that it is as in production. */
 async function takeSample(running: RunningSubject, requests: number): Promise<MemorySample> {
   await sleep(SETTLE_MS);
   const rss = running.rssBytes();

@@ -3,21 +3,23 @@ import { PEERS } from './peers/index.ts';
 import { FLOOR, OURS } from './subjects.ts';
 import { MEASURED } from './workloads.ts';
 
-/** What `npm run bench` is asked to do. */
+/** Options of `npm run bench`. */
 export interface Options {
+  /** Number of rounds per workload. */
   rounds: number;
+  /** Duration of the load per subject and round. */
   seconds: number;
   /** Keys of the workloads. */
   workloads: string[];
-  /** Names of the subjects; undefined: all. */
+  /** Names of the subjects; all if undefined. */
   subjects: string[] | undefined;
-  /** The peers are not installed first, and memory is not measured. */
+  /** Whether to skip installing the peers. */
   quick: boolean;
-  /** Nothing was left out: only then are the results kept. */
+  /** Whether nothing is left out. Only then memory is measured and the results are saved. */
   isComplete: boolean;
 }
 
-/** @throws Error with one sentence for whoever called it */
+/** Parses the command line. @throws {Error} with a message for the user if an option is invalid */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,
@@ -32,33 +34,33 @@ export function readOptions(args: string[]): Options {
   const { quick } = values;
   const only = values.only?.split(',');
   const subjects = values.subjects?.split(',');
-  const unknown = only?.find((name) => !Object.keys(MEASURED).some((key) => belongs(key, name)));
-  if (unknown !== undefined) {
-    throw new Error(`There is no workload ${unknown}; there are ${Object.keys(MEASURED).join(', ')}.`);
+  const unknownWorkload = only?.find((name) => !Object.keys(MEASURED).some((key) => isSelectedBy(key, name)));
+  if (unknownWorkload !== undefined) {
+    throw new Error(`Unknown workload "${unknownWorkload}". Use ${Object.keys(MEASURED).join(', ')}.`);
   }
   const names = [FLOOR, OURS, ...PEERS].map(({ name }) => name);
-  const stranger = subjects?.find((name) => !names.includes(name));
-  if (stranger !== undefined) {
-    throw new Error(`There is no subject ${stranger}; there are ${names.join(', ')}.`);
+  const unknownSubject = subjects?.find((name) => !names.includes(name));
+  if (unknownSubject !== undefined) {
+    throw new Error(`Unknown subject "${unknownSubject}". Use ${names.join(', ')}.`);
   }
   return {
     rounds: readNumber('rounds', values.rounds ?? (quick ? '3' : '7')),
     seconds: readNumber('seconds', values.seconds ?? (quick ? '1' : '2')),
-    workloads: Object.keys(MEASURED).filter((key) => only?.some((name) => belongs(key, name)) ?? true),
+    workloads: Object.keys(MEASURED).filter((key) => only?.some((name) => isSelectedBy(key, name)) ?? true),
     subjects,
     quick,
     isComplete: !quick && only === undefined && subjects === undefined,
   };
 }
 
-/** `h1` stands for both of its kinds. */
-const belongs = (key: string, name: string): boolean => key === name || key.startsWith(`${name}-`);
+/** Returns whether a name selects a workload. `h1` selects both of its variants. */
+const isSelectedBy = (key: string, name: string): boolean => key === name || key.startsWith(`${name}-`);
 
-/** @throws Error with one sentence for whoever called it */
+/** Parses a number. @throws {Error} with a message for the user if it is out of range */
 export function readNumber(name: string, text: string): number {
   const value = Number(text);
   if (!(value > 0 && value <= 1_000)) {
-    throw new Error(`--${name} takes a number above 0 and up to 1000.`);
+    throw new Error(`--${name} must be greater than 0 and at most 1000.`);
   }
   return value;
 }

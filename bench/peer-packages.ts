@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The package that gives a peer its version. */
+/** Packages whose version is reported as the peer's. */
 const MAIN_PACKAGES: Readonly<Record<string, string>> = {
   'stock-yoga': 'graphql-yoga',
   apollo: '@apollo/server',
@@ -12,19 +12,19 @@ const MAIN_PACKAGES: Readonly<Record<string, string>> = {
   tailcall: '@tailcallhq/core-linux-x64-gnu',
 };
 
-/** Installs the peers' packages beside the benchmark, where they are missing. */
+/** Installs the peers' packages in `bench/` unless they are already installed. */
 export function installPeers(report: (line: string) => void): void {
   if (existsSync(here('node_modules')) || !existsSync(here('package.json'))) {
     return;
   }
-  report('Installing what the peers are made of: npm --prefix bench ci');
+  report("Installing the peers' packages: npm --prefix bench ci");
   const { status } = spawnSync('npm', ['--prefix', here('.'), 'ci', '--no-audit', '--no-fund'], { stdio: 'inherit' });
   if (status !== 0) {
-    report('That failed; peers without their packages are skipped.');
+    report('The installation failed. Peers without their packages are skipped.');
   }
 }
 
-/** The version of a peer that is installed, where there is one. */
+/** Returns the installed version of a peer, if any. */
 export function versionOf(subject: string): { version?: string } {
   const name = MAIN_PACKAGES[subject];
   const path = here(`node_modules/${name}/package.json`);

@@ -3,16 +3,17 @@ import type { Dimension } from './dimensions.ts';
 import { drive } from './load.ts';
 import type { MeasureOptions } from './measure.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { askOnce, comparedNumbers } from './requests.ts';
+import { comparedNumbers, sendOnce } from './requests.ts';
 import { median } from './statistics.ts';
 import { WORKLOADS } from './workloads.ts';
 
+/** Options of a measurement at one amount of work. */
 export type PointOptions = Omit<MeasureOptions, 'maxRounds'>;
 
-/** Until the code of a subject has been compiled for what comes, and at a further amount of the same. */
+/** Time until a subject's code is compiled: at the first amount, and at further ones. */
 const WARM_UP_SECONDS = { first: 2, further: 0.7 };
 
-/** Measures subjects in turns at one amount of work. Answers that are wrong, or not the first one's, stop it. */
+/** Measures subjects in turns at one amount of work. Throws if responses are wrong or differ between subjects. */
 export async function measurePoint(
   dimension: Dimension,
   amount: number,
@@ -21,7 +22,7 @@ export async function measurePoint(
   { rounds, seconds, report }: PointOptions,
 ): Promise<Point> {
   await upstream.apply(dimension.upstream(amount));
-  await compareAnswers(dimension, amount, subjects);
+  await compareResponses(dimension, amount, subjects);
   const connections = dimension.connections(amount);
   const isFirst = amount === dimension.amounts[0];
   const loaded = subjects.map((running) => {
@@ -37,7 +38,7 @@ export async function measurePoint(
       const before = running.cpuUs();
       const { answered, failed, p99Us, ...result } = await drive(running.url, { connections, next, seconds });
       if (failed > 0) {
-        throw new Error(`${running.subject.title} gave ${failed} wrong answers at ${amount} ${dimension.unit}.`);
+        throw new Error(`${running.subject.title} sent ${failed} wrong responses at ${amount} ${dimension.unit}.`);
       }
       costs.push({ cpuUs: (running.cpuUs() - before) / answered, perSecond: answered / result.seconds, p99Us });
     }
@@ -61,19 +62,19 @@ export async function measurePoint(
   return point;
 }
 
-async function compareAnswers(
+async function compareResponses(
   dimension: Dimension,
   amount: number,
   subjects: readonly RunningSubject[],
 ): Promise<void> {
   for (const number of comparedNumbers(WORKLOADS[dimension.name])) {
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     for (const { subject, url } of subjects) {
-      const answer = await askOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount), number);
-      answers.add(JSON.stringify(answer));
+      const response = await sendOnce(url, WORKLOADS[dimension.name], dimension.request(subject, amount), number);
+      responses.add(JSON.stringify(response));
     }
-    if (answers.size > 1) {
-      throw new Error(`The answers at ${amount} ${dimension.unit} differ.`);
+    if (responses.size > 1) {
+      throw new Error(`The responses at ${amount} ${dimension.unit} differ.`);
     }
   }
 }

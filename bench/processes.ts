@@ -6,20 +6,21 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
-import { askOnce } from './requests.ts';
+import { sendOnce } from './requests.ts';
 import type { Subject } from './subjects.ts';
 import type { UpstreamReport, UpstreamSettings } from './upstream/settings.ts';
 import { WORKLOADS } from './workloads.ts';
 
+/** Canned upstream that is running. */
 export interface RunningUpstream extends AsyncDisposable {
   url: string;
-  /** Takes new settings. @returns how many requests it has had so far */
+  /** Applies new settings. @returns the number of requests received so far */
   apply(settings: UpstreamSettings): Promise<number>;
-  /** How many requests it has had so far. */
+  /** Returns the number of requests received so far. */
   count(): Promise<number>;
 }
 
-/** Starts the canned upstream in a process of its own. */
+/** Starts the canned upstream in a separate process. */
 export async function startUpstream(): Promise<RunningUpstream> {
   const child = fork(new URL('upstream/main.ts', import.meta.url));
   const next = async () => ((await once(child, 'message')) as [UpstreamReport])[0];
@@ -27,52 +28,53 @@ export async function startUpstream(): Promise<RunningUpstream> {
   if (listening.kind !== 'listening') {
     throw new Error('The canned upstream did not start.');
   }
-  async function ask(question: UpstreamSettings | 'count'): Promise<number> {
-    const answer = next();
-    child.send(question);
-    const report = await answer;
+  async function send(message: UpstreamSettings | 'count'): Promise<number> {
+    const response = next();
+    child.send(message);
+    const report = await response;
     return report.kind === 'requests' ? report.requests : 0;
   }
   return {
     url: listening.url,
-    apply: ask,
-    count: () => ask('count'),
+    apply: send,
+    count: () => send('count'),
     [Symbol.asyncDispose]: () => stop(child),
   };
 }
 
+/** Subject that is running. */
 export interface RunningSubject extends AsyncDisposable {
   subject: Subject;
   url: string;
-  /** From the start of the process to its first answer, in milliseconds. */
+  /** Time from the start of the process to its first response, in milliseconds. */
   startMs: number;
   child: ChildProcess;
-  /** CPU time of its processes so far, in microseconds. */
+  /** Returns the CPU time of its processes so far, in microseconds. */
   cpuUs(): number;
-  /** Memory of its processes that is resident now, in bytes. */
+  /** Returns the resident memory of its processes, in bytes. */
   rssBytes(): number;
-  /** The most memory that was resident so far, in bytes. */
+  /** Returns the peak resident memory of its processes, in bytes. */
   peakRssBytes(): number;
-  /** Empties the file that it logs to, so that the disk does not fill. */
+  /** Empties its log file, so that the disk doesn't fill up. */
   emptyLog(): void;
 }
 
-/** A run that is broken off leaves nothing behind. */
-function endWithThisProcess(child: ChildProcess): void {
-  const end = () => child.kill('SIGKILL');
-  const breakOff = () => process.exit(130); // Runs the listeners of `exit`.
-  process.once('exit', end).once('SIGINT', breakOff).once('SIGTERM', breakOff);
+/** Kills a child process when this process exits or is interrupted. */
+function killOnExit(child: ChildProcess): void {
+  const kill = () => child.kill('SIGKILL');
+  const interrupt = () => process.exit(130); // Runs the listeners of `exit`.
+  process.once('exit', kill).once('SIGINT', interrupt).once('SIGTERM', interrupt);
   child.once('exit', () => {
-    process.off('exit', end).off('SIGINT', breakOff).off('SIGTERM', breakOff);
+    process.off('exit', kill).off('SIGINT', interrupt).off('SIGTERM', interrupt);
   });
 }
 
-/** Starts a subject and waits for its first answer. What it writes goes to a file in the folder, as it would to a collector. */
+/** Starts a subject and waits for its first response. Its output is written to a log file in the folder. */
 export async function startSubject(
   subject: Subject,
   upstream: string,
   folder: string,
-  isReady: (url: string) => Promise<boolean> = (url) => answers(subject, url),
+  isReady: (url: string) => Promise<boolean> = (url) => isResponding(subject, url),
 ): Promise<RunningSubject> {
   const port = await freePort();
   const { file, args, env, hasChannel = false } = subject.command({ port, upstream });
@@ -83,17 +85,17 @@ export async function startSubject(
     stdio: ['ignore', output, output, ...(hasChannel ? ['ipc' as const] : [])],
     env: { PATH: process.env.PATH, ...env },
   });
-  endWithThisProcess(child);
+  killOnExit(child);
   const { pid } = child;
   if (pid === undefined) {
-    throw new Error(`${subject.title} could not be started: ${file}`);
+    throw new Error(`${subject.title} can't be started: ${file}`);
   }
   const url = `http://127.0.0.1:${port}`;
-  const until = startedAt + 60_000;
+  const deadline = startedAt + 60_000;
   while (!(await isReady(url))) {
-    if (child.exitCode !== null || performance.now() > until) {
+    if (child.exitCode !== null || performance.now() > deadline) {
       await stop(child);
-      throw new Error(`${subject.title} did not answer: ${readFileSync(log, 'utf8').slice(-2_000)}`);
+      throw new Error(`${subject.title} did not respond: ${readFileSync(log, 'utf8').slice(-2_000)}`);
     }
     await sleep(2);
   }
@@ -110,15 +112,15 @@ export async function startSubject(
   };
 }
 
-/** Whether it gives any answer to the first of its workloads; a wrong one is found later. */
-async function answers({ requests }: Subject, url: string): Promise<boolean> {
+/** Returns whether the subject responds to its first workload. Wrong responses are found later. */
+async function isResponding({ requests }: Subject, url: string): Promise<boolean> {
   const workload = Object.values(WORKLOADS).find(({ name }) => requests[name] !== undefined);
   const request = workload && requests[workload.name];
   try {
-    await (request && askOnce(url, workload, request));
+    await (request && sendOnce(url, workload, request));
     return true;
   } catch (error) {
-    return !(error instanceof TypeError); // That is how fetch says that nobody listens yet.
+    return !(error instanceof TypeError); // From fetch: the port isn't open yet.
   }
 }
 
@@ -128,15 +130,15 @@ async function stop(child: ChildProcess): Promise<void> {
   }
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
-  const fuse = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 5_000);
   await ended;
-  clearTimeout(fuse);
+  clearTimeout(killTimer);
 }
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // It listens on a port, thus has one.
+  const { port } = server.address() as AddressInfo; // Listens on a port, not on a pipe.
   server.close();
   await once(server, 'close');
   return port;

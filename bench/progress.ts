@@ -1,10 +1,12 @@
-/** Lines on the screen, each with the seconds that have passed. */
+/** Progress output. */
 export interface Progress {
+  /** Prints a line with the elapsed seconds. */
   report: (line: string) => void;
-  /** How long it has taken so far. */
+  /** Returns the elapsed minutes. */
   minutes(): number;
 }
 
+/** Starts measuring the elapsed time. */
 export function createProgress(): Progress {
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1_000;

@@ -1,19 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** What the guard holds later versions against. */
+/** Recorded values that later versions are compared with. */
 export interface Ratios {
   recordedAt: string;
   commit: string;
   node: string;
-  /** CPU time of a request as a multiple of the floor's in the same run, by workload. */
+  /** CPU time per request as a multiple of the floor's in the same run, by workload. */
   cpu: Record<string, number>;
   /** Upstream requests, by workload. */
   calls: Record<string, number>;
-  /** Bytes of the heap that a request takes, by workload. */
+  /** Heap bytes allocated per request, by workload. */
   allocatedBytes: Record<string, number>;
 }
 
-/** What was measured now. */
+/** Values of the current run. */
 export type Measured = Pick<Ratios, 'cpu' | 'calls' | 'allocatedBytes'>;
 
 const CPU_TOLERANCE = 0.25;
@@ -21,45 +21,45 @@ const ALLOCATION_TOLERANCE = 0.1;
 
 const FILE = new URL('ratios.json', import.meta.url);
 
-/** They are written below, thus have their shape. */
+/** Reads the recorded values. Their type is known, because `writeRatios` wrote them. */
 export const readRatios = (): Ratios => JSON.parse(readFileSync(FILE, 'utf8'));
 
+/** Records values. */
 export const writeRatios = (ratios: Ratios): void => writeFileSync(FILE, `${JSON.stringify(ratios, undefined, 2)}\n`);
 
-/** The highest ratio that passes. */
+/** Returns the highest accepted ratio. */
 export const cpuLimit = (recorded: number): number => recorded * (1 + CPU_TOLERANCE);
 
-const ADVICE =
-  'find what made it so (docs/benchmarks.md says how), or record it as meant: node bench/guard.ts --record';
+const ADVICE = 'Find the cause (see docs/benchmarks.md), or accept the change with "node bench/guard.ts --record".';
 
-/** @returns a sentence for each figure that is worse than it was */
+/** Compares values with the recorded ones. @returns a message for each value that got worse */
 export function findRegressions(measured: Measured, recorded: Ratios): string[] {
-  const sentences: string[] = [];
+  const regressions: string[] = [];
   for (const [name, ratio] of Object.entries(measured.cpu)) {
     const before = recorded.cpu[name];
     if (before === undefined || ratio > cpuLimit(before)) {
-      sentences.push(
-        `${name} takes ${ratio.toFixed(2)} times the floor's CPU time, recorded is ${before?.toFixed(2) ?? 'nothing'}, and ${percent(CPU_TOLERANCE)} more is tolerated: ${ADVICE}.`,
+      regressions.push(
+        `${name}: ${ratio.toFixed(2)} × the floor's CPU time. Recorded: ${before?.toFixed(2) ?? 'nothing'}, tolerance: ${percent(CPU_TOLERANCE)}. ${ADVICE}`,
       );
     }
   }
   for (const [name, calls] of Object.entries(measured.calls)) {
     const before = recorded.calls[name];
     if (calls !== before) {
-      sentences.push(
-        `${name} makes ${calls} upstream requests, recorded are ${before ?? 'none'}, and nothing else is tolerated: ${ADVICE}.`,
+      regressions.push(
+        `${name}: ${calls} upstream requests. Recorded: ${before ?? 'nothing'}, tolerance: none. ${ADVICE}`,
       );
     }
   }
   for (const [name, bytes] of Object.entries(measured.allocatedBytes)) {
     const before = recorded.allocatedBytes[name];
     if (before === undefined || bytes > before * (1 + ALLOCATION_TOLERANCE)) {
-      sentences.push(
-        `${name} takes ${bytes} bytes of the heap a request, recorded are ${before ?? 'none'}, and ${percent(ALLOCATION_TOLERANCE)} more is tolerated: ${ADVICE}.`,
+      regressions.push(
+        `${name}: ${bytes} heap bytes allocated per request. Recorded: ${before ?? 'nothing'}, tolerance: ${percent(ALLOCATION_TOLERANCE)}. ${ADVICE}`,
       );
     }
   }
-  return sentences;
+  return regressions;
 }
 
 const percent = (share: number): string => `${share * 100} %`;

@@ -1,11 +1,11 @@
-/** Figures in rows, wherever they are shown. */
+/** Table of results, for the terminal and the docs. */
 export interface Table {
   title: string;
   head: string[];
   rows: string[][];
 }
 
-/** For the screen: in columns. */
+/** Formats a table for the terminal. */
 export function asText({ title, head, rows }: Table): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: string[]) =>
@@ -16,7 +16,7 @@ export function asText({ title, head, rows }: Table): string {
   return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}`;
 }
 
-/** For the docs. Figures stand to the right. */
+/** Formats a table as Markdown. Columns of numbers are aligned to the right. */
 export function asMarkdown({ title, head, rows }: Table): string {
   const isFigure = head.map((_, column) =>
     rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),

@@ -1,6 +1,6 @@
 /**
- * Loaded into the gateway's process before the gateway (`node --import`): tells the process that started it how much of the heap is in use.
- * The channel between them keeps nothing alive.
+ * Loaded before the gateway with `node --import`. Responds to messages of the parent process with the number of heap bytes in use.
+ * The IPC channel doesn't keep the process alive.
  */
 process.on('message', (question) => {
   if (question === 'collect garbage') {

@@ -2,14 +2,14 @@ import { authorizationOf, FIRST_DIGIT_RUN, POPULATION } from './ids.ts';
 import type { SubjectRequest } from './subjects.ts';
 import { VARIABLES, type Workload } from './workloads.ts';
 
-/** A request as it goes over the wire. */
+/** Request as it is sent over the connection. */
 export interface Outgoing {
-  /** Answers of the same kind are equally long. */
+  /** Responses of the same kind have the same length. */
   kind: string;
   bytes: Buffer;
 }
 
-/** Credential of a request, and the number that its variables are made from. */
+/** Credential of a request, and the number from which its variables are created. */
 export interface Caller {
   credential: number;
   number: number;
@@ -25,12 +25,12 @@ const headersFor = ({ authorization = authorizationOf }: SubjectRequest, credent
 const bodyOf = ({ name }: Workload, { query, variables = VARIABLES[name] }: SubjectRequest, number: number): string =>
   JSON.stringify({ ...(query !== undefined && { query }), variables: variables(number) });
 
-/** Returns the numbers of the requests whose answers are compared. Where requests rotate, one has ids with a run of digits. */
+/** Returns the numbers of the requests whose responses are compared. If requests rotate, one has ids with a run of digits. */
 export const comparedNumbers = ({ callers }: Workload): number[] =>
   callers === 'rotating' ? [0, FIRST_DIGIT_RUN] : [0];
 
-/** Asks once. @returns the answer's `data`, as the floor would put it */
-export async function askOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
+/** Sends one request. @returns the response's `data`, in the floor's form */
+export async function sendOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
   const response = await fetch(url + pathOf(request), {
     method: 'POST',
     headers: headersFor(request, number),
@@ -38,23 +38,23 @@ export async function askOnce(url: string, workload: Workload, request: SubjectR
   });
   const text = await response.text();
   if (response.status !== 200) {
-    throw new Error(`answered ${response.status}: ${text.slice(0, 500)}`);
+    throw new Error(`responded with ${response.status}: ${text.slice(0, 500)}`);
   }
   const { data, errors } = JSON.parse(text) as { data?: unknown; errors?: unknown };
   if (errors !== undefined) {
-    throw new Error(`answered errors: ${JSON.stringify(errors).slice(0, 500)}`);
+    throw new Error(`responded with errors: ${JSON.stringify(errors).slice(0, 500)}`);
   }
   return request.normalize === undefined ? data : request.normalize(data as never);
 }
 
 /**
  * Returns the caller of a workload's request.
- * @param index how many requests were sent before, @param connection which connection sends it
+ * @param index number of requests sent before, @param connection index of the connection
  */
 function callerOf({ callers }: Workload, index: number, connection: number): Caller {
   switch (callers) {
     case 'rotating':
-      // Shifted by one on each lap, so that each credential asks for every id in turn.
+      // Shifted by one on each lap, so that each credential requests every id in turn.
       return { credential: index % POPULATION, number: (index + Math.floor(index / POPULATION)) % POPULATION };
     case 'per connection':
       return { credential: connection, number: 0 };
@@ -64,8 +64,8 @@ function callerOf({ callers }: Workload, index: number, connection: number): Cal
 }
 
 /**
- * Returns a function that makes the next request of a workload. Heads and bodies are made once per credential and number.
- * @param choose says whose request it is. @default as the workload has it
+ * Returns a function that creates the next request of a workload. Heads and bodies are created once per credential and number.
+ * @param choose returns the caller of a request. @default the workload's callers
  */
 export function createRequests(
   url: string,

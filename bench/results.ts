@@ -7,9 +7,9 @@ import type { LatencyFigures } from './latency.ts';
 import type { Machine, Revision } from './machine.ts';
 import type { MemoryFigures } from './memory.ts';
 
-/** What every kind of run says of itself. */
+/** Description of a run. */
 interface Run {
-  /** In ISO 8601. */
+  /** Date and time in ISO 8601. */
   takenAt: string;
   minutes: number;
   machine: Machine;
@@ -17,19 +17,19 @@ interface Run {
   settings: { rounds: number; seconds: number };
 }
 
-/** Everything that `npm run bench` found. */
+/** Results of `npm run bench`. */
 export interface Results extends Run {
-  /** In the order of the tables. `version` is that of the main package of a peer. */
+  /** Subjects in the order of the tables. `version` is the version of a peer's main package. */
   subjects: { name: string; title: string; version?: string; startMs: number }[];
   skipped: { title: string; reason: string }[];
   workloads: WorkloadFigures[];
   latency: LatencyFigures[];
-  /** By the name of the subject. */
+  /** Results at rest, by subject name. */
   rest: Record<string, RestFigures>;
   memory?: MemoryFigures;
 }
 
-/** Everything that `npm run bench:scale` found. */
+/** Results of `npm run bench:scale`. */
 export interface ScaleResults extends Run {
   skipped: { title: string; reason: string }[];
   curves: Curve[];
@@ -38,7 +38,7 @@ export interface ScaleResults extends Run {
 const FOLDER = fileURLToPath(new URL('results/', import.meta.url));
 const SUFFIX = { run: '.json', scale: '-scale.json' } as const;
 
-/** Writes results beside those of other days and commits. @returns the path within the project */
+/** Writes results to a file named after date and commit. @returns the path within the project */
 export function writeResults(kind: 'run', results: Results): string;
 export function writeResults(kind: 'scale', results: ScaleResults): string;
 export function writeResults(kind: keyof typeof SUFFIX, results: Run): string {
@@ -48,11 +48,13 @@ export function writeResults(kind: keyof typeof SUFFIX, results: Run): string {
   return `bench/results/${name}`;
 }
 
-/** The results that were taken last; undefined: there are none. */
+/** Reads the newest results of `npm run bench`, if any. */
 export const readNewestRun = (): Results | undefined => readNewest('run') as Results | undefined;
+
+/** Reads the newest results of `npm run bench:scale`, if any. */
 export const readNewestScale = (): ScaleResults | undefined => readNewest('scale') as ScaleResults | undefined;
 
-/** They were written above, thus have their shape. */
+/** Reads the newest file of a kind, if any. Its type is known, because `writeResults` wrote it. */
 function readNewest(kind: keyof typeof SUFFIX): Run | undefined {
   const names = readdirSync(FOLDER).filter(
     (name) => name.endsWith(SUFFIX[kind]) && name.endsWith(SUFFIX.scale) === (kind === 'scale'),

@@ -1,6 +1,6 @@
 import { measureRest, measureStart } from './at-rest.ts';
 import type { WorkloadFigures } from './figures.ts';
-import { type LatencyFigures, measureLatency, PROMPT } from './latency.ts';
+import { LATENCY_WORKLOADS, type LatencyFigures, measureLatency } from './latency.ts';
 import { describeMachine, describeRevision } from './machine.ts';
 import { type MeasureOptions, measureWorkload } from './measure.ts';
 import { measureMemory } from './memory.ts';
@@ -14,10 +14,10 @@ import { MEASURED } from './workloads.ts';
 
 const MEMORY_REQUESTS = 300_000;
 
-/** The paths that all workloads share are compiled during the first. */
+/** Longer for the first workload, because code that all workloads share is compiled then. */
 const FIRST_WARM_UP_SECONDS = 6;
 
-/** Measures everything that was asked for. @param folder where the subjects' logs go */
+/** Runs the benchmark. @param folder folder for the subjects' logs */
 export async function runBenchmark(
   options: Options,
   folder: string,
@@ -43,7 +43,7 @@ export async function runBenchmark(
 
 type UnderLoad = Pick<Results, 'subjects' | 'skipped' | 'workloads' | 'latency' | 'rest'>;
 
-/** What is measured while all subjects run side by side. */
+/** Measures workloads, latency and memory while all subjects are running. */
 async function measureUnderLoad(
   options: Options,
   folder: string,
@@ -75,7 +75,7 @@ async function measureUnderLoad(
   };
 }
 
-/** Starts what can run: the floor first, and whether it was asked for or not. */
+/** Starts the chosen subjects that can run, and always the floor, which comes first. */
 async function startSubjects(
   { subjects: chosen }: Options,
   upstream: string,
@@ -106,7 +106,7 @@ async function startSubjects(
   return { running, skipped };
 }
 
-/** At half of what the floor answered in this very run; not where that is unknown. */
+/** Measures latency at half of the floor's throughput in this run. Workloads without a floor result are left out. */
 async function measureLatencies(
   subjects: readonly RunningSubject[],
   workloads: readonly WorkloadFigures[],
@@ -115,7 +115,7 @@ async function measureLatencies(
 ): Promise<LatencyFigures[]> {
   const [floor, ours] = [FLOOR, OURS].map(({ name }) => subjects.find(({ subject }) => subject.name === name));
   const latency: LatencyFigures[] = [];
-  for (const name of PROMPT) {
+  for (const name of LATENCY_WORKLOADS) {
     const most = workloads.find(({ key }) => key === name)?.subjects[FLOOR.name]?.figures?.perSecond;
     if (floor !== undefined && ours !== undefined && most !== undefined) {
       latency.push(await measureLatency(name, Math.round(most / 2), [floor, ours], upstream, options));

@@ -1,12 +1,12 @@
 /**
- * Measures how the cost of a request goes with the amount of work, and judges whether it grows faster than that:
+ * Measures how the cost of a request grows with the amount of work, and reports where it grows faster than linearly:
  * npm run bench:scale [-- --only groups,bytes --rounds 5 --seconds 1]
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Curve, sayVerdict } from './curves.ts';
+import { type Curve, describeVerdict } from './curves.ts';
 import { DIMENSIONS } from './dimensions.ts';
 import { describeMachine, describeRevision } from './machine.ts';
 import { readNumber } from './options.ts';
@@ -40,7 +40,7 @@ const skipped: ScaleResults['skipped'] = [];
 
 await using upstream = await startUpstream();
 {
-  // A thousand connections that all ask at once are more than it admits by default.
+  // The default limit is lower than the thousand concurrent connections measured here.
   const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '2000' } });
   await using floor = await startSubject(FLOOR, upstream.url, folder.path);
   await using running = await startSubject(ours, upstream.url, folder.path);
@@ -62,7 +62,7 @@ if (typeof workers === 'string') {
 }
 
 for (const curve of curves) {
-  process.stdout.write(`\n${asText(curveTable(curve))}  ${sayVerdict(curve)}\n`);
+  process.stdout.write(`\n${asText(curveTable(curve))}  ${describeVerdict(curve)}\n`);
 }
 if (values.only === undefined) {
   const { rounds, seconds } = options;
@@ -75,5 +75,5 @@ if (values.only === undefined) {
     skipped,
     curves,
   };
-  report(`kept in ${writeResults('scale', results)} and ${writeReport()}`);
+  report(`saved in ${writeResults('scale', results)} and ${writeReport()}`);
 }

@@ -1,4 +1,4 @@
-/** The value in the middle; of an even number, the mean of the two there. */
+/** Returns the median; for an even number of values, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const half = sorted.length / 2;
@@ -6,11 +6,11 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** How far apart the values are, as a share of the one in the middle. */
+/** Returns the range of the values as a share of their median. */
 export const spread = (values: readonly number[]): number =>
   (Math.max(...values) - Math.min(...values)) / median(values);
 
-/** The values without the lowest and the highest quarter. */
+/** Returns the values without the lowest and the highest quarter. */
 export function middleHalf(values: readonly number[]): number[] {
   const quarter = Math.floor(values.length / 4);
   return values.toSorted((a, b) => a - b).slice(quarter, values.length - quarter);

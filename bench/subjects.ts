@@ -1,47 +1,49 @@
 import { fileURLToPath } from 'node:url';
 import type { WorkloadName } from './workloads.ts';
 
-/** One operation as a subject is asked for it. */
+/** Request that sends one operation to a subject. */
 export interface SubjectRequest {
   /** @default '/graphql' */
   path?: string;
-  /** The document; the floor needs none. */
+  /** GraphQL document. The floor doesn't use one. */
   query?: string;
   /** Variables for a number from 0 to 256. @default the workload's own */
   variables?: (number: number) => object;
-  /** The header `Authorization` of each credential. @default the service's key */
+  /** Returns the `Authorization` header of a credential. @default the service's key */
   authorization?: (credential: number) => string;
-  /** Turns the subject's `data` into the floor's, where its schema names things in another way. @default as it is */
+  /** Converts the subject's `data` to the floor's, if its schema has other names. @default unchanged */
   normalize?: (data: never) => unknown;
 }
 
+/** Command that starts a subject's process. */
 export interface SubjectCommand {
   file: string;
   args: string[];
   env?: Record<string, string>;
-  /** Whether it is asked over a channel between the processes. @default false */
+  /** Whether the process has an IPC channel. @default false */
   hasChannel?: boolean;
 }
 
-/** Something that answers the workloads, in processes of its own. */
+/** Server under test, in its own processes. */
 export interface Subject {
   name: string;
   title: string;
-  /** Says in one sentence why it cannot run on this machine; undefined: it can. */
+  /** Returns why the subject can't run on this machine; undefined if it can. */
   findObstacle?: () => string | undefined | Promise<string | undefined>;
-  /** How its process is started. It listens on 127.0.0.1 at the port and stops at SIGTERM. */
+  /** Returns the command that starts it. It listens on 127.0.0.1 and stops on SIGTERM. */
   command(settings: { port: number; upstream: string }): SubjectCommand;
-  /** A workload that is missing here is one that it cannot answer. */
+  /** Requests by workload. Missing workloads are not supported. */
   requests: Partial<Record<WorkloadName, SubjectRequest>>;
 }
 
+/** Document of Q1 and H1. */
 export const Q1 = /* GraphQL */ `query Q1($id: ID!) {
   workflow(idOrIdentifier: $id) { name active tags steps { name active template { type content subject } } }
 }`;
 
 const local = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** A subject with more arguments or other settings. */
+/** Returns a subject with additional arguments or environment variables. */
 export const variantOf = (
   subject: Subject,
   { args = [], env = {} }: { args?: readonly string[]; env?: Record<string, string> },
@@ -53,6 +55,7 @@ export const variantOf = (
   },
 });
 
+/** Notigraph as shipped. */
 export const OURS: Subject = {
   name: 'notigraph',
   title: 'Notigraph',
@@ -87,6 +90,7 @@ export const OURS: Subject = {
   },
 };
 
+/** Hand-written proxy that the other subjects are compared with. */
 export const FLOOR: Subject = {
   name: 'floor',
   title: 'Hand-written proxy (the floor)',

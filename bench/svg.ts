@@ -1,4 +1,4 @@
-/** Colours for a light and a dark page; the drawing brings its own ground, as a page may differ from the system's scheme. */
+/** Colors for light and dark mode. Drawings have their own background, because the page's mode can differ from the system's. */
 const STYLE = `
     .ground { fill: #ffffff; stroke: #d1d9e0 }
     text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -27,7 +27,7 @@ const STYLE = `
       .limit { stroke: #f0883e }
     }`;
 
-/** A complete drawing. @param title is read out by screen readers */
+/** Returns a complete drawing. @param title title for screen readers */
 export const drawing = (width: number, height: number, title: string, parts: readonly string[]): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">
   <title>${escaped(title)}</title>
@@ -37,16 +37,19 @@ export const drawing = (width: number, height: number, title: string, parts: rea
 ${parts.map((part) => `  ${part}\n`).join('')}</svg>
 `;
 
+/** Returns a line of text. */
 export const text = (x: number, y: number, content: string, kind = ''): string =>
   `<text x="${at(x)}" y="${at(y)}"${kind && ` class="${kind}"`}>${escaped(content)}</text>`;
 
+/** Returns a rectangle. */
 export const rect = (x: number, y: number, width: number, height: number, kind: string): string =>
   `<rect x="${at(x)}" y="${at(y)}" width="${at(width)}" height="${at(height)}" rx="2" class="${kind}"/>`;
 
+/** Returns a straight line. */
 export const line = (x1: number, y1: number, x2: number, y2: number, kind: string): string =>
   `<line x1="${at(x1)}" y1="${at(y1)}" x2="${at(x2)}" y2="${at(y2)}" class="${kind}"/>`;
 
-/** A line through the points, with a dot at each. */
+/** Returns a line through points, with a dot at each. */
 export const path = (points: readonly (readonly [number, number])[], kind: string): string =>
   [
     `<polyline points="${points.map(([x, y]) => `${at(x)},${at(y)}`).join(' ')}" class="line ${kind}"/>`,

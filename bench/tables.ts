@@ -1,22 +1,22 @@
-import { judge } from './bar.ts';
 import { type Curve, type Point, stepsOf } from './curves.ts';
 import type { Figures, Outcome, WorkloadFigures } from './figures.ts';
 import type { Table } from './render.ts';
 import type { Results } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
+import { compareWithTargets } from './targets.ts';
 
-/** Everything a run found, as it is shown on the screen and in the docs. */
+/** Returns the tables of a run, for the terminal and the docs. */
 export const tablesOf = (results: Results): Table[] => [
-  barTable(results),
+  targetTable(results),
   ...results.workloads.map((workload) => workloadTable(workload, results)),
   ...(results.latency.length > 0 ? [latencyTable(results)] : []),
   restTable(results),
 ];
 
-const barTable = (results: Results): Table => ({
-  title: 'The bar',
-  head: ['what', 'figure', 'bar', ''],
-  rows: judge(results).map(({ what, figure, bar, verdict }) => [what, figure, bar, verdict]),
+const targetTable = (results: Results): Table => ({
+  title: 'Targets',
+  head: ['value', 'result', 'target', ''],
+  rows: compareWithTargets(results).map(({ value, result, target, verdict }) => [value, result, target, verdict]),
 });
 
 const RATIO_OF = { cpu: 'CPU', time: 'time', calls: 'calls' } as const;
@@ -36,7 +36,7 @@ function workloadTable({ key, title, judgedBy, subjects }: WorkloadFigures, { su
   ];
   const rowOf = (subject: string, outcome: Outcome | undefined): string[] => {
     const { figures, fault } = outcome ?? {};
-    const note = outcome === undefined ? 'it cannot be asked this' : fault === undefined ? '' : `void: ${fault}`;
+    const note = outcome === undefined ? 'not supported' : fault === undefined ? '' : `void: ${fault}`;
     return [subject, ...(figures === undefined ? ['—', '—', '—', '—', '—', '—', '—'] : cells(figures)), note];
   };
   return {
@@ -48,7 +48,7 @@ function workloadTable({ key, title, judgedBy, subjects }: WorkloadFigures, { su
       'requests/s',
       'p50 ms',
       'p99 ms',
-      'upstream requests each',
+      'upstream requests per request',
       'spread',
       '',
     ],
@@ -57,7 +57,7 @@ function workloadTable({ key, title, judgedBy, subjects }: WorkloadFigures, { su
 }
 
 const latencyTable = ({ latency, subjects }: Results): Table => ({
-  title: 'Latency at half of the floor’s throughput',
+  title: 'Latency at half the floor’s throughput',
   head: ['workload', 'requests/s', 'subject', 'p50 ms', 'p99 ms', 'p99 × floor', 'rounds'],
   rows: latency.flatMap(({ key, rate, subjects: measured, ratio, ratios }) =>
     Object.entries(measured).map(([name, { p50Us, p99Us }], index) => [
@@ -74,7 +74,7 @@ const latencyTable = ({ latency, subjects }: Results): Table => ({
 
 const restTable = ({ subjects, rest, memory }: Results): Table => ({
   title: 'Start and memory',
-  head: ['subject', 'first answer ms', 'peak MB', 'settled MB', 'idle CPU'],
+  head: ['subject', 'first response ms', 'peak MB', 'settled MB', 'idle CPU'],
   rows: [
     ...subjects.map(({ name, title, startMs }) => {
       const { peakRss = 0, settledRss = 0, idleCpu = 0 } = rest[name] ?? {};
@@ -83,7 +83,7 @@ const restTable = ({ subjects, rest, memory }: Results): Table => ({
     ...(memory === undefined
       ? []
       : [memory.early, memory.late].map(({ requests, rss, heap }) => [
-          `Notigraph after ${requests} mixed requests (${mb(heap)} MB of its heap are kept)`,
+          `Notigraph after ${requests} mixed requests (${mb(heap)} MB of heap retained)`,
           '',
           mb(memory.peakRss),
           mb(rss),
@@ -92,7 +92,7 @@ const restTable = ({ subjects, rest, memory }: Results): Table => ({
   ],
 });
 
-/** One way in which the work grows. */
+/** Returns the table of one curve. */
 export function curveTable(curve: Curve): Table {
   const [ours, floor] = [OURS.name, FLOOR.name].map((name) => ({
     costOf: ({ costs }: Point) => costs[name],
@@ -109,9 +109,9 @@ export function curveTable(curve: Curve): Table {
       'requests/s',
       'p99 ms',
       'MB',
-      'grows like the power',
-      'the floor’s CPU µs',
-      'the floor grows like',
+      'exponent',
+      'floor: CPU µs per request',
+      'floor: exponent',
     ],
     rows: curve.points.map((point) => {
       const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];

@@ -9,20 +9,20 @@ const AMOUNTS = [1, 2];
 
 const WORKERS: Dimension = dimension('q1', {
   key: 'workers',
-  title: 'Processes that share the port',
+  title: 'Processes sharing the port',
   unit: 'workers',
   expected: 'flat',
   amounts: AMOUNTS,
 });
 
-/** Measures the gateway as several processes. @returns why not, where it cannot run so */
+/** Measures the gateway with several worker processes. @returns the results, or why they couldn't be measured */
 export async function measureWorkers(
   upstream: RunningUpstream,
   folder: string,
   options: PointOptions,
 ): Promise<Curve | string> {
-  if (!knowsWorkers()) {
-    return 'this version has no option --workers';
+  if (!supportsWorkers()) {
+    return 'this version does not support --workers';
   }
   const points: Point[] = [];
   for (const amount of AMOUNTS) {
@@ -34,7 +34,7 @@ export async function measureWorkers(
   return { key, title, unit, expected, points };
 }
 
-function knowsWorkers(): boolean {
+function supportsWorkers(): boolean {
   const { file, args } = OURS.command({ port: 0, upstream: '' });
   const [program = ''] = args;
   return execFileSync(file, [program, '--help'], { encoding: 'utf8' }).includes('--workers');

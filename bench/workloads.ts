@@ -1,28 +1,29 @@
-/** The workloads: one operation each, as the gateway and the floor are asked for it. */
-
 import { POPULATION, padded, subscriberId, workflowId } from './ids.ts';
 
+/** Name of a workload's operation. */
 export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'b1';
 
+/** Operation with its load. */
 export interface Workload {
-  /** Which request of a subject it is made of. */
+  /** Name of the subject's request that is sent. */
   name: WorkloadName;
   title: string;
-  /** The figure that the bar is about. */
+  /** Value that is compared with the target. */
   judgedBy: 'cpu' | 'time' | 'calls';
-  /** How long the upstream takes to answer, in milliseconds. */
+  /** Response time of the upstream, in milliseconds. */
   latencyMs: number;
-  /** Connections that ask at a time. */
+  /** Number of concurrent connections. */
   connections: number;
   /**
-   * How requests take their credential and ids. `rotating`: each request takes the next ones. `per connection`: each connection has a
-   * credential of its own, and all ask for the same. `shared`: one credential and the same ids for all.
+   * Choice of credential and ids. `rotating`: each request uses the next ones. `per connection`: each connection has its own credential,
+   * and all use the same ids. `shared`: one credential and the same ids for all.
    */
   callers: 'rotating' | 'per connection' | 'shared';
-  /** Calls an operation needs at least. */
+  /** Minimum number of upstream calls per operation. */
   upstreamCalls: number;
 }
 
+/** Workloads, by name. */
 export const WORKLOADS: Record<WorkloadName, Workload> = {
   q1: workload('q1', 'one workflow, nested', 1),
   q2: workload('q2', '50 notification groups, names only', 1),
@@ -44,14 +45,14 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   },
 };
 
-/** The hot query once more, where nothing may be shared. */
+/** The hot query again, but with a credential per connection, so that no upstream call may be shared. */
 export const H1_OWN: Workload = {
   ...WORKLOADS.h1,
-  title: 'one hot query from many clients with credentials of their own',
+  title: 'one hot query from many clients, each with its own credential',
   callers: 'per connection',
 };
 
-/** What a run measures, by the names that its results have. */
+/** Workloads that a run measures, by their keys in the results. */
 export const MEASURED: Readonly<Record<string, Workload>> = {
   q1: WORKLOADS.q1,
   q2: WORKLOADS.q2,
@@ -67,14 +68,14 @@ function workload(name: WorkloadName, title: string, upstreamCalls: number): Wor
   return { name, title, judgedBy: 'cpu', latencyMs: 0, connections: 64, callers: 'rotating', upstreamCalls };
 }
 
-/** Workflows that Q3 asks for. */
+/** Number of workflows that Q3 requests. */
 const Q3_WORKFLOWS = 20;
 
-/** Returns the ids of so many workflows, from the one with a number on. */
+/** Returns the ids of `count` workflows, starting with number `first`. */
 export const workflowIdsFrom = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, offset) => workflowId((first + offset) % POPULATION));
 
-/** Variables of each workload for a number from 0 to 256. Every subject is sent the same. */
+/** Variables of each workload, for a number from 0 to 256. They are the same for every subject. */
 export const VARIABLES: Record<WorkloadName, (number: number) => object> = {
   q1: (number) => ({ id: workflowId(number) }),
   q2: () => ({}),

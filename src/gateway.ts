@@ -41,7 +41,9 @@ import { createDispatcher } from './upstream/transport/dispatcher.ts';
 import { probeUpstream } from './upstream/transport/probe.ts';
 
 /** Options of a gateway. */
-export interface GatewayOptions extends GatewaySettingOptions {
+export interface GatewayOptions extends Omit<GatewaySettingOptions, 'upstream'> {
+  /** Base address of the service, such as `https://notifications.example.com`. May have a path prefix. */
+  upstream: URL | string;
   /**
    * Plugins for Yoga's engine, after the gateway's own. Hooks of parsing, validation, context building and execution run, with their
    * `instrumentation`; hooks of HTTP requests never run, and `createGateway` rejects plugins that have one. @default none
@@ -88,7 +90,7 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  */
 export function createGateway({ plugins = [], ...options }: GatewayOptions, deps: GatewayDeps = {}): Gateway {
   const { logger = pino({ level: 'warn' }), now = () => new Date() } = deps;
-  const settings = parseGatewayOptions({ ...options });
+  const settings = parseGatewayOptions({ ...options, upstream: toText(options.upstream) });
   const { endpoint, clients, rateLimits, upstream } = settings;
 
   // Upstream
@@ -202,3 +204,5 @@ function createGraphiQLPage({ endpoint, graphiql }: GatewaySettings) {
   const headers: Record<string, string> = graphiql === true ? {} : { Authorization: graphiql.authorization };
   return createGraphiQL({ endpoint, tabs: loadOperations(), headers });
 }
+
+const toText = (address: URL | string): string => (address instanceof URL ? address.href : address);

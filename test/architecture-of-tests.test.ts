@@ -47,7 +47,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     'src/sandbox/resource.ts',
     'src/sandbox/resources/index.gen.ts',
   ],
-  'test/settings': [],
+  'test/settings': ['src/lib/is-record.ts'],
   'test/slow': [],
   'test/soak': [],
   'test/support': [

@@ -7,11 +7,21 @@ import { ROOT, read } from './support/docs.ts';
 const COVERED = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   '.github',
+  'bench',
   'codegen',
   'codegen.ts',
   'docs',
   'examples',
   'schema/operations',
+  'src/upstream',
+  'src/auth',
+  'src/cli/command-line.ts',
+  'src/cli/config',
+  'src/cli/help.ts',
+  'src/http',
+  'src/lib',
+  'src/rate-limits',
+  'src/telemetry',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);

@@ -1,10 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'undici';
 
-/**
- * The floor: a proxy written by hand for the workloads alone, without GraphQL, limits, retries, logs or any other promise. It reads the
- * same requests, makes the same upstream calls, picks the same fields and answers the same JSON.
- */
+// The floor: a hand-written proxy only for the workloads, without GraphQL, limits, retries or logs. It accepts the same variables, makes
+// the same upstream calls, selects the same fields and returns the same JSON as the gateway.
 const { PORT = '0', UPSTREAM = '' } = process.env;
 const upstream = new Pool(UPSTREAM, { connections: 64, pipelining: 1 });
 
@@ -49,9 +47,9 @@ async function call<T>(authorization: string, path: string, body?: object): Prom
     body: body === undefined ? null : JSON.stringify(body),
   });
   if (response.statusCode > 299) {
-    throw new Error(`${path} answered ${response.statusCode}`);
+    throw new Error(`${path} responded with ${response.statusCode}`);
   }
-  return JSON.parse(await response.body.text()) as T; // The canned upstream's shapes are known.
+  return JSON.parse(await response.body.text()) as T; // The canned upstream's bodies are known.
 }
 
 const getWorkflow = async (authorization: string, id: string) =>

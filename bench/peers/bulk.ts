@@ -2,8 +2,8 @@ import type { SubjectRequest } from '../subjects.ts';
 import { SUBSCRIBERS } from '../workloads.ts';
 
 /**
- * Workload b1 for a schema that creates subscribers only one by one: a document with a mutation field for each of them.
- * @param inputType the name of the input type, @param selection what leads to the subscriber
+ * Returns workload b1 for a schema without bulk creation: a document with one mutation field per subscriber.
+ * @param inputType name of the input type, @param selection selection set of the mutation field
  */
 export function createEach(inputType: string, selection: string): Pick<SubjectRequest, 'query' | 'variables'> {
   const names = SUBSCRIBERS.map((_, index) => `s${index}`);
@@ -15,7 +15,7 @@ export function createEach(inputType: string, selection: string): Pick<SubjectRe
   };
 }
 
-/** The answer to such a document as the floor would put it. */
+/** Converts the response of such a document to the floor's form. */
 export const asBulk = (subscribers: readonly object[]) => ({
   createSubscribers: {
     succeeded: subscribers.length,

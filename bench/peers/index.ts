@@ -4,5 +4,5 @@ import { HIVE } from './hive/subject.ts';
 import { STOCK_YOGA } from './stock-yoga/subject.ts';
 import { TAILCALL } from './tailcall/subject.ts';
 
-/** Other ways to put a GraphQL API in front of the same service. Loading them needs none of their packages, running them does. */
+/** Other GraphQL servers in front of the same service. Their packages are needed to run them, but not to import this module. */
 export const PEERS: readonly Subject[] = [STOCK_YOGA, APOLLO, HIVE, TAILCALL];

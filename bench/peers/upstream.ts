@@ -1,5 +1,6 @@
-/** What the service answers, as far as the workloads ask for it. */
+// Response bodies of the service, only with the fields that the workloads use.
 
+/** Workflow. */
 export interface Workflow {
   _id: string;
   name: string;
@@ -9,25 +10,30 @@ export interface Workflow {
   _notificationGroupId: string;
 }
 
+/** Step of a workflow. */
 export interface Step {
   name: string;
   active: boolean;
   template: StepTemplate;
 }
 
+/** Template of a step. */
 export interface StepTemplate {
   type: string;
   content: string;
   subject: string;
 }
 
+/** Notification group. */
 export interface NotificationGroup {
   _id: string;
   name: string;
 }
 
+/** Name of a channel. */
 export type Channel = 'in_app' | 'email' | 'sms' | 'chat' | 'push';
 
+/** Statistics of one day. */
 export interface StatisticsEntry {
   _id: string;
   count: number;
@@ -35,10 +41,12 @@ export interface StatisticsEntry {
   templates: string[];
 }
 
+/** Subscriber. */
 export interface Subscriber {
   subscriberId: string;
 }
 
+/** Fields of a subscriber to create. */
 export interface NewSubscriber {
   subscriberId: string;
   firstName?: string | null | undefined;
@@ -46,7 +54,7 @@ export interface NewSubscriber {
   email?: string | null | undefined;
 }
 
-/** Nearly every body is wrapped like this. */
+/** Envelope of nearly every body. */
 export interface Envelope<T> {
   data: T;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that the peers answer what the floor answers, byte for byte and with the caller's credential:
- * `node bench/peers/verify.ts [name…]`. Prints a line for each peer and workload, and fails when an answer differs.
+ * Checks that the peers' responses equal the floor's byte for byte, and that their calls carry the caller's credential:
+ * `node bench/peers/verify.ts [name…]`. Prints one line per peer and workload, and fails if a response differs.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,35 +12,35 @@ import { pipeline } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { authorizationOf } from '../ids.ts';
 import { type RunningSubject, startSubject, startUpstream } from '../processes.ts';
-import { askOnce, comparedNumbers } from '../requests.ts';
+import { comparedNumbers, sendOnce } from '../requests.ts';
 import { FLOOR, type Subject, type SubjectRequest } from '../subjects.ts';
 import { WORKLOADS, type Workload } from '../workloads.ts';
 import { PEERS } from './index.ts';
 
-interface Answer {
+interface Observation {
   data: unknown;
-  /** Calls upstream, as `GET /v1/…`. */
+  /** Upstream calls, for example `GET /v1/…`. */
   calls: string[];
-  /** Those of them that carried another credential, or none. */
-  strays: string[];
+  /** Upstream calls with another credential, or none. */
+  wrongCredentials: string[];
 }
 
-/** What passed on its way to the upstream since it was last emptied. */
-const passed: { call: string; authorization: string | undefined }[] = [];
+/** Requests forwarded to the upstream since the array was last emptied. */
+const recorded: { call: string; authorization: string | undefined }[] = [];
 
-/** Passes everything on to the upstream, and notes it. */
+/** Starts a proxy that forwards requests to the upstream and records them. */
 async function startRecorder(upstream: string): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((incoming, response) => {
     const { method = '', url = '', headers } = incoming;
-    passed.push({ call: `${method} ${url}`, authorization: headers.authorization });
-    const outgoing = request(upstream + url, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      pipeline(answer, response, () => {});
+    recorded.push({ call: `${method} ${url}`, authorization: headers.authorization });
+    const outgoing = request(upstream + url, { method, headers }, (forwarded) => {
+      response.writeHead(forwarded.statusCode ?? 502, forwarded.headers);
+      pipeline(forwarded, response, () => {});
     });
     pipeline(incoming, outgoing, () => {});
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // It listens on a port, thus has one.
+  const { port } = server.address() as AddressInfo; // Listens on a port, not on a pipe.
   return {
     url: `http://127.0.0.1:${port}`,
     async [Symbol.asyncDispose]() {
@@ -55,10 +55,10 @@ function start(subject: Subject, upstream: string, folder: string): Promise<Runn
   const [workload] = workloadsOf(subject);
   return startSubject(subject, upstream, folder, async (url) => {
     try {
-      await (workload !== undefined && askOnce(url, ...workload));
+      await (workload !== undefined && sendOnce(url, ...workload));
       return true;
     } catch (error) {
-      // Once it listens, its first answer counts: a wrong one is reported with the others.
+      // Any response means that it is listening. Wrong ones are reported later, with the others.
       return !String(error).includes('fetch failed');
     }
   });
@@ -70,24 +70,24 @@ const workloadsOf = ({ requests }: Subject): [Workload, SubjectRequest][] =>
     return request === undefined ? [] : [[workload, request]];
   });
 
-async function ask(url: string, workload: Workload, request: SubjectRequest, number: number): Promise<Answer> {
-  passed.length = 0;
-  const data = await askOnce(url, workload, request, number);
+async function observe(url: string, workload: Workload, request: SubjectRequest, number: number): Promise<Observation> {
+  recorded.length = 0;
+  const data = await sendOnce(url, workload, request, number);
   const own = authorizationOf(number);
   return {
     data,
-    calls: passed.map(({ call }) => call),
-    strays: passed.filter(({ authorization }) => authorization !== own).map(({ call }) => call),
+    calls: recorded.map(({ call }) => call),
+    wrongCredentials: recorded.filter(({ authorization }) => authorization !== own).map(({ call }) => call),
   };
 }
 
-/** @returns what is wrong with an answer, undefined: nothing */
-function findFault(answer: Answer, expected: Answer): string | undefined {
-  if (answer.strays.length > 0) {
-    return `called without the caller's credential: ${answer.strays.join(', ')}`;
+/** Compares a result with the floor's. @returns a message; undefined if they are equal */
+function findFault(actual: Observation, expected: Observation): string | undefined {
+  if (actual.wrongCredentials.length > 0) {
+    return `called without the caller's credential: ${actual.wrongCredentials.join(', ')}`;
   }
-  const [text, expectedText] = [JSON.stringify(answer.data), JSON.stringify(expected.data)];
-  if (!isDeepStrictEqual(answer.data, expected.data) || text !== expectedText) {
+  const [text, expectedText] = [JSON.stringify(actual.data), JSON.stringify(expected.data)];
+  if (!isDeepStrictEqual(actual.data, expected.data) || text !== expectedText) {
     return `differs:\n  ${text?.slice(0, 400)}\n  ${expectedText?.slice(0, 400)}`;
   }
   return undefined;
@@ -104,13 +104,13 @@ async function verify(subject: Subject, floor: RunningSubject, upstream: string,
   let isRight = true;
   for (const [workload, request] of workloadsOf(subject)) {
     for (const number of comparedNumbers(workload)) {
-      const expected = await ask(floor.url, workload, FLOOR.requests[workload.name] ?? {}, number);
+      const expected = await observe(floor.url, workload, FLOOR.requests[workload.name] ?? {}, number);
       let fault: string | undefined;
       let calls = 0;
       try {
-        const answer = await ask(running.url, workload, request, number);
-        fault = findFault(answer, expected);
-        calls = answer.calls.length;
+        const actual = await observe(running.url, workload, request, number);
+        fault = findFault(actual, expected);
+        calls = actual.calls.length;
       } catch (error) {
         fault = `fails: ${String(error)}`;
       }
@@ -128,7 +128,7 @@ async function verify(subject: Subject, floor: RunningSubject, upstream: string,
 const names = process.argv.slice(2);
 const subjects = PEERS.filter(({ name }) => names.length === 0 || names.includes(name));
 if (subjects.length < names.length) {
-  throw new Error(`Unknown peer; there are ${PEERS.map(({ name }) => name).join(', ')}.`);
+  throw new Error(`Unknown peer. Use ${PEERS.map(({ name }) => name).join(', ')}.`);
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'notigraph-peers-'));

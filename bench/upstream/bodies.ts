@@ -1,14 +1,14 @@
-/** Bodies of the canned upstream, in the shape and size of the service's own. Bodies of one kind are equally long. */
+// Bodies of the canned upstream, in the form and size of the service's. Bodies of one kind have the same length.
 
 import { environmentId, GROUPS, groupId, idOf, POPULATION, padded, subscriberId, workflowId } from '../ids.ts';
 import { CREATED, ORGANIZATION, wrap } from './workflow-body.ts';
 
-/** Number of workflows that the days of the statistics name altogether. */
+/** Number of different workflows in the statistics. */
 const WORKFLOWS_IN_STATS = 10;
 /** Distance between their numbers, so that few of the statistics name a workflow whose id has a run of digits. */
 const STATS_STRIDE = 20;
 
-/** Returns a group as a credential's environment has it. */
+/** Returns a group in a credential's environment. */
 const group = (number: number, credential: number) => ({
   _id: groupId(number),
   name: `Group ${padded(number)}`,
@@ -26,11 +26,11 @@ export const groupsBody = (credential: number, count: number): Buffer =>
 /** Returns one group of a credential's environment. */
 export const groupBody = (number: number, credential: number): Buffer => wrap(group(number, credential));
 
-/** Returns the group created for a credential. The request's name is not read. */
+/** Returns the group created for a credential. Ignores the name in the request. */
 export const createdGroupBody = (credential: number): Buffer =>
   wrap({ ...group(GROUPS + credential, credential), name: 'Made by the benchmark' });
 
-/** Returns days of a credential's statistics, newest first and without an envelope, as the service sends them. */
+/** Returns a credential's statistics per day, newest first and without an envelope, like the service. */
 export function statsBody(credential: number, days: number): Buffer {
   const last = Date.UTC(2026, 5, 30);
   const workflows = Array.from({ length: WORKFLOWS_IN_STATS }, (_, index) =>
@@ -45,7 +45,7 @@ export function statsBody(credential: number, days: number): Buffer {
   return Buffer.from(JSON.stringify(entries));
 }
 
-/** Returns the subscriber created for a credential. The request's subscriber is not read. */
+/** Returns the subscriber created for a credential. Ignores the fields in the request. */
 export const subscriberBody = (credential: number): Buffer => {
   const id = idOf('subscriber record', credential);
   return wrap({

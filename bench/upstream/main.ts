@@ -5,10 +5,8 @@ import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody } fr
 import { DEFAULT_SETTINGS, type UpstreamReport, type UpstreamSettings } from './settings.ts';
 import { workflowBody } from './workflow-body.ts';
 
-/**
- * Answers every call of the workloads with a body that is made once, and counts the calls. It runs in a process of its own and does
- * nothing else: the benchmark measures the subject between it and the load.
- */
+// Responds to every call of the workloads with a prepared body, and counts the calls. Runs in a separate process, because the benchmark
+// measures the subject between it and the load.
 let settings: UpstreamSettings = DEFAULT_SETTINGS;
 let requests = 0;
 let bodies = new Map<string, Buffer>();
@@ -23,7 +21,7 @@ const workflowNumbers = numbered(POPULATION, (number) => WORKFLOWS + workflowId(
 const groupNumbers = numbered(GROUPS, (number) => `${NOTIFICATION_GROUPS}/${groupId(number)}`);
 const credentialNumbers = numbered(POPULATION, authorizationOf);
 
-/** Makes the body for a call. @returns undefined if there is no such path or id */
+/** Creates the body of a response. @returns undefined if the path or id is unknown */
 function makeBody(method: string, path: string, authorization: string): Buffer | undefined {
   const workflow = workflowNumbers.get(path);
   if (method === 'GET' && workflow !== undefined) {
@@ -47,7 +45,7 @@ function makeBody(method: string, path: string, authorization: string): Buffer |
   return undefined;
 }
 
-function answer(method: string, path: string, authorization: string, response: ServerResponse): void {
+function respond(method: string, path: string, authorization: string, response: ServerResponse): void {
   // A workflow is the same for every credential; everything else belongs to the credential's environment.
   const key = path.startsWith(WORKFLOWS) ? `${method} ${path}` : `${method} ${path} ${authorization}`;
   const body = bodies.get(key) ?? makeBody(method, path, authorization);
@@ -67,9 +65,9 @@ const server = createServer({ keepAliveTimeout: 60_000 }, ({ method = '', url = 
   const { authorization = '' } = headers;
   requests += 1;
   if (settings.latencyMs > 0) {
-    setTimeout(answer, settings.latencyMs, method, url, authorization, response);
+    setTimeout(respond, settings.latencyMs, method, url, authorization, response);
   } else {
-    answer(method, url, authorization, response);
+    respond(method, url, authorization, response);
   }
 });
 

@@ -1,18 +1,18 @@
 import { GROUPS } from '../ids.ts';
 import { WORKFLOW_BYTES } from './workflow-body.ts';
 
-/** How the canned upstream behaves from now on. */
+/** Settings of the canned upstream. */
 export interface UpstreamSettings {
-  /** How long it takes to answer, in milliseconds. */
+  /** Response time, in milliseconds. */
   latencyMs: number;
-  /** The size of a workflow, in bytes. */
+  /** Size of a workflow, in bytes. */
   workflowBytes: number;
-  /** How many notification groups there are. */
+  /** Number of notification groups. */
   groups: number;
 }
 
-/** How it behaves unless a workload says otherwise. */
+/** Settings that apply unless a workload has others. */
 export const DEFAULT_SETTINGS: UpstreamSettings = { latencyMs: 0, workflowBytes: WORKFLOW_BYTES, groups: GROUPS };
 
-/** What the upstream tells the process that started it. */
+/** Message from the upstream to its parent process. */
 export type UpstreamReport = { kind: 'listening'; url: string } | { kind: 'requests'; requests: number };

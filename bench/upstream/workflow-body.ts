@@ -1,10 +1,12 @@
 import { environmentId, groupId, groupOfWorkflow, idOf, padded, workflowId } from '../ids.ts';
 
+/** Id of the organization that all records belong to. */
 export const ORGANIZATION = idOf('organization', 0);
+/** Creation time of all records. */
 export const CREATED = '2026-01-15T09:30:00.000Z';
 
 const CREATOR = idOf('user', 0);
-/** The workflows' environment. It has no run of digits: that is left to the ids of the workflows. */
+/** Environment of the workflows. Its id has no run of digits, so that only the workflows' ids decide about that. */
 const ENVIRONMENT = environmentId(0);
 const STEP_TYPES = ['in_app', 'email', 'sms', 'chat', 'push'];
 
@@ -14,7 +16,7 @@ export const WORKFLOW_BYTES = 8 * 1024;
 /** Wraps data in the service's envelope. */
 export const wrap = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }));
 
-/** Returns a workflow with five steps. Its step contents are as long as it takes to reach the size. */
+/** Returns a workflow with five steps, whose contents are filled up to reach the size. */
 export function workflowBody(number: number, bytes = WORKFLOW_BYTES): Buffer {
   const bare = wrap(workflow(number, 0)).byteLength;
   return wrap(workflow(number, Math.max(0, Math.round((bytes - bare) / STEP_TYPES.length))));
@@ -105,6 +107,6 @@ function step(workflow: number, type: string, index: number, contentBytes: numbe
   };
 }
 
-/** Repeats a text, at least once, up to about so many bytes of JSON. */
+/** Repeats a text at least once, up to about `bytes` bytes of JSON. */
 const fill = (text: string, bytes: number): string =>
   text.repeat(Math.max(1, Math.round(bytes / (JSON.stringify(text).length - 2))));

@@ -1,17 +1,31 @@
 import { z } from 'zod';
-import { secret } from '../../src/settings/clients.ts';
+import { publicKey, redisUrl, secret } from '../../src/settings/clients.ts';
 import { SETTING_INFO } from '../../src/settings/setting.ts';
 import { SETTINGS } from '../../src/settings/settings.ts';
 
-/** Form of a secret in the configuration file, which never contains the secret itself. */
-const SECRET_IN_FILE = {
-  anyOf: ['env', 'file'].map((name) => ({
-    type: 'object',
-    properties: { [name]: { type: 'string' } },
-    required: [name],
-    additionalProperties: false,
-  })),
-};
+/** Form of a value that is in an environment variable or a file. */
+const reference = (name: 'env' | 'file') => ({
+  type: 'object',
+  properties: { [name]: { type: 'string' } },
+  required: [name],
+  additionalProperties: false,
+});
+
+/** Returns how the configuration file writes a setting, if that differs from the option. */
+function inFile(schema: unknown, { type }: { type?: unknown }): object | undefined {
+  switch (schema) {
+    case secret:
+      return { anyOf: [reference('env'), reference('file')] }; // The file never contains a secret itself.
+    case SETTINGS.logSecret:
+      return { anyOf: [reference('env')] };
+    case publicKey:
+      return { anyOf: [{ type: 'string' }, reference('env'), reference('file')] };
+    case redisUrl:
+      return { anyOf: [{ type: 'string' }, reference('env')] };
+    default:
+      return type === 'boolean' ? { enum: [true, false, 'on', 'off'] } : undefined;
+  }
+}
 
 /** Writes the JSON Schema of the configuration file, for editors. */
 export function writeConfigSchema(): string {
@@ -22,8 +36,11 @@ export function writeConfigSchema(): string {
       for (const key of ['flag', 'defaultText', 'isReloadable']) {
         delete jsonSchema[key];
       }
-      if (zodSchema === secret) {
-        Object.assign(jsonSchema, SECRET_IN_FILE);
+      const form = inFile(zodSchema, jsonSchema);
+      if (form !== undefined) {
+        delete jsonSchema.type;
+        delete jsonSchema.minLength;
+        Object.assign(jsonSchema, form);
       }
     },
   });

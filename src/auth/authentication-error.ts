@@ -9,7 +9,8 @@ export type AuthenticationReason =
   | 'TENANT_UNKNOWN'
   | 'KEYS_UNAVAILABLE';
 
-const SENTENCES: Record<AuthenticationReason, string> = {
+/** Default message for each reason. */
+const MESSAGES: Record<AuthenticationReason, string> = {
   CREDENTIAL_MALFORMED: 'The Authorization header is malformed.',
   CREDENTIAL_NOT_ACCEPTED: 'This gateway does not accept this kind of credential.',
   TOKEN_INVALID: 'The token is invalid. Sign in again.',
@@ -21,13 +22,13 @@ const SENTENCES: Record<AuthenticationReason, string> = {
     "The issuer's signing keys are unavailable, so the token cannot be verified. Try again in a moment.",
 };
 
-/** A credential that is rejected, or (KEYS_UNAVAILABLE) cannot be verified at the moment. */
+/** Error of a credential that is invalid, or that can't be verified at the moment (KEYS_UNAVAILABLE). */
 export class AuthenticationError extends Error {
   override readonly name = 'AuthenticationError';
   readonly reason: AuthenticationReason;
 
   constructor(reason: AuthenticationReason, options?: ErrorOptions & { message?: string }) {
-    super(options?.message ?? SENTENCES[reason], options);
+    super(options?.message ?? MESSAGES[reason], options);
     this.reason = reason;
   }
 }

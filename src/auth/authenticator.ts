@@ -23,6 +23,7 @@ export interface TokenAuthentication {
   tenantKeys: TenantKeys;
 }
 
+/** Options of `createAuthenticator`. */
 export interface AuthenticatorOptions {
   /** Whether API keys are accepted. */
   servesServers: boolean;
@@ -33,6 +34,7 @@ export interface AuthenticatorOptions {
 /** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
+/** Creates the authenticator for API keys and tokens. */
 export function createAuthenticator({ servesServers, browser }: AuthenticatorOptions): Authenticator {
   return {
     known(authorization) {
@@ -84,10 +86,10 @@ function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | un
   return credential && { clientKind: 'browser', credential, scopes, documents, callerId };
 }
 
-function malformed(takesKeys: boolean, takesTokens: boolean): AuthenticationError {
+function malformed(acceptsKeys: boolean, acceptsTokens: boolean): AuthenticationError {
   const key = '"Authorization: ApiKey <your key>"';
   const token = '"Authorization: Bearer <your token>"';
-  const forms = [...(takesKeys ? [key] : []), ...(takesTokens ? [token] : [])].join(' or ');
+  const forms = [...(acceptsKeys ? [key] : []), ...(acceptsTokens ? [token] : [])].join(' or ');
   return forms === ''
     ? new AuthenticationError('CREDENTIAL_NOT_ACCEPTED')
     : new AuthenticationError('CREDENTIAL_MALFORMED', {

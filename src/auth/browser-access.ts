@@ -18,17 +18,18 @@ export interface BrowserAccess extends TokenAuthentication {
   files: readonly SecretFiles[];
 }
 
+/** Dependencies of `createBrowserAccess`. */
 export interface BrowserAccessDeps {
   logger: Logger;
   now: () => Date;
-  /** Returns the SHA-256 of the trusted document with this id. */
+  /** Returns the SHA-256 of the trusted document with this id, or undefined. */
   documentOf: (id: string) => string | undefined;
 }
 
 /**
- * Creates what browsers are authenticated with. Call it only if `clients.browser` is set.
+ * Creates the services for browsers. Requires that `clients.browser` is set.
  *
- * @throws {SecretError} if a key or secret cannot be used
+ * @throws {SecretError} if a key or secret is invalid
  */
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
@@ -54,7 +55,7 @@ export function createBrowserAccess(
     const keys = createClientTokenKeys(secretFiles);
     keyFiles.push(secretFiles);
     const { issuer, maxLifetimeSeconds, rateLimit } = clientTokens;
-    trusted.push(trustOwn(issuer, keys));
+    trusted.push(trustClientTokens(issuer, keys));
     tokens = {
       clientTokens: createClientTokens({ keys, tenantKeys, issuer, ceiling, maxLifetimeSeconds, documentOf, now }),
       rateLimit,
@@ -95,7 +96,7 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
   };
 }
 
-const trustOwn = (issuer: string, keys: ClientTokenKeys): TrustedIssuer => ({
+const trustClientTokens = (issuer: string, keys: ClientTokenKeys): TrustedIssuer => ({
   issuer,
   audiences: [issuer],
   algorithms: [CLIENT_TOKEN_ALGORITHM],

@@ -1,10 +1,8 @@
 import type { JWTPayload } from 'jose';
 import { AuthenticationError } from './authentication-error.ts';
 
-/**
- * Reads claims of a verified token. A claim of the wrong type is rejected, never converted: as a string, every object is "[object Object]",
- * and two people would share their limits and idempotency keys.
- */
+// A claim of the wrong type is rejected, never converted: as a string, every object is "[object Object]", and two people would share their
+// limits and idempotency keys.
 
 /**
  * Returns a claim that must be a string; undefined if the token doesn't have it.

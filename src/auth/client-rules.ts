@@ -5,14 +5,15 @@ import type { ClientKind } from './identity.ts';
 /** Rules for one kind of client. */
 export interface ClientRules {
   trustedDocuments: TrustedDocumentsMode;
-  /** Origins whose pages may call. */
+  /** Allowed CORS origins. */
   origins: ReadonlySet<string>;
   rateLimit: RateLimit | undefined;
 }
 
+/** Rules for all kinds of clients. */
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
 
-/** From the loosest to the strictest. */
+/** Modes from the most permissive to the strictest. */
 const MODES: readonly TrustedDocumentsMode[] = ['off', 'log', 'enforce'];
 
 /** Creates the rules for each kind of client. */
@@ -31,7 +32,7 @@ export function createClientRules({
   return {
     server,
     browser,
-    // Leaving out the credential must not permit more than sending it.
+    // Omitting the credential must not permit more than sending it.
     anonymous: {
       trustedDocuments: MODES[strictness] ?? 'enforce',
       origins: new Set([...server.origins, ...browser.origins]),

@@ -35,21 +35,21 @@ export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretP
  * @param files at least one secret; removing a secret invalidates the tokens signed with it
  */
 export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
-  const present = memoizeBySource(
+  const currentKeys = memoizeBySource(
     () => files.secrets(),
     (secrets) => [...secrets.values()].map(toKey),
   );
 
   return {
     signing() {
-      const [first] = present();
+      const [first] = currentKeys();
       if (first === undefined) {
         throw new TypeError('Client tokens require a secret.');
       }
       return first;
     },
     find: (header) => {
-      const key = present().find(({ id }) => id === header.kid);
+      const key = currentKeys().find(({ id }) => id === header.kid);
       if (key === undefined) {
         throw new Error('unknown key');
       }

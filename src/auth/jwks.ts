@@ -12,21 +12,22 @@ import { memoizeBySource } from '../lib/memoize.ts';
 import { SecretError, type SecretFiles, type SecretProblem } from '../lib/secret-files.ts';
 import { AuthenticationError } from './authentication-error.ts';
 
-/** Age at which a JWKS is fetched again, in milliseconds. A key that the issuer removes is rejected from then on at the latest. */
+/** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
 const MAX_AGE_MS = 5 * 60_000;
 
 /** Minimum interval between fetches because of unknown key ids, which an attacker can invent freely. */
 const COOLDOWN_MS = 10_000;
 
-/** Maximum age of keys that cannot be fetched again. */
+/** Maximum age of keys while they can't be fetched again. */
 const MAX_STALE_MS = 60 * 60_000;
 
-/** Time without requests to the issuer after a failed one. */
-const PAUSE_MS = 5_000;
+/** Minimum interval between a failed request to the issuer and the next one. */
+const RETRY_DELAY_MS = 5_000;
 
+/** Timeout of requests to the issuer. */
 const TIMEOUT_MS = 5_000;
 
-/** Maximum size of a JWKS. */
+/** Maximum size of a JWKS, in bytes. */
 const MAX_BYTES = 256 * 1024;
 
 /**
@@ -38,7 +39,7 @@ export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
   let failedAt = Number.NEGATIVE_INFINITY;
 
   const fetchKeys: FetchImplementation = async (address, init) => {
-    if (performance.now() - failedAt < PAUSE_MS) {
+    if (performance.now() - failedAt < RETRY_DELAY_MS) {
       throw new AuthenticationError('KEYS_UNAVAILABLE');
     }
     try {

@@ -15,10 +15,10 @@ export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
 export function createTenantKeys(keys: SecretFiles): TenantKeys {
-  const present = memoizeBySource(() => keys.secrets(), index);
+  const current = memoizeBySource(() => keys.secrets(), index);
   return {
-    credentialOf: (tenant) => present().byTenant.get(tenant),
-    tenantOf: (credential) => present().byCredential.get(credential),
+    credentialOf: (tenant) => current().byTenant.get(tenant),
+    tenantOf: (credential) => current().byCredential.get(credential),
   };
 }
 

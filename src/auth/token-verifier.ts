@@ -40,8 +40,10 @@ export interface VerifiedToken {
   expiresAt: number;
 }
 
+/** Verifies a token. Rejects with an `AuthenticationError` if it is invalid. */
 export type VerifyToken = (token: string) => Promise<VerifiedToken>;
 
+/** Options of `createTokenVerifier`. */
 export interface TokenVerifierOptions {
   issuers: readonly TrustedIssuer[];
   /** Scopes that tokens can grant. */
@@ -54,10 +56,10 @@ export interface TokenVerifierOptions {
  * is invalid.
  */
 export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOptions): VerifyToken {
-  const byName = new Map(issuers.map((issuer) => [issuer.issuer, issuer]));
+  const issuersByName = new Map(issuers.map((issuer) => [issuer.issuer, issuer]));
 
   return async (token) => {
-    const issuer = byName.get(readIssuer(token));
+    const issuer = issuersByName.get(readIssuer(token));
     if (issuer === undefined) {
       throw new AuthenticationError('TOKEN_FOR_ANOTHER');
     }

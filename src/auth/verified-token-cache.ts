@@ -14,8 +14,8 @@ export interface VerifiedTokenCache {
   verify(authorization: string, token: string): Promise<VerifiedToken>;
 }
 
-/** Time after which tokens are verified again. One whose key was withdrawn is rejected from then on at the latest. */
-const CHECKED_FOR_MS = 60_000;
+/** Age after which tokens are verified again. After this time at the latest, a token whose key was withdrawn is rejected. */
+const MAX_AGE_MS = 60_000;
 
 /** Maximum length of a cached token. Longer ones are verified for every request. */
 const MAX_LENGTH = 4 * 1024;
@@ -26,8 +26,8 @@ const MAX_TOKENS = 10_000;
 /**
  * Creates the cache of verified tokens.
  *
- * @param keys files with the keys of tokens; when one changes, all tokens are verified again
- * @param now the current time
+ * @param keys files with the keys of tokens; if one changes, all tokens are verified again
+ * @param now returns the current time
  */
 export function createVerifiedTokenCache(
   verify: VerifyToken,
@@ -40,12 +40,12 @@ export function createVerifiedTokenCache(
     maxEntrySize: MAX_LENGTH,
     sizeCalculation: (_, authorization) => authorization.length,
   });
-  const present = keys.map((files) => files.secrets());
+  const current = keys.map((files) => files.secrets());
 
-  function forgetWhereKeysChanged(): void {
+  function clearIfKeysChanged(): void {
     for (const [i, files] of keys.entries()) {
-      if (files.secrets() !== present[i]) {
-        present[i] = files.secrets();
+      if (files.secrets() !== current[i]) {
+        current[i] = files.secrets();
         tokens.clear();
       }
     }
@@ -53,14 +53,14 @@ export function createVerifiedTokenCache(
 
   return {
     get(authorization) {
-      forgetWhereKeysChanged();
+      clearIfKeysChanged();
       const found = tokens.get(authorization);
       return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
     },
     async verify(authorization, token) {
       tokens.delete(authorization);
       const verified = await verify(token);
-      tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + CHECKED_FOR_MS) });
+      tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS) });
       return verified;
     },
   };

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { SETTING_INFO, unknownSetting } from '../settings/setting.ts';
 import { SETTINGS, type SettingName } from '../settings/settings.ts';
 
-/** Settings that are options of the command. */
+/** Settings that are command-line options. */
 export const FLAGS = (Object.keys(SETTINGS) as SettingName[]).filter(
   (name) => SETTING_INFO.get(SETTINGS[name])?.flag !== undefined,
 );
@@ -12,7 +12,7 @@ const TEXT_OPTIONS: readonly string[] = [...FLAGS, 'config'];
 
 const SWITCHES: readonly string[] = ['help', 'version'];
 
-/** Options that were given. */
+/** Parsed command line. */
 export interface Arguments {
   help: boolean;
   version: boolean;
@@ -22,9 +22,9 @@ export interface Arguments {
   settings: Record<string, string>;
 }
 
-/** Reads the command line leniently, so that all problems are reported together. Messages do not repeat values. */
+/** Parses the command line leniently, so that all problems are reported together. Messages never contain values. */
 export function readArguments(argv: readonly string[]): { values: Arguments; problems: string[] } {
-  // An option without a value gets an empty one: parseArgs has no optional values and would take the next option for it.
+  // parseArgs doesn't support optional values and would use the next option as the value, so missing values become empty ones.
   const args = argv.map((arg, i) =>
     TEXT_OPTIONS.includes(arg.replace(/^--/, '')) && (argv[i + 1] ?? '--').startsWith('--') ? `${arg}=` : arg,
   );
@@ -38,7 +38,7 @@ export function readArguments(argv: readonly string[]): { values: Arguments; pro
   for (const token of tokens) {
     if (token.kind !== 'option') {
       problems.push(
-        `Unexpected argument${quoteWord(token.kind === 'positional' ? token.value : '--')}. See notigraph --help.`,
+        `Unexpected argument${quoteIfPlain(token.kind === 'positional' ? token.value : '--')}. See notigraph --help.`,
       );
     } else if (token.name === 'help' || token.name === 'version') {
       values[token.name] = true;
@@ -50,7 +50,7 @@ export function readArguments(argv: readonly string[]): { values: Arguments; pro
       );
       problems.push(`The command line has ${option}. See notigraph --help.`);
     } else if (!token.value && token.name !== 'sandbox') {
-      problems.push(`--${token.name} needs a value.`);
+      problems.push(`--${token.name} requires a value.`);
     } else if (token.name === 'config') {
       values.config = token.value ?? '';
     } else {
@@ -60,5 +60,5 @@ export function readArguments(argv: readonly string[]): { values: Arguments; pro
   return { values, problems };
 }
 
-/** Quotes a plain word. Anything else may be a secret in the wrong place, so messages leave it out. */
-const quoteWord = (text: string): string => (/^[a-z-]{1,20}$/.test(text) ? ` "${text}"` : '');
+/** Quotes a plain word. Anything else may be a misplaced secret, so messages omit it. */
+const quoteIfPlain = (text: string): string => (/^[a-z-]{1,20}$/.test(text) ? ` "${text}"` : '');

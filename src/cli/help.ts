@@ -6,7 +6,7 @@ import { FLAGS } from './command-line.ts';
 const WIDTH = 80;
 const INDENT = ' '.repeat(24);
 
-/** Writes the text of `notigraph --help`: the options, and the variables of general settings. */
+/** Returns the text of `notigraph --help`: the options, and the variables of general settings. */
 export function writeHelp(): string {
   const variables = SETTING_GROUPS.filter(({ title }) => title === 'Command' || title === 'General')
     .flatMap(({ settings }) => Object.keys(settings))
@@ -23,12 +23,12 @@ Environment variables:
 
 ${entry('NOTIGRAPH_CONFIG_TEXT', 'The configuration inline, instead of a file.')}\
 ${variables.map((name) => entry(variableOf(name), describe(name))).join('')}\
-${entry('NODE_ENV', 'With production, the sandbox and GraphiQL are off unless they are turned on.')}
+${entry('NODE_ENV', 'If "production", the sandbox and GraphiQL are off unless you turn them on.')}
 Limits, timeouts and policies have variables too: see docs/configuration.md.
 
 Options override environment variables, which override the file .env in the
 working directory, which overrides the configuration file. Without an upstream,
-the sandbox is served; with NODE_ENV=production, Notigraph exits with an error.
+Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.
 `;
 }
 
@@ -48,7 +48,7 @@ function toText(value: unknown): string | undefined {
   return value === undefined ? undefined : String(value) || 'none';
 }
 
-/** Writes a term with its description, wrapped to the width of a terminal. */
+/** Formats a term and its description, wrapped to `WIDTH`. */
 function entry(term: string, description: string): string {
   const lines: string[] = [];
   let line = `  ${term}`.padEnd(INDENT.length);

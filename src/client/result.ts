@@ -1,85 +1,59 @@
-/** The codes of errors; see docs/errors.md. A later gateway may know more. */
-export type ErrorCode =
-  | 'BAD_REQUEST'
-  | 'BAD_USER_INPUT'
-  | 'BUDGET_EXCEEDED'
-  | 'CLIENT_CLOSED'
-  | 'CSRF_REFUSED'
-  | 'DOCUMENT_NOT_TRUSTED'
-  | 'DOCUMENT_LIMIT_EXCEEDED'
-  | 'FORBIDDEN'
-  | 'GRAPHQL_PARSE_FAILED'
-  | 'GRAPHQL_VALIDATION_FAILED'
-  | 'INTERNAL_SERVER_ERROR'
-  | 'METHOD_NOT_ALLOWED'
-  | 'NOT_ACCEPTABLE'
-  | 'NOT_FOUND'
-  | 'OPERATION_RESOLUTION_FAILURE'
-  | 'OVERLOADED'
-  | 'PAYLOAD_TOO_LARGE'
-  | 'PERSISTED_QUERY_NOT_FOUND'
-  | 'RATE_LIMITED'
-  | 'RESULT_LIMIT_EXCEEDED'
-  | 'SIGN_IN_UNAVAILABLE'
-  | 'UNAUTHENTICATED'
-  | 'UNSUPPORTED_MEDIA_TYPE'
-  | 'UPSTREAM_BAD_RESPONSE'
-  | 'UPSTREAM_ERROR'
-  | 'UPSTREAM_TIMEOUT'
-  | 'UPSTREAM_UNAVAILABLE'
-  | (string & Record<never, never>);
+import type { KnownErrorCode } from './error-codes.gen.ts';
 
-/** What the gateway says of an error besides its message. */
+/** Code of an error; see docs/errors.md. A later gateway may have more. */
+export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
+
+/** Details of an error besides its message. */
 export interface ErrorExtensions {
   code: ErrorCode;
-  /** Whether sending the same again can help, and is safe. */
+  /** Whether sending the same request again can succeed and is safe. */
   retryable: boolean;
-  /** Finds the request in the gateway's log. */
+  /** Id of the request in the gateway's log. */
   requestId?: string;
-  /** Seconds to wait before sending it again. */
+  /** Seconds to wait before sending the request again. */
   retryAfterSeconds?: number;
-  /** On mutations, what became of the write: after `UNKNOWN` look before you repeat it. */
+  /** Outcome of a failed mutation. After `UNKNOWN`, check whether it was applied before you repeat it. */
   outcome?: 'NOT_APPLIED' | 'UNKNOWN';
-  /** With `FORBIDDEN`: the scope that the token lacks. */
+  /** Missing scope, with `FORBIDDEN`. */
   scope?: string;
-  /** With `UNAUTHENTICATED`: what is wrong with the token, such as `TOKEN_EXPIRED`. */
+  /** Problem of the credential, such as `TOKEN_EXPIRED`, with `UNAUTHENTICATED`. */
   reason?: string;
-  /** Finds the failure in a log, the gateway's or the service's. */
+  /** Id of the failure in the log of the gateway or the service. */
   errorId?: string;
-  /** The call that failed; `route` is a template, without ids. */
+  /** Failed call. `route` is a template without ids. */
   upstream?: { status?: number; method: string; route: string };
 }
 
-/** A failure that is no part of a mutation's result. */
+/** Failure that is not part of a mutation's result. */
 export interface GatewayError {
-  /** For people. */
+  /** One or two sentences for developers. */
   message: string;
-  /** The field that failed. Without it the operation was not executed at all. */
+  /** Path of the failed field. Without it, the operation was not executed. */
   path?: readonly (string | number)[];
-  /** Places in the document. */
+  /** Positions in the document. */
   locations?: readonly { line: number; column: number }[];
   extensions: ErrorExtensions;
 }
 
 interface ResponseHead {
-  /** The HTTP status. */
+  /** HTTP status. */
   status: number;
   headers: Headers;
 }
 
-/** What an operation came to: all of its data, or errors and what could be had besides them. */
+/** Result of an operation: all of its data, or errors with partial data. */
 export type OperationResult<Result> = ResponseHead & ResultBody<Result>;
 
 type ResultBody<Result> =
   | { data: Result; errors?: undefined }
   | { data: Result | null; errors: readonly GatewayError[] };
 
-/** What came back is no answer of the gateway: another server, a proxy, or a page in between has spoken. */
+/** Thrown if the response is not from a gateway, but from another server or a proxy in between. */
 export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedResponseError';
-  /** The HTTP status. */
+  /** HTTP status. */
   readonly status: number;
-  /** The first 1,000 characters of what came. */
+  /** First 1,000 characters of the body. */
   readonly body: string;
 
   constructor(response: Response, body: string) {
@@ -92,7 +66,11 @@ export class UnexpectedResponseError extends Error {
   }
 }
 
-/** @throws {UnexpectedResponseError} when the body is no answer of the gateway */
+/**
+ * Reads the response of a gateway.
+ *
+ * @throws {UnexpectedResponseError}
+ */
 export async function readResult<Result>(response: Response): Promise<OperationResult<Result>> {
   const { status, headers } = response;
   const text = await response.text();

@@ -2,17 +2,18 @@ import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
 
-/** An allowance, and how fast its limit is filled up again. */
+/** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 
-/** Lets operations in as far as the rate limit of their kind of client allows. */
+/** Applies the rate limits of all kinds of clients. */
 export interface Admission {
-  /** Takes one call before the operation runs; undefined: there is no limit. */
+  /** Takes one call before the operation runs. Returns undefined if there is no limit. */
   take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
-  /** Counts what an operation that was let in has cost. */
+  /** Charges the difference between the upstream calls of an operation and the one already taken. */
   charge(identity: Identity, calls: number): void;
 }
 
+/** Creates the admission with a rate limiter and the limits of each kind of client. */
 export function createAdmission(limiter: RateLimiter, clientRules: RulesByClientKind): Admission {
   return {
     take({ clientKind, callerId }) {

@@ -4,6 +4,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { Refusal } from '../lib/refusal.ts';
 import { refuse } from '../settings/refuse.ts';
 
+/** Options of `createAuthenticate`. */
 export interface AuthenticateOptions {
   authenticator: Authenticator;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
@@ -13,10 +14,10 @@ export interface AuthenticateOptions {
 /** Identifies the caller by the `Authorization` header. Without one, the caller is anonymous. */
 export type Authenticate = (authorization: string | undefined) => Identity | Promise<Identity>;
 
-/** While an issuer's signing keys are unavailable. */
+/** Value of `Retry-After` while an issuer's signing keys are unavailable. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Creates the step that refuses malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE. */
+/** Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE. */
 export function createAuthenticate({ authenticator, schemes }: AuthenticateOptions): Authenticate {
   async function verify(authorization: string | undefined): Promise<Identity> {
     try {

@@ -5,8 +5,8 @@ import type { Scope } from '../settings/scopes.ts';
 import type { Operation } from './prepare.ts';
 
 /**
- * Checks the scopes of the whole operation before any of it is executed: a mutation whose second field is forbidden must not apply its
- * first.
+ * Checks the scopes of the whole operation before executing any of it, so that a mutation doesn't apply its first field if the second one is
+ * forbidden.
  *
  * @throws {Refusal} FORBIDDEN with one error per missing scope
  */

@@ -10,18 +10,19 @@ import { readBody } from './request-body.ts';
 import { requireJson } from './request-head.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
 
+/** Options of `createClientTokenRoute`. */
 export interface ClientTokenRouteOptions {
   clientTokens: ClientTokens;
   limiter: RateLimiter;
-  /** Limit per tenant, and for all keys of no tenant together. */
+  /** Rate limit per tenant. All requests without a known tenant share one limit. */
   rateLimit: RateLimit;
   logger: Logger;
 }
 
-/** Maximum size of a request for a token, in bytes. */
+/** Maximum size of the body of a token request, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Creates the route where servers that hold a tenant's key get tokens for their frontends. Logs one line per request. */
+/** Creates the route that issues client tokens to servers with a tenant's API key. It logs one line per request. */
 export function createClientTokenRoute({
   clientTokens,
   limiter,
@@ -30,14 +31,14 @@ export function createClientTokenRoute({
 }: ClientTokenRouteOptions): (request: IncomingRequest) => Promise<OutgoingResponse> {
   async function issue(request: IncomingRequest) {
     if (request.method !== 'POST') {
-      throw refuse('METHOD_NOT_ALLOWED', 'Ask for a token with POST.', { headers: { allow: 'POST' } });
+      throw refuse('METHOD_NOT_ALLOWED', 'Use POST to request a token.', { headers: { allow: 'POST' } });
     }
     const authorization = request.header('authorization') ?? '';
     const tenant = isCredential(authorization) ? clientTokens.tenantOf(authorization) : undefined;
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
     if (!allowance.isAllowed) {
       const { retryAfterSeconds = 1 } = allowance;
-      throw refuse('RATE_LIMITED', 'The rate limit for client tokens is used up. Ask again later.', {
+      throw refuse('RATE_LIMITED', 'The rate limit for client tokens is exceeded. Send the request again later.', {
         retryAfterSeconds,
       });
     }
@@ -75,7 +76,7 @@ export function createClientTokenRoute({
   };
 }
 
-/** Returns undefined for a bug of the gateway. */
+/** Returns undefined for an unexpected error, which is a bug of the gateway. */
 function toRefusal(error: unknown): Refusal | undefined {
   if (error instanceof ClientTokenRefusal) {
     return refuse(error.code, error.message);

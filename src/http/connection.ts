@@ -1,44 +1,41 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/**
- * Party that a connection waits for: the client, which is sending a request or reading a response; the gateway, which is working on one; or
- * nobody, between two requests.
- */
-export type Turn = 'sending' | 'reading' | 'gateway' | 'idle';
+/** Activity on a connection: the client sends a request or reads a response, the gateway processes a request, or there is no request. */
+export type ConnectionState = 'sending' | 'reading' | 'processing' | 'idle';
 
-/** Response that is not finished, with what is known of its request. */
+/** Unfinished response, with the state of its request. */
 export interface OpenResponse extends ServerResponse {
-  /** Bytes of the request's body so far. */
+  /** Bytes received of the request's body. */
   readonly receivedBytes: number;
-  /** Whether the request has arrived completely and its response has not been handed over. */
+  /** Whether the request was received in full and its response has not ended. */
   readonly isRunning: boolean;
-  /** Stops counting it, because its connection is closed. */
-  leave(): void;
+  /** Stops counting the response, because it is finished or its connection is closed. */
+  release(): void;
 }
 
-/** Measurements in the time after which a client that moves too little is disconnected. */
-export const TICKS = 30;
+/** Measurements per stall timeout. */
+export const SAMPLES_PER_TIMEOUT = 30;
 
-/** Measurements that a client's present speed is taken from. */
-const RECENT_TICKS = 3;
+/** Measurements that a client's current speed is computed from. */
+const RECENT_SAMPLES = 3;
 
-/** One client connection, and how much the client has moved over it since its turn began. */
+/** Client connection that measures how fast the client sends and reads. */
 export class Connection {
   readonly socket: Socket;
-  /** Responses that are not finished, in the order of their requests; there are several only if the client pipelines. */
+  /** Unfinished responses, in the order of their requests. There are several only if the client pipelines. */
   readonly responses: OpenResponse[] = [];
   /** Number of requests so far. */
   requests = 0;
-  /** Last request, until it has arrived completely and is answered. */
+  /** Last request, until it was received in full and its response is finished. */
   #request: OpenResponse['req'] | undefined;
-  turn: Turn = 'sending';
-  /** Time at which the turn began, as far as it was noticed. */
+  state: ConnectionState = 'sending';
+  /** Time at which the current state was first observed. */
   since: number;
-  /** Bytes moved when the turn began, and at each measurement since. */
-  #moved: number[] = [0];
+  /** Bytes transferred when the state began and at each measurement since. */
+  #transferred: number[] = [0];
   #measuredAt: number;
-  /** Bytes received when nothing was asked any more, after so many requests. */
+  /** Bytes and requests received when the connection last became idle. */
   #idle: { bytes: number; requests: number } | undefined = { bytes: 0, requests: 0 };
 
   constructor(socket: Socket, now: number) {
@@ -47,87 +44,87 @@ export class Connection {
     this.#measuredAt = now;
   }
 
-  /** Begins a request. */
-  open(response: OpenResponse): void {
+  /** Registers a new request by its response. */
+  addResponse(response: OpenResponse): void {
     this.requests += 1;
     this.responses.push(response);
     this.#request = response.req;
   }
 
-  /** Ends a request: its response is finished, or the connection closed. */
-  close(response: OpenResponse): void {
+  /** Removes a response that is finished or whose connection closed. */
+  removeResponse(response: OpenResponse): void {
     this.responses.splice(this.responses.indexOf(response), 1);
     if (this.#request === response.req && response.req.complete) {
       this.#request = undefined;
     }
   }
 
-  /** Closes the connection at once. */
-  cut(): void {
+  /** Closes the connection immediately. */
+  destroy(): void {
     if (this.socket.writableLength > 0) {
-      this.socket.resetAndDestroy(); // Otherwise the system would keep its part of the response for a client that does not read.
+      this.socket.resetAndDestroy(); // Otherwise the operating system would keep buffering for a client that doesn't read.
     } else {
       this.socket.destroy();
     }
-    this.leave();
+    this.releaseResponses();
   }
 
-  /** Ends all requests, because the connection is closed. */
-  leave(): void {
+  /** Releases all responses, because the connection is closed. */
+  releaseResponses(): void {
     for (const response of this.responses.slice()) {
-      response.leave();
+      response.release();
     }
   }
 
-  /** Bytes of responses that the client has not taken. */
+  /** Bytes of responses that are not sent yet. */
   get unsentBytes(): number {
     return this.socket.destroyed ? 0 : this.responses.reduce((sum, response) => sum + response.writableLength, 0);
   }
 
   /** Bytes of requests and responses that the connection holds in memory. */
-  get heldBytes(): number {
+  get bufferedBytes(): number {
     return this.responses.reduce((sum, { receivedBytes }) => sum + receivedBytes, this.unsentBytes);
   }
 
-  /** Finds out whose turn it is now. */
-  look(now: number): Turn {
-    const turn = this.#findTurn();
-    if (turn !== this.turn) {
-      this.turn = turn;
+  /** Updates the state and returns it. */
+  updateState(now: number): ConnectionState {
+    const state = this.#findState();
+    if (state !== this.state) {
+      this.state = state;
       this.since = now;
-      this.#moved = [this.#bytesMoved()];
+      this.#transferred = [this.#bytesTransferred()];
       this.#measuredAt = now;
     }
-    return turn;
+    return state;
   }
 
-  /** Measures what was moved. Called at regular intervals. */
+  /** Records the bytes transferred so far. Called at regular intervals. */
   measure(now: number): void {
-    const turn = this.look(now);
-    if (turn === 'sending' || turn === 'reading') {
-      this.#moved.push(this.#bytesMoved());
+    const state = this.updateState(now);
+    if (state === 'sending' || state === 'reading') {
+      this.#transferred.push(this.#bytesTransferred());
       this.#measuredAt = now;
-      if (this.#moved.length > TICKS + 1) {
-        this.#moved.shift();
+      if (this.#transferred.length > SAMPLES_PER_TIMEOUT + 1) {
+        this.#transferred.shift();
       }
     }
   }
 
-  /** Returns whether the client has had its turn for the last `TICKS` measurements and moved fewer bytes than this. */
+  /** Returns whether the client transferred fewer than `minBytes` during the last `SAMPLES_PER_TIMEOUT` measurements. */
   isStalled(minBytes: number): boolean {
-    const [first = 0] = this.#moved;
-    return this.#moved.length > TICKS && (this.#moved.at(-1) ?? 0) - first < minBytes;
+    const [first = 0] = this.#transferred;
+    return this.#transferred.length > SAMPLES_PER_TIMEOUT && (this.#transferred.at(-1) ?? 0) - first < minBytes;
   }
 
-  /** Returns the bytes per second that the client has moved recently. A first interval that is not over counts in full. */
+  /** Returns the client's recent speed in bytes per second. An unfinished first interval counts as a full one. */
   speed(now: number, intervalMs: number): number {
-    const last = this.#moved.length - 1;
-    const from = Math.max(0, last - RECENT_TICKS);
+    const last = this.#transferred.length - 1;
+    const from = Math.max(0, last - RECENT_SAMPLES);
     const elapsedMs = (last - from) * intervalMs + now - this.#measuredAt;
-    return ((this.#bytesMoved() - (this.#moved[from] ?? 0)) * 1_000) / Math.max(intervalMs, elapsedMs);
+    return ((this.#bytesTransferred() - (this.#transferred[from] ?? 0)) * 1_000) / Math.max(intervalMs, elapsedMs);
   }
 
-  #findTurn(): Turn {
+  #findState(): ConnectionState {
     const { socket, responses } = this;
     const request = this.#request;
     if (responses.length > 0 || request?.complete === false) {
@@ -137,13 +134,13 @@ export class Connection {
       return 'reading';
     }
     if (responses.some(({ isRunning }) => isRunning)) {
-      return 'gateway';
+      return 'processing';
     }
     if (request?.complete === false) {
-      return request.readableLength > 0 ? 'gateway' : 'sending'; // What has arrived is not read yet: the client cannot help it.
+      return request.readableLength > 0 ? 'processing' : 'sending'; // Unread data means that the gateway is slow, not the client.
     }
     if (responses.length > 0) {
-      return 'gateway';
+      return 'processing';
     }
     if (this.#idle?.requests !== this.requests) {
       this.#idle = { bytes: socket.bytesRead, requests: this.requests };
@@ -151,16 +148,16 @@ export class Connection {
     return this.requests > 0 && socket.bytesRead === this.#idle.bytes ? 'idle' : 'sending';
   }
 
-  #bytesMoved(): number {
-    return this.turn === 'reading' ? bytesTaken(this.socket) : this.socket.bytesRead;
+  #bytesTransferred(): number {
+    return this.state === 'reading' ? bytesSent(this.socket) : this.socket.bytesRead;
   }
 }
 
 /**
- * Returns the bytes that the operating system has taken. `bytesWritten` of a socket counts a chunk as soon as its write begins, however long
- * the client takes for it, so its handle is asked, as Node.js does for its own timeouts.
+ * Returns the bytes passed to the operating system. A socket's `bytesWritten` already counts a chunk when its write begins, so this reads the
+ * counters of the socket's handle, as Node.js does for its own timeouts.
  */
-function bytesTaken(socket: Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null }): number {
+function bytesSent(socket: Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null }): number {
   const { bytesWritten, writeQueueSize } = socket._handle ?? {};
   return bytesWritten === undefined || writeQueueSize === undefined
     ? socket.bytesWritten - socket.writableLength

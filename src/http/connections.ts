@@ -1,27 +1,30 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Settings } from '../settings/settings.ts';
-import { Connection, TICKS } from './connection.ts';
+import { Connection, SAMPLES_PER_TIMEOUT } from './connection.ts';
 import { createEviction } from './eviction.ts';
 
-/** Settings of client connections. */
+/** Settings for client connections. */
 export type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
 
-/** Reason why the server closed a connection. */
+/** Reason for closing a connection. */
 export type CloseReason = 'too slow' | 'limit' | 'buffered bytes';
 
 /** Open connections of a server. */
 export interface Connections {
+  /** Number of open connections. */
   readonly size: number;
-  /** Connections that were closed so far. */
+  /** Number of connections that the server closed, by reason. */
   readonly closed: Readonly<Record<CloseReason, number>>;
-  of(socket: Socket): Connection | undefined;
-  all(): Iterable<Connection>;
-  /** Closes the slowest connections that hold memory until as many bytes are free. Returns how many are: some must stay open. */
+  /** Returns the connection of a socket. */
+  get(socket: Socket): Connection | undefined;
+  /** Returns all open connections. */
+  values(): Iterable<Connection>;
+  /** Closes the slowest connections until they free this many bytes of memory. Returns the bytes freed, which can be fewer. */
   free(bytes: number): number;
 }
 
-/** Watches the connections of a server while it listens, with one timer for all of them. It also calls `onSweep`. */
+/** Tracks the connections of a server while it listens. One timer measures all of them, then calls `onMeasured`. */
 export function createConnections(
   server: Server,
   {
@@ -29,38 +32,38 @@ export function createConnections(
     clientStallTimeoutMs: stallTimeoutMs,
     clientMinBytesPerSecond: minBytesPerSecond,
   }: ConnectionSettings,
-  onSweep: () => void,
+  onMeasured: () => void,
 ): Connections {
   const connections = new Map<Socket, Connection>();
   const closed: Record<CloseReason, number> = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
-  const intervalMs = stallTimeoutMs / TICKS;
+  const intervalMs = stallTimeoutMs / SAMPLES_PER_TIMEOUT;
   const minBytes = Math.max(1, (minBytesPerSecond * stallTimeoutMs) / 1_000);
-  const victims = createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs });
+  const eviction = createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs });
 
   function close(connection: Connection, reason: CloseReason): void {
     closed[reason] += 1;
     connections.delete(connection.socket);
-    connection.cut();
+    connection.destroy();
   }
 
   server.on('connection', (socket) => {
     const now = performance.now();
-    const newcomer = new Connection(socket, now);
+    const added = new Connection(socket, now);
     if (connections.size >= maxConnections) {
-      const victim = victims.next(connections.values(), now) ?? newcomer;
+      const victim = eviction.forNewConnection(connections.values(), now) ?? added;
       close(victim, 'limit');
-      if (victim === newcomer) {
+      if (victim === added) {
         return;
       }
     }
-    connections.set(socket, newcomer);
+    connections.set(socket, added);
     socket.once('close', () => {
       connections.delete(socket);
-      newcomer.leave();
+      added.releaseResponses();
     });
   });
 
-  function sweep(): void {
+  function measure(): void {
     const now = performance.now();
     for (const connection of connections.values()) {
       connection.measure(now);
@@ -68,12 +71,12 @@ export function createConnections(
         close(connection, 'too slow');
       }
     }
-    onSweep();
+    onMeasured();
   }
 
   let timer: NodeJS.Timeout | undefined;
   server.once('listening', () => {
-    timer = setInterval(sweep, intervalMs).unref();
+    timer = setInterval(measure, intervalMs).unref();
   });
   server.once('close', () => clearInterval(timer));
 
@@ -82,12 +85,12 @@ export function createConnections(
       return connections.size;
     },
     closed,
-    of: (socket) => connections.get(socket),
-    all: () => connections.values(),
+    get: (socket) => connections.get(socket),
+    values: () => connections.values(),
     free(bytes) {
       let freed = 0;
-      for (const connection of victims.holding(bytes, connections.values(), performance.now())) {
-        freed += connection.heldBytes;
+      for (const connection of eviction.forMemory(bytes, connections.values(), performance.now())) {
+        freed += connection.bufferedBytes;
         close(connection, 'buffered bytes');
       }
       return freed;

@@ -8,31 +8,35 @@ export type CorsHeaders = (
   authorization: string | undefined,
 ) => Readonly<Record<string, string>>;
 
-/** Response headers that pages may read. */
-const EXPOSED = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
+/** Response headers that web pages may read. */
+const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
 
-const NONE: Readonly<Record<string, string>> = {};
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** @param clientRules the exact origins from which pages may send each kind of credential */
+/**
+ * Creates the function that returns CORS headers.
+ *
+ * @param clientRules exact origins from which web pages may send each kind of credential
+ */
 export function createCorsHeaders(clientRules: RulesByClientKind): CorsHeaders {
   if (clientRules.anonymous.origins.size === 0) {
-    return () => NONE;
+    return () => NO_HEADERS;
   }
   return (origin, authorization) =>
-    origin !== undefined && clientRules[clientKindOf(authorization)].origins.has(origin)
-      ? { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED }
+    origin !== undefined && clientRules[guessClientKind(authorization)].origins.has(origin)
+      ? { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS }
       : { vary: 'Origin' };
 }
 
-/** Told by the form of the credential, so that a page can read why its own was refused. */
-function clientKindOf(authorization: string | undefined): ClientKind {
+/** Guesses the kind of client from the form of its credential, so that a page can read the error if the credential is rejected. */
+function guessClientKind(authorization: string | undefined): ClientKind {
   if (authorization === undefined) {
     return 'anonymous';
   }
   return authorization.startsWith('Bearer ') ? 'browser' : 'server';
 }
 
-/** Request headers that pages may send. Credentials travel in `Authorization`, never in cookies. */
+/** Methods and headers that web pages may send. Credentials are sent in `Authorization`, never in cookies. */
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'GET, POST',
   'access-control-allow-headers':
@@ -40,7 +44,7 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '86400',
 };
 
-/** Answers the preflight of an allowed origin. A preflight does not say which credential will be sent. */
+/** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
 export const respondPreflight = (request: IncomingRequest, clientRules: RulesByClientKind): OutgoingResponse =>
   clientRules.anonymous.origins.has(request.header('origin') ?? '')
     ? { status: 204, headers: PREFLIGHT_HEADERS, body: undefined }

@@ -4,52 +4,52 @@ import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
 
-/** Settings of a shutdown. */
+/** Settings for shutdown. */
 export type DrainSettings = Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>;
 
-/** Closes a server: lets requests finish within the drain timeout, then cuts off the rest. */
+/** Closes a server. Requests can finish within the drain timeout; the rest are aborted. */
 export async function drain(
   server: Server,
   connections: Connections,
   exchanges: Exchanges,
   { lameDuckMs, drainTimeoutMs }: DrainSettings,
 ): Promise<void> {
-  for (const { responses } of connections.all()) {
-    const last = responses.at(-1); // Node.js closes the connection after a response that says so, whatever is behind it.
+  for (const { responses } of connections.values()) {
+    const last = responses.at(-1); // After a response with `Connection: close`, Node.js drops later pipelined ones.
     if (last?.headersSent === false) {
       last.setHeader('Connection', 'close');
     }
   }
-  const fuse = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+  const drainTimer = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
   await sleep(lameDuckMs);
-  await takeWaiting(server);
+  await acceptBacklog(server);
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   await exchanges.finished();
-  // The other connections have no request yet. One may be on its way, or a browser opened them ahead of time.
+  // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
   await Promise.race([closed, sleep(lameDuckMs)]);
   server.closeAllConnections();
   await closed;
-  clearTimeout(fuse);
+  clearTimeout(drainTimer);
 }
 
-/** Upper bound, because clients that reconnect at once could otherwise prolong it indefinitely. */
-const MAX_TAKING_MS = 250;
+/** Upper bound, because reconnecting clients could otherwise prolong shutdown indefinitely. */
+const MAX_BACKLOG_MS = 250;
 
 /**
  * Accepts the connections that the operating system has already established, one per turn of the event loop. Closing the server would reset
- * them, with requests that may be on them.
+ * them, and requests on them would be lost.
  */
-async function takeWaiting(server: Server): Promise<void> {
-  const until = performance.now() + MAX_TAKING_MS;
-  let hasTaken = true;
+async function acceptBacklog(server: Server): Promise<void> {
+  const until = performance.now() + MAX_BACKLOG_MS;
+  let hasAccepted = true;
   const onConnection = () => {
-    hasTaken = true;
+    hasAccepted = true;
   };
   server.on('connection', onConnection);
-  while (hasTaken && performance.now() < until) {
-    hasTaken = false;
-    await immediate(); // Turns begin with the timers and end here, after connections were accepted.
+  while (hasAccepted && performance.now() < until) {
+    hasAccepted = false;
+    await immediate(); // Immediates run after the poll phase, in which connections are accepted.
     await immediate();
   }
   server.off('connection', onConnection);

@@ -1,14 +1,14 @@
-/** Codes of the first letters, in lower case. */
+/** Character codes of `a`, `c` and `h`. */
 const [A, C, H] = [0x61, 0x63, 0x68];
 
-/** Bit that turns the code of a letter into that of its lower case. */
+/** Bit that converts the code of a letter to lower case. */
 const LOWER_CASE = 0x20;
 
 /**
- * Returns the name of a header that occurs more than once although it must not: `Authorization`, `Content-Type` or `Host`.
+ * Returns the name of a header that must occur only once but occurs again: `Authorization`, `Content-Type` or `Host`.
  *
- * Node.js keeps only the first of them, but a proxy in front may have acted on the last (RFC 9110, 5.3). Runs for every request: length and
- * first letter dismiss almost every header before its case is folded.
+ * Node.js keeps only the first of them, but a proxy in front may have used the last (RFC 9110, 5.3). Because this runs for every request, it
+ * compares length and first letter before it converts a name to lower case.
  */
 export function findDuplicateHeader(rawHeaders: readonly string[]): string | undefined {
   let [hosts, contentTypes, authorizations] = [0, 0, 0];

@@ -2,40 +2,40 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from './connection.ts';
 
-/** Requests that a server holds, counted as they come and go. */
+/** Counters of the requests and responses of a server. */
 export interface Exchanges {
-  /** Classes to create the server with: they do the counting. */
+  /** Classes to create the server with. They update the counters. */
   readonly classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
-  /** Requests that have arrived completely and are not answered. */
+  /** Returns the number of requests that were received in full and have no complete response yet. */
   running(): number;
-  /** Bytes of request bodies in memory, of requests on their way and of those that are being answered. */
+  /** Returns the bytes of request bodies in memory, including bodies that are still being received. */
   receivedBytes(): number;
-  /** Bytes of responses that clients have not taken. */
+  /** Returns the bytes of responses that are not sent yet. */
   unsentBytes(): number;
   /** Waits until every response is finished or its connection closed. */
   finished(): Promise<void>;
 }
 
 /**
- * Counts in the methods that Node.js calls for every request anyway. No event tells that a body has arrived which nobody reads; and with a
- * second listener for the same event, V8 may allocate each response's array of listeners among the old objects, where it keeps the response
- * alive until the next full garbage collection.
+ * Creates the counters. They are updated in overridden methods instead of event listeners, because no event reports the end of a body that
+ * nobody reads. Also, with a second listener for an event, V8 may allocate a response's listener array in the old generation, which keeps the
+ * response alive until the next full garbage collection.
  */
 export function createExchanges(connectionOf: (socket: Socket) => Connection | undefined): Exchanges {
   let [open, running, receivedBytes] = [0, 0, 0];
-  /** Connections that did not take a whole response at once. Few do not. */
+  /** Connections with unsent bytes when a response ended, which is rare. */
   const unread = new Set<Connection>();
   const waiting: (() => void)[] = [];
 
   class Request extends IncomingMessage {
     response: Response | undefined;
 
-    /** Takes a part of the body, or null at its end. */
+    /** Receives a chunk of the body, or null at its end. */
     override push(chunk: Uint8Array | null, encoding?: BufferEncoding): boolean {
       if (chunk === null) {
-        this.response?.onArrived();
+        this.response?.onRequestEnd();
       } else {
-        this.response?.onReceived(chunk.length);
+        this.response?.onRequestData(chunk.length);
       }
       return super.push(chunk, encoding);
     }
@@ -48,21 +48,21 @@ export function createExchanges(connectionOf: (socket: Socket) => Connection | u
     readonly #connection: Connection | undefined;
 
     constructor(request: Request, ...options: readonly unknown[]) {
-      super(request, ...(options as [])); // Their number and form are between Node.js and its class.
+      super(request, ...(options as [])); // Undocumented arguments of Node.js are passed on unchanged.
       request.response = this;
       open += 1;
       this.#connection = connectionOf(request.socket);
-      this.#connection?.open(this);
+      this.#connection?.addResponse(this);
     }
 
-    onReceived(bytes: number): void {
+    onRequestData(bytes: number): void {
       if (this.#isOpen) {
         this.receivedBytes += bytes;
         receivedBytes += bytes;
       }
     }
 
-    onArrived(): void {
+    onRequestEnd(): void {
       if (!this.writableEnded && this.#isOpen) {
         this.isRunning = true;
         running += 1;
@@ -78,19 +78,19 @@ export function createExchanges(connectionOf: (socket: Socket) => Connection | u
       return this;
     }
 
-    /** Takes the connection away from the response, because it is finished. */
+    /** Detaches the connection from the response, because it is finished. */
     override detachSocket(socket: Socket): void {
       super.detachSocket(socket);
-      this.leave();
+      this.release();
     }
 
-    leave(): void {
+    release(): void {
       if (this.#isOpen) {
         this.#isOpen = false;
         this.#stopRunning();
         receivedBytes -= this.receivedBytes;
         this.receivedBytes = 0;
-        this.#connection?.close(this);
+        this.#connection?.removeResponse(this);
         open -= 1;
         if (open === 0) {
           for (const resolve of waiting.splice(0)) {
@@ -109,7 +109,7 @@ export function createExchanges(connectionOf: (socket: Socket) => Connection | u
   }
 
   return {
-    // Node.js gives a response the request that it made, which its types cannot say.
+    // Node.js passes instances of this request class to the response class, which its types can't express.
     classes: { IncomingMessage: Request, ServerResponse: Response as unknown as typeof ServerResponse },
     running: () => running,
     receivedBytes: () => receivedBytes,

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refuse } from '../settings/refuse.ts';
+import { bodyTooLarge } from './request-body.ts';
 import { sendRefusal } from './send-refusal.ts';
 
-/** Refuses a request that waits for permission to send a body that is too large. Returns whether it did. */
+/** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */
 export function refuseLargeBody(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number): boolean {
   if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) {
     return false;
   }
-  const message = `The request is larger than ${maxBodyBytes} bytes. Send a smaller one.`;
-  sendRefusal(response, { status: 413, code: 'PAYLOAD_TOO_LARGE', message, closes: true });
+  sendRefusal(response, bodyTooLarge(maxBodyBytes), { closes: true });
   return true;
 }
 
-/** Refuses a request with an `Expect` other than `100-continue`. */
+/** Rejects a request with an `Expect` header other than `100-continue`. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const message = 'The header Expect may only be 100-continue.';
-  sendRefusal(response, { status: 417, code: 'BAD_REQUEST', message, closes: true });
+  sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
 }

@@ -1,7 +1,7 @@
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
 import { bodyTooLarge, clientClosed } from './request-body.ts';
 
-/** Handles Fetch API requests. */
+/** Creates a handler of Fetch API requests. */
 export const createFetchHandler =
   (handle: HandleRequest) =>
   async (request: Request): Promise<Response> =>
@@ -54,6 +54,5 @@ class FetchRequest implements IncomingRequest {
 }
 
 function toResponse({ status, headers, body }: OutgoingResponse): Response {
-  // A status that is only logged: nobody receives the response of a client that has disconnected.
   return new Response(body ?? null, { status, headers });
 }

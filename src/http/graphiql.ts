@@ -1,36 +1,37 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { writeErrorHelp } from './graphiql-help.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
 /** One tab of GraphiQL. */
 export interface GraphiQLTab {
-  /** The operation's text. */
+  /** Text of the operation. */
   query: string;
-  /** As JSON text. */
+  /** Variables as JSON text. */
   variables?: string;
 }
 
 export interface GraphiQLOptions {
-  /** The exact path of the page. */
+  /** Exact path of the page. */
   endpoint: string;
-  /** What opens on the first visit. */
+  /** Tabs of the first visit. */
   tabs: readonly GraphiQLTab[];
-  /** The headers every tab opens with. @default none */
+  /** Headers of every tab. @default none */
   headers?: Readonly<Record<string, string>>;
 }
 
-/** As bytes, which all answers share: a text would be encoded for each. */
+/** The page as bytes, which all responses share: text would be encoded for each. */
 interface Page {
   html: Uint8Array<ArrayBuffer>;
   gzipped: Uint8Array<ArrayBuffer>;
   etag: string;
 }
 
-/** What an editor of headers opens with where none are given; GraphiQL reads JSON with comments. */
+/** Initial text of the headers editor without headers. GraphiQL accepts JSON with comments. */
 const HEADERS_HINT = '{\n  // "Authorization": "ApiKey <your key>"\n}';
 
-/** The page carries everything; the browser refuses it anything from elsewhere, an image in a description for one. */
+/** The page contains everything it needs. The browser blocks anything else, such as an image in a description. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'unsafe-inline'",
@@ -45,9 +46,9 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * Corrects three things of GraphiQL 5. A tab that is pressed for the first time jumps to where it was while the page was laid out, and the
- * click is lost: tabs stay where they are. Tabs that do not fit into one row are out of sight: they get further rows. A visitor who comes
- * back gets one more, empty tab unless the stored query and variables are those of a stored tab: then that one opens.
+ * Works around three bugs of GraphiQL 5. The first click on a tab moves it to its position during layout and is lost, so tabs are fixed in
+ * place. Tabs that don't fit into one row are hidden, so they wrap. Returning visitors get an additional empty tab unless the stored query
+ * and variables are those of a stored tab, so these are stored.
  */
 const CORRECTIONS = `<style>
   .graphiql-tab { transform: none !important; }
@@ -62,11 +63,11 @@ const CORRECTIONS = `<style>
     localStorage.setItem('graphiql:query', opened.query ?? '');
     localStorage.setItem('graphiql:variables', opened.variables ?? '');
   } catch {
-    // The first visit.
+    // First visit.
   }
 </script>`;
 
-/** Whether a browser asks for the page rather than for the result of a query. */
+/** Whether a browser requests the page rather than the result of a query. */
 export const wantsPage = (request: IncomingRequest): boolean =>
   request.method === 'GET' && (request.header('accept')?.includes('text/html') ?? false);
 
@@ -111,7 +112,7 @@ async function render({ endpoint, tabs, headers = {} }: GraphiQLOptions): Promis
     defaultTabs: tabs.map((tab) => ({ ...tab, headers: headersText })),
     isHeadersEditorEnabled: true,
     shouldPersistHeaders: false,
-  }).replace('<div id="root">', `${CORRECTIONS}\n$&`);
+  }).replace('<div id="root">', `${CORRECTIONS}\n${writeErrorHelp().replaceAll('$', '$$$$')}\n$&`);
   return {
     html: new TextEncoder().encode(html),
     gzipped: new Uint8Array(await promisify(gzip)(html)),

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
-/** Content type of Prometheus' text format. */
+/** Content type of the Prometheus text format. */
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Answers a health check. */
+/** Responds to a health check: 200, or 503 with the problem. */
 export function respondHealth(response: ServerResponse, problem: string | undefined): void {
   response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
   response.end(`${problem ?? 'ok'}\n`);
 }
 
-/** Answers a scrape with the metrics once they are collected. */
+/** Responds to a scrape with the metrics once they are collected. */
 export async function respondMetrics(response: ServerResponse, metrics: Promise<string>): Promise<void> {
   try {
     const text = await metrics;

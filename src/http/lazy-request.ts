@@ -1,12 +1,12 @@
 import type { IncomingRequest } from './request.ts';
 
 /**
- * Returns a Fetch `Request` that is built when a plugin first reads more of it than its method: building one costs as much as a
- * pipeline step, and Yoga itself reads the method of every request.
+ * Returns a Fetch `Request` that is built when a plugin first reads anything but its method. Building one costs as much as a pipeline step,
+ * and Yoga itself reads only the method.
  */
 export const lazyRequest = (incoming: IncomingRequest): Request => new Proxy(Request.prototype, new Handler(incoming));
 
-/** Answers for the request, so that the proxy's target is never read. */
+/** Proxy handler that reads from the request and never from the proxy's target. */
 class Handler implements ProxyHandler<Request> {
   readonly #incoming: IncomingRequest;
   #request: Request | undefined;

@@ -3,61 +3,63 @@ import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { OverloadMonitor } from './overload.ts';
 
-/** Settings of load shedding. */
+/** Settings for load shedding. */
 export type SheddingSettings = Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>;
 
 /** Dependencies of load shedding. */
 export interface SheddingDeps {
-  /** Returns the bytes that other parts of the process buffer, such as response bodies of the upstream. @default none */
+  /** Returns the bytes buffered by other parts of the process, such as upstream response bodies. @default none */
   bufferedBytes?: () => number;
-  /** Monitor of the process. @default none */
+  /** Overload monitor of the process. @default none */
   overload?: Pick<OverloadMonitor, 'reason'>;
 }
 
-/** Reason why a request is shed. */
+/** Reason for shedding a request. */
 export type ShedReason = 'stopping' | 'running' | 'buffered bytes' | NonNullable<ReturnType<OverloadMonitor['reason']>>;
 
-/** Decides whether a server can take another request. */
+/** Decides whether a server can accept another request. */
 export interface Shedding {
-  /** Requests that were shed so far. */
+  /** Number of requests that were shed, by reason. */
   readonly counts: Record<ShedReason, number>;
+  /** Returns the bytes of requests and responses in memory. */
   bufferedBytes(): number;
-  /** Returns why the next request would be shed; undefined if it would not. */
+  /** Returns the reason for shedding the next request, or undefined if it can be accepted. */
   reason(): Exclude<ShedReason, 'stopping'> | undefined;
   /** Closes slow clients if too many bytes are buffered. */
-  relieve(): void;
+  freeMemory(): void;
 }
 
-/** Pause after a search for slow clients that found too few, in milliseconds: each search looks at all connections. */
-const RELIEF_PAUSE_MS = 100;
+/** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
+const SEARCH_PAUSE_MS = 100;
 
-/** Share of the limit that a search frees beyond what is missing, so that requests are served until the next one. */
-const RELIEF_SHARE = 0.25;
+/** Share of the limit to free beyond the excess, so that requests can be accepted until the next search. */
+const EXTRA_SHARE = 0.25;
 
+/** Creates the load shedding of a server. */
 export function createShedding(
   exchanges: Exchanges,
   connections: Connections,
   { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
   { bufferedBytes = () => 0, overload }: SheddingDeps,
 ): Shedding {
-  let relieveAgainAt = 0;
-  const allBytes = () => exchanges.receivedBytes() + exchanges.unsentBytes() + bufferedBytes();
+  let nextSearchAt = 0;
+  const totalBytes = () => exchanges.receivedBytes() + exchanges.unsentBytes() + bufferedBytes();
 
   return {
     counts: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 },
-    bufferedBytes: allBytes,
+    bufferedBytes: totalBytes,
     reason() {
       if (exchanges.running() >= maxInFlightRequests) {
         return 'running';
       }
-      return allBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason();
+      return totalBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason();
     },
-    relieve() {
-      const excess = allBytes() - maxBufferedBytes;
+    freeMemory() {
+      const excess = totalBytes() - maxBufferedBytes;
       const now = performance.now();
-      if (excess > 0 && now >= relieveAgainAt) {
-        const freed = connections.free(excess + RELIEF_SHARE * maxBufferedBytes);
-        relieveAgainAt = freed < excess ? now + RELIEF_PAUSE_MS : now;
+      if (excess > 0 && now >= nextSearchAt) {
+        const freed = connections.free(excess + EXTRA_SHARE * maxBufferedBytes);
+        nextSearchAt = freed < excess ? now + SEARCH_PAUSE_MS : now;
       }
     },
   };

@@ -3,16 +3,16 @@ import { memoize } from '../lib/memoize.ts';
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
 
-/** Clients send few different headers. */
+/** Maximum cached results. Clients send few different headers. */
 const MAX_RESULTS = 100;
 
-/** Longer headers are read again each time. */
+/** Maximum length of a cached header. Longer ones are parsed each time. */
 const MAX_LENGTH = 500;
 
-/** Chooses the media type of a response by the `Accept` header; undefined: the client accepts none that is available. */
+/** Returns the media type of a response for an `Accept` header, or undefined if none of its types is available. */
 export type NegotiateMediaType = (accept: string | undefined) => string | undefined;
 
-/** Caches its choices: reading the header costs more than a pipeline step. */
+/** Creates the function that chooses media types. Results are cached, because parsing the header costs more than a pipeline step. */
 export function createNegotiateMediaType(): NegotiateMediaType {
   const chooseOnce = memoize(choose, MAX_RESULTS);
   return (accept) => {
@@ -21,7 +21,7 @@ export function createNegotiateMediaType(): NegotiateMediaType {
   };
 }
 
-/** Returns the first available type in the list; plain JSON if any type is accepted. */
+/** Returns the first available type in the list, or JSON for a wildcard. */
 function choose(accept: string): string | undefined {
   for (const entry of accept.replace(/\s/g, '').toLowerCase().split(',')) {
     const [type, ...params] = entry.split(';');

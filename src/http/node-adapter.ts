@@ -1,23 +1,24 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { joinBytes } from '../lib/join-bytes.ts';
+import { refuse } from '../settings/refuse.ts';
 import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
-import { createIsHost } from './host.ts';
+import { createHostCheck } from './host.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
 import { bodyTooLarge, clientClosed } from './request-body.ts';
 import { sendRefusal } from './send-refusal.ts';
 
-/** Handles requests of `node:http` and frameworks on top of it. */
+/** Creates a request listener for `node:http` and frameworks based on it. */
 export function createListener(handle: HandleRequest): RequestListener {
-  const isHost = createIsHost();
+  const isValidHost = createHostCheck();
   return (request, response) => {
     const duplicate = findDuplicateHeader(request.rawHeaders);
     if (duplicate !== undefined) {
-      const message = `The header ${duplicate} occurs more than once. Send it once.`;
-      sendRefusal(response, { status: 400, code: 'BAD_REQUEST', message, closes: true });
+      const message = `The ${duplicate} header occurs more than once. Send it once.`;
+      sendRefusal(response, refuse('BAD_REQUEST', message), { closes: true });
       return;
     }
-    const incoming = new NodeRequest(request, isHost);
+    const incoming = new NodeRequest(request, isValidHost);
     response.once('close', () => {
       if (!response.writableFinished) {
         incoming.signal.abort();
@@ -33,11 +34,11 @@ class NodeRequest implements IncomingRequest {
   readonly method: string;
   readonly target: string | undefined;
 
-  constructor(request: IncomingMessage, isHost: (host: string | undefined) => boolean) {
+  constructor(request: IncomingMessage, isValidHost: (host: string | undefined) => boolean) {
     const { method = '', url = '', headers } = request;
     this.#request = request;
     this.method = method;
-    this.target = isHost(headers.host) ? originForm(url) : undefined;
+    this.target = isValidHost(headers.host) ? originForm(url) : undefined;
   }
 
   header(name: string): string | undefined {
@@ -64,10 +65,10 @@ class NodeRequest implements IncomingRequest {
           chunks.push(chunk);
         }
       });
-      const leave = () => reject(clientClosed());
-      this.signal.addEventListener('abort', leave);
+      const onAbort = () => reject(clientClosed());
+      this.signal.addEventListener('abort', onAbort);
       request.once('end', () => {
-        this.signal.removeEventListener('abort', leave);
+        this.signal.removeEventListener('abort', onAbort);
         resolve(joinBytes(chunks).toString('utf8'));
       });
     });
@@ -91,7 +92,7 @@ class NodeRequest implements IncomingRequest {
   }
 }
 
-/** Returns the path and query of a request target, which can be absolute (RFC 9112, 3.2.2); undefined: it is no URL. */
+/** Returns the path and query of a request target, which can be absolute (RFC 9112, 3.2.2); undefined if it is not a valid URL. */
 function originForm(target: string): string | undefined {
   if (target.startsWith('/') && !target.startsWith('//')) {
     return target;
@@ -111,5 +112,5 @@ function write(response: ServerResponse, { status, headers, body }: OutgoingResp
   }
   const length = Buffer.byteLength(body);
   response.writeHead(status, { ...headers, 'content-length': length });
-  response.end(body, length === body.length ? 'latin1' : 'utf8'); // ASCII is the same in both, and copied faster as latin1.
+  response.end(body, length === body.length ? 'latin1' : 'utf8'); // ASCII is the same in both encodings; latin1 is copied faster.
 }

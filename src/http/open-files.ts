@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-/** Open files kept free for everything but clients: sockets of the upstream and Redis, files, one connection that is being refused. */
+/** Open files reserved for other purposes: sockets to the upstream and Redis, files, and a connection that is about to be closed. */
 const RESERVED_FILES = 256;
 
-/** Share of a small limit that clients may use, where `RESERVED_FILES` would leave too few. */
+/** Share of a small limit for clients, if `RESERVED_FILES` would leave too few. */
 const CLIENT_SHARE = 0.5;
 
 /**
- * Returns how many client connections this process can hold: every one is an open file. At the system's limit no connection would be
- * accepted any more, so that no slow one could be closed for it either. Returns Infinity where the limit is unknown.
+ * Returns the maximum number of client connections for this process, because each one is an open file; Infinity if the limit is unknown. At the
+ * system's limit, no connection would be accepted, so no slow one could be closed in favor of a new one.
  */
 export function maxClientFiles(limits = readLimits()): number {
   const [, limit] = /^Max open files +(\d+)/m.exec(limits) ?? [];
@@ -17,7 +17,7 @@ export function maxClientFiles(limits = readLimits()): number {
     : Math.floor(Math.max(Number(limit) - RESERVED_FILES, Number(limit) * CLIENT_SHARE));
 }
 
-/** Only Linux has this file. Node.js has raised the soft limit to the hard one by now. */
+/** Reads the limits of this process, which only Linux has as a file. Node.js raises the soft limit to the hard one at startup. */
 function readLimits(): string {
   try {
     return readFileSync('/proc/self/limits', 'utf8');

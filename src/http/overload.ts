@@ -2,21 +2,22 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../settings/settings.ts';
 
-/** Settings of the overload monitor. */
+/** Settings for the overload monitor. */
 export type OverloadSettings = Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>;
 
-/** Time between two measurements, in milliseconds. */
+/** Interval between measurements, in milliseconds. */
 const INTERVAL_MS = 500;
 
-/** Fewer measurements of the delay say nothing. */
+/** Minimum samples of the event loop delay for a percentile. */
 const MIN_SAMPLES = 5;
 
-/** Watches whether this process can take more work. Whoever creates it disposes it. */
+/** Monitor of the event loop and the heap of this process. Whoever creates it disposes it. */
 export interface OverloadMonitor extends Disposable {
-  /** Why requests are shed at present; undefined: they are not. */
+  /** Returns the reason for shedding requests, or undefined if the process is not overloaded. */
   reason(): 'event loop' | 'heap' | undefined;
 }
 
+/** Starts to monitor the process. */
 export function createOverloadMonitor(
   { maxEventLoopDelayMs, maxHeapPercent }: OverloadSettings,
   intervalMs = INTERVAL_MS,
@@ -26,13 +27,13 @@ export function createOverloadMonitor(
   delay.enable();
   let reason: ReturnType<OverloadMonitor['reason']>;
 
-  function look(): void {
+  function measure(): void {
     const heap = getHeapStatistics();
-    // A late loop gives few samples: they are kept until they say something.
+    // A blocked event loop produces few samples: keep them until there are enough.
     if (delay.count < MIN_SAMPLES && heap.used_heap_size <= maxHeapShare * heap.heap_size_limit) {
       return;
     }
-    // The 90th percentile: one long garbage collection is no overload, and a loop that is always late is.
+    // The 90th percentile ignores a single long garbage collection, but not an event loop that is always late.
     if (delay.percentile(90) / 1e6 > maxEventLoopDelayMs) {
       reason = 'event loop';
     } else if (heap.used_heap_size > maxHeapShare * heap.heap_size_limit) {
@@ -43,7 +44,7 @@ export function createOverloadMonitor(
     delay.reset();
   }
 
-  const timer = setInterval(look, intervalMs).unref();
+  const timer = setInterval(measure, intervalMs).unref();
   return {
     reason: () => reason,
     [Symbol.dispose]() {

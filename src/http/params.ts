@@ -1,7 +1,7 @@
 import { isRecord } from '../lib/is-record.ts';
 import { refuse } from '../settings/refuse.ts';
 
-/** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), plus the id of a trusted document. */
+/** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), and the id of a trusted document. */
 export interface Params {
   /** Text of the document. */
   query: string | undefined;
@@ -15,9 +15,9 @@ export interface Params {
 const KNOWN = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);
 
 /**
- * Takes the parameters from a parsed body.
+ * Reads the parameters from a parsed body.
  *
- * @throws {Refusal} BAD_REQUEST naming the parameter that is wrong
+ * @throws {Refusal} BAD_REQUEST with the name of the invalid parameter
  */
 export function paramsFromBody(body: unknown): Params {
   if (Array.isArray(body)) {
@@ -28,7 +28,7 @@ export function paramsFromBody(body: unknown): Params {
   }
   for (const name in body) {
     if (!KNOWN.has(name) && body[name] != null) {
-      throw refuse('BAD_REQUEST', `Unknown parameter "${name.slice(0, 100)}". Known are: ${[...KNOWN].join(', ')}.`);
+      throw refuse('BAD_REQUEST', `Unknown parameter "${name.slice(0, 100)}". Use only ${[...KNOWN].join(', ')}.`);
     }
   }
   return {
@@ -41,9 +41,9 @@ export function paramsFromBody(body: unknown): Params {
 }
 
 /**
- * Takes the parameters from the query string of a GET request. Others are ignored: links carry tracking parameters.
+ * Reads the parameters from the query string of a GET request. Unknown parameters are ignored, because links can contain tracking parameters.
  *
- * @throws {Refusal} BAD_REQUEST naming the parameter that is wrong
+ * @throws {Refusal} BAD_REQUEST with the name of the invalid parameter
  */
 export function paramsFromQuery(query: string): Params {
   const search = new URLSearchParams(query);

@@ -18,6 +18,7 @@ import { readHead } from './request-head.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
 import type { Exchange, Respond } from './respond.ts';
 
+/** Options of `createPipeline`. */
 export interface PipelineOptions {
   /** Exact path of the GraphQL endpoint. */
   endpoint: string;
@@ -34,11 +35,11 @@ export interface PipelineOptions {
   respond: Respond;
 }
 
-/** Creates the function that handles every request to the GraphQL endpoint. Its steps are in order; each rule exists only in its step. */
+/** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
 export function createPipeline(options: PipelineOptions): HandleRequest {
   const { endpoint, maxBodyBytes, admission, readRequiredScopes, authenticate, prepare, respond } = options;
 
-  /** Returns the text to execute: the client's own, or the trusted document it names. */
+  /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
     const mode = options.clientRules[clientKind].trustedDocuments;
     return options.trustedDocuments.find(params, { clientKind, mode, documents });
@@ -73,12 +74,12 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       const result = await operation.execute(params.variables); // Yoga: plugins, our executor
       return respond(exchange, { result });
     } catch (error) {
-      return respond(exchange, { error }); // Anything that is no refusal is a bug; it is logged and masked.
+      return respond(exchange, { error }); // Unexpected errors are logged and masked.
     }
   };
 }
 
-/** Parameters as plugins know them: without those that the request does not have. */
+/** Returns the parameters in Yoga's form for plugins, without absent ones. */
 const toYogaParams = ({ operationName, variables, extensions }: Params, query: string): GraphQLParams => ({
   query,
   variables,

@@ -11,9 +11,9 @@ import type { Plugin, YogaServerInstance } from 'graphql-yoga';
 import type { GatewayContext } from '../graphql/context.ts';
 import { refuse } from '../settings/refuse.ts';
 
-/** A parsed, validated and resolved operation. */
+/** Operation that is parsed, validated and ready to execute. */
 export interface Operation {
-  /** `anonymous` if it has none. */
+  /** Name of the operation; `anonymous` if it has none. */
   readonly name: string;
   readonly type: 'query' | 'mutation';
   readonly document: DocumentNode;
@@ -21,12 +21,12 @@ export interface Operation {
   execute(variables: Readonly<Record<string, unknown>>): Promise<ExecutionResult>;
 }
 
-type Engine = Pick<YogaServerInstance<GatewayContext, object>, 'getEnveloped'>;
+type YogaEngine = Pick<YogaServerInstance<GatewayContext, object>, 'getEnveloped'>;
 
-/** Turns the text of a document into an operation. */
+/** Converts the text of a document to an operation. */
 export type Prepare = (text: string, context: GatewayContext) => Operation;
 
-/** The problems that validation found in a document. */
+/** Error of an invalid document, with all validation errors. */
 export class InvalidDocument extends Error {
   override readonly name = 'InvalidDocument';
   readonly errors: readonly GraphQLError[];
@@ -38,27 +38,27 @@ export class InvalidDocument extends Error {
 }
 
 /**
- * Parses, validates and resolves operations with Yoga's engine and all plugins. Throws what they throw, `InvalidDocument`, or a
- * `Refusal`: OPERATION_RESOLUTION_FAILURE, METHOD_NOT_ALLOWED.
+ * Creates the function that parses, validates and resolves operations with Yoga's engine and all plugins. The function throws errors of
+ * plugins, an `InvalidDocument`, or a `Refusal` with OPERATION_RESOLUTION_FAILURE or METHOD_NOT_ALLOWED.
  *
- * @param hasHostPlugins whether plugins of the host may watch every validation. Without them, a document is validated once: finding it in
- * Yoga's own cache takes 3 µs, because the key names all rules.
+ * @param hasHostPlugins whether the host has plugins that may observe every validation. Without them, each document is validated once,
+ * because a lookup in Yoga's own cache takes 3 µs: its key contains the names of all rules.
  */
-export function createPrepare(yoga: Engine, hasHostPlugins: boolean): Prepare {
-  const valid = new WeakMap<DocumentNode, GraphQLSchema>();
+export function createPrepare(yoga: YogaEngine, hasHostPlugins: boolean): Prepare {
+  const validatedFor = new WeakMap<DocumentNode, GraphQLSchema>();
 
   return (text, context) => {
     const { operationName } = context.params;
     const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped(context);
     const document: DocumentNode = parse(text);
-    if (hasHostPlugins || valid.get(document) !== schema) {
+    if (hasHostPlugins || validatedFor.get(document) !== schema) {
       const errors: readonly GraphQLError[] = validate(schema, document);
       if (errors.length > 0) {
         throw new InvalidDocument(errors);
       }
-      valid.set(document, schema);
+      validatedFor.set(document, schema);
     }
-    const { name, operation } = resolveOperation(document, context); // Again: a plugin may have replaced the document.
+    const { name, operation } = resolveOperation(document, context); // A plugin may have replaced the document.
     return {
       name: name?.value ?? 'anonymous',
       type: operation === 'mutation' ? 'mutation' : 'query',
@@ -76,10 +76,7 @@ export function createPrepare(yoga: Engine, hasHostPlugins: boolean): Prepare {
 
 type AfterParse = ReturnType<NonNullable<Plugin<GatewayContext>['onParse']>>;
 
-/**
- * Resolves the operation as soon as the document is parsed. Yoga has the same rules, but they run after these and refuse with other
- * codes.
- */
+/** Resolves the operation as soon as the document is parsed, because Yoga applies the same rules later and with other error codes. */
 export function useOperationRules(): Plugin<GatewayContext> {
   const resolve: AfterParse = ({ result, context }) => {
     if (isDocument(result)) {
@@ -92,24 +89,24 @@ export function useOperationRules(): Plugin<GatewayContext> {
 const isDocument = (result: unknown): result is DocumentNode =>
   typeof result === 'object' && result !== null && 'kind' in result && result.kind === Kind.DOCUMENT;
 
-/** Finds the operation to execute. Nothing may be changed by GET: links and images are fetched without the user's intent. */
+/** Returns the operation to execute. GET must not change anything, because browsers fetch links and images without the user's intent. */
 function resolveOperation(document: DocumentNode, { params, request }: GatewayContext): OperationDefinitionNode {
   const operation = getOperationAST(document, params.operationName);
   if (operation == null) {
     throw refuse(
       'OPERATION_RESOLUTION_FAILURE',
       params.operationName === undefined
-        ? 'The document has several operations or none. Send "operationName" with the name of the one to execute.'
-        : 'The document has no operation with the name in "operationName".',
+        ? 'The document contains no operation, or several. Send "operationName" to choose one.'
+        : 'The document contains no operation with the name in "operationName".',
     );
   }
   if (operation.operation === 'mutation' && request.method === 'GET') {
-    throw refuse('METHOD_NOT_ALLOWED', 'Mutations need POST.', { headers: { allow: 'POST' } });
+    throw refuse('METHOD_NOT_ALLOWED', 'Mutations require POST.', { headers: { allow: 'POST' } });
   }
   return operation;
 }
 
-/** Plugins can replace the result of an execution. */
+/** Returns the result of an execution. Plugins could have replaced it with a stream or another value. */
 function requireSingleResult(result: unknown): ExecutionResult {
   if (typeof result !== 'object' || result === null || Symbol.asyncIterator in result) {
     throw new TypeError('The execution did not return a single result.');

@@ -2,26 +2,26 @@ import type { Allowance } from '../rate-limits/rate-limiter.ts';
 import type { UpstreamRateLimit, Usage } from '../upstream/client.ts';
 import type { AdmissionAllowance } from './admission.ts';
 
-/** What an answer says about limits. */
+/** Sources of the rate-limit headers of a response. */
 export interface RateLimitState {
-  /** Of the gateway's own limit, when the operation was let in; undefined: it has none. */
+  /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
   allowance: (Allowance & Partial<AdmissionAllowance>) | undefined;
-  /** What the operation has cost, and what the service said about its own limit. */
+  /** Upstream calls of the operation, and the limit reported by the service. */
   usage: Readonly<Usage> | undefined;
-  /** The answer's errors, as the client sees them. */
+  /** Errors of the response, as the client sees them. */
   errors?: readonly { extensions?: unknown }[] | undefined;
 }
 
-const NONE: Readonly<Record<string, string>> = {};
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** The headers `RateLimit-*` of the limit that is nearer, and `Retry-After` where a part of the answer failed for a limit. */
+/** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
 export function rateLimitHeaders({ allowance, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
-    return NONE;
+    return NO_HEADERS;
   }
-  const own = allowance && afterwards(allowance, usage?.requests ?? 0);
-  const { limit, remaining, resetSeconds } = nearer(own, upstream) ?? {};
+  const own = allowance && afterCharge(allowance, usage?.requests ?? 0);
+  const { limit, remaining, resetSeconds } = lowerOf(own, upstream) ?? {};
   const retryAfterSeconds = findRetryAfter(errors);
   return {
     ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
@@ -32,10 +32,11 @@ export function rateLimitHeaders({ allowance, usage, errors }: RateLimitState): 
 }
 
 /**
- * One call was taken before; what the operation cost is known now. The limiter is not asked again, for the answer would wait for it. The
- * time until everything is there again is whole seconds already, so it can be one second longer than it is, never shorter.
+ * Returns the state of the gateway's limit after the operation. One call was taken before it ran; the rest is computed here, because querying
+ * the limiter again would delay the response. `resetSeconds` was already rounded up, so the result can be one second too long, but never too
+ * short.
  */
-function afterwards(
+function afterCharge(
   { limit, remaining: before, resetSeconds: until, secondsPerCall = 0 }: NonNullable<RateLimitState['allowance']>,
   calls: number,
 ): UpstreamRateLimit {
@@ -44,7 +45,8 @@ function afterwards(
   return { limit, remaining, resetSeconds };
 }
 
-function nearer(
+/** Returns the limit with fewer remaining calls. */
+function lowerOf(
   own: UpstreamRateLimit | undefined,
   upstream: UpstreamRateLimit | undefined,
 ): UpstreamRateLimit | undefined {
@@ -52,7 +54,7 @@ function nearer(
   return isUpstream ? upstream : (own ?? upstream);
 }
 
-/** The longest wait that an error asks for because of a limit. */
+/** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
 function findRetryAfter(errors: RateLimitState['errors']): number | undefined {
   let longest: number | undefined;
   for (const { extensions } of errors ?? []) {

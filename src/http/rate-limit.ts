@@ -3,7 +3,7 @@ import { refuse } from '../settings/refuse.ts';
 import type { Admission, AdmissionAllowance } from './admission.ts';
 
 /**
- * Takes one call from the caller's rate limit; the rest is charged with the response, when the cost of the operation is known.
+ * Takes one call from the caller's rate limit. The rest is charged when the operation is done and its cost is known.
  *
  * @returns undefined if the caller has no limit
  * @throws {Refusal} RATE_LIMITED
@@ -21,7 +21,7 @@ function requireAllowed(allowance: AdmissionAllowance): AdmissionAllowance {
     return allowance;
   }
   const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
-  throw refuse('RATE_LIMITED', 'The rate limit of this gateway is used up. Send the request again later.', {
+  throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
     retryAfterSeconds,
     headers: {
       'ratelimit-limit': String(limit),

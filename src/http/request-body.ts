@@ -3,7 +3,7 @@ import { refuse } from '../settings/refuse.ts';
 import type { IncomingRequest } from './request.ts';
 
 /**
- * Reads the body as JSON. A body whose `Content-Length` exceeds the limit is refused before it is read.
+ * Reads the body as JSON. A body whose `Content-Length` exceeds the limit is rejected before it is read.
  *
  * @throws {Refusal} PAYLOAD_TOO_LARGE, BAD_REQUEST or CLIENT_CLOSED
  */
@@ -19,11 +19,11 @@ export async function readBody(request: IncomingRequest, maxBytes: number): Prom
   }
 }
 
-/** The rest of the body is never read, so the connection cannot be used again. */
+/** Creates the error for a body that is too large. The rest of it is never read, so the connection can't be reused. */
 export const bodyTooLarge = (maxBytes: number): Refusal =>
-  refuse('PAYLOAD_TOO_LARGE', `The request body is larger than ${maxBytes} bytes. Send less at once.`, {
+  refuse('PAYLOAD_TOO_LARGE', `The request body is larger than ${maxBytes} bytes. Send a smaller one.`, {
     headers: { connection: 'close' },
   });
 
-/** Ends the handling of a request whose client has disconnected. */
+/** Creates the error that stops a request whose client has disconnected. */
 export const clientClosed = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');

@@ -8,7 +8,7 @@ export interface RequestHead {
   query: string;
 }
 
-/** One of these headers proves that a browser asked the server before sending a GET from another origin. */
+/** Headers that a browser sends to another origin only after a successful CORS preflight. */
 const PREFLIGHTED_HEADERS = [
   'authorization',
   'graphql-require-preflight',
@@ -21,21 +21,21 @@ const isJsonType = (contentType: string | undefined): boolean =>
   contentType === 'application/json' || /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
 
 /**
- * Checks everything that is known before the body: path, method, CSRF, body type and acceptable response types.
+ * Validates everything that precedes the body: path, method, CSRF headers, content type and acceptable media types.
  *
  * @param endpoint exact path of the GraphQL endpoint
- * @param mediaType the response's media type; undefined: the client accepts none that is available
+ * @param mediaType media type of the response; undefined if the client accepts none of the available types
  * @throws {Refusal} BAD_REQUEST, NOT_FOUND, METHOD_NOT_ALLOWED, CSRF_REFUSED, UNSUPPORTED_MEDIA_TYPE or NOT_ACCEPTABLE
  */
 export function readHead(request: IncomingRequest, endpoint: string, mediaType: string | undefined): RequestHead {
   const { method } = request;
   if (request.target === undefined) {
-    throw refuse('BAD_REQUEST', 'The header Host or the request target is not part of a valid URL.', {
+    throw refuse('BAD_REQUEST', 'The Host header or the request target is invalid.', {
       headers: { connection: 'close' },
     });
   }
   if (request.target !== endpoint && pathOf(request) !== endpoint) {
-    throw refuse('NOT_FOUND', `Nothing is served at this path. The GraphQL endpoint is ${endpoint}.`);
+    throw refuse('NOT_FOUND', `Unknown path. The GraphQL endpoint is ${endpoint}.`);
   }
   if (method !== 'GET' && method !== 'POST') {
     throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });
@@ -51,17 +51,17 @@ export function readHead(request: IncomingRequest, endpoint: string, mediaType: 
   return { method, query: queryOf(request) };
 }
 
-/** Browsers send a GET without these headers to any origin unasked; with one of them they ask first. */
+/** Requires a header that triggers a CORS preflight: without one, browsers send GET requests to any origin. */
 function requirePreflight(request: IncomingRequest): void {
   if (!PREFLIGHTED_HEADERS.some((name) => request.header(name) !== undefined)) {
     throw refuse(
       'CSRF_REFUSED',
-      'A GET request needs a header that proves it does not come from another site: send Authorization, or "GraphQL-Require-Preflight: true".',
+      'GET requests require a header that prevents cross-site request forgery: send Authorization, or "GraphQL-Require-Preflight: true".',
     );
   }
 }
 
-/** Requires an uncompressed JSON body: browsers send forms and text to any origin unasked, and compressed bodies could be bombs. */
+/** Requires an uncompressed JSON body. Browsers send forms and text to any origin without a preflight; compressed bodies could be bombs. */
 export function requireJson(request: IncomingRequest): void {
   if (!isJsonType(request.header('content-type'))) {
     throw refuse(
@@ -70,6 +70,6 @@ export function requireJson(request: IncomingRequest): void {
     );
   }
   if ((request.header('content-encoding') ?? 'identity') !== 'identity') {
-    throw refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the request uncompressed, without the header Content-Encoding.');
+    throw refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the request uncompressed, without a Content-Encoding header.');
   }
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-/** Ids from callers must fit into a header and a log line. */
+/** Form of ids from clients, which must fit into a header and a log line. */
 const ACCEPTABLE = /^[\w.:-]{1,128}$/;
 
-/** Header with the request id, in requests and responses. */
+/** Name of the header with the request id, in requests and responses. */
 export const REQUEST_ID = 'x-request-id';
 
-/** Returns the caller's id if it is acceptable, otherwise a new one. */
+/** Returns the client's id if it is acceptable, otherwise a new one. */
 export const toRequestId = (given: string | undefined): string =>
   given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();

@@ -1,25 +1,25 @@
 import type { Signal } from '../upstream/transport/signal.ts';
 
-/** A request as the pipeline sees it, whether it arrived through `node:http` or as a Fetch `Request`. */
+/** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {
   readonly method: string;
-  /** Path and query, as received; undefined: the header Host or the target cannot be part of a URL. */
+  /** Path and query, as received; undefined if the header `Host` or the request target is not valid in a URL. */
   readonly target: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: Signal;
-  /** Returns a header by its lower-case name. */
+  /** Returns the value of a header. The name must be in lower case. */
   header(name: string): string | undefined;
   /**
    * Reads the body as UTF-8.
    *
-   * @throws {Refusal} PAYLOAD_TOO_LARGE past `maxBytes`, without reading the rest; CLIENT_CLOSED if the client disconnects
+   * @throws {Refusal} PAYLOAD_TOO_LARGE if it exceeds `maxBytes`, without reading the rest; CLIENT_CLOSED if the client disconnects
    */
   body(maxBytes: number): Promise<string>;
   /** Returns the request without its body as a Fetch `Request`, for plugins. */
   toFetchRequest(): Request;
 }
 
-/** A complete response. */
+/** Complete response. */
 export interface OutgoingResponse {
   status: number;
   headers: Readonly<Record<string, string>>;

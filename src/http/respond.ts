@@ -12,33 +12,34 @@ import type { IncomingRequest, OutgoingResponse } from './request.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { limitSize, type ResponseBody } from './response-size.ts';
 
-/** One request and what the pipeline's steps have found out about it so far. */
+/** State of one request. The steps of the pipeline fill it in. */
 export interface Exchange {
   readonly request: IncomingRequest;
-  /** On the clock of `performance.now()`. */
+  /** Start time, as in `performance.now()`. */
   readonly startedAt: number;
   readonly requestId: string;
-  /** Media type of the response; undefined: the client accepts none that is available. */
+  /** Media type of the response; undefined if the client accepts none of the available types. */
   readonly mediaType: string | undefined;
   identity?: Identity;
-  /** undefined: the caller has no rate limit, or it was not asked yet. */
+  /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
   allowance?: AdmissionAllowance | undefined;
   context?: GatewayContext;
   operation?: Operation;
 }
 
-/** The end of a request: the result of its execution, or what was thrown instead. */
+/** Result of an execution, or the value that was thrown instead. */
 export type Outcome = { result: ExecutionResult } | { error: unknown };
 
-/** Writes the response. Called exactly once per request, also if the client has disconnected. */
+/** Creates the response. Called exactly once per request, even if the client has disconnected. */
 export type Respond = (exchange: Exchange, outcome: Outcome) => OutgoingResponse;
 
+/** Options of `createRespond`. */
 export interface RespondOptions {
   clientErrors: CreateClientErrors;
   admission: Admission;
   corsHeaders: CorsHeaders;
   log: AccessLog;
-  /** Maximum size of a response, in bytes. @default 4 MiB */
+  /** Maximum response size, in bytes. @default 4 MiB */
   maxResponseBytes?: number | undefined;
 }
 
@@ -48,11 +49,14 @@ interface Content {
   body: ResponseBody;
 }
 
-const NONE: Content['headers'] = {};
+const NO_HEADERS: Content['headers'] = {};
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Creates the only writer of responses: error model, status, headers, rate-limit charge, log line and metrics. */
+/**
+ * Creates the function for the last step of every request. It converts errors, sets the status and headers, charges the rate limit, and
+ * records the log line and metrics.
+ */
 export function createRespond(options: RespondOptions): Respond {
   const { admission, corsHeaders, log, maxResponseBytes = 4 * 1024 * 1024 } = options;
   return (exchange, outcome) => {
@@ -90,7 +94,7 @@ export function createRespond(options: RespondOptions): Respond {
   };
 }
 
-/** Applies the error model. An executed operation is 200, whatever its errors. */
+/** Converts errors and chooses the status. An executed operation has status 200, even with errors. */
 function toContent(exchange: Exchange, outcome: Outcome, clientErrors: CreateClientErrors): Content {
   if ('result' in outcome && 'data' in outcome.result) {
     const { data, errors, extensions } = outcome.result;
@@ -101,15 +105,15 @@ function toContent(exchange: Exchange, outcome: Outcome, clientErrors: CreateCli
     if (extensions !== undefined) {
       body.extensions = extensions;
     }
-    return { status: 200, headers: NONE, body };
+    return { status: 200, headers: NO_HEADERS, body };
   }
   const { request, requestId, mediaType, operation } = exchange;
   const failure = 'error' in outcome ? outcome.error : outcome.result.errors;
   const { status, headers, errors } = toErrorResponse(failure, createToClientError(exchange, clientErrors), {
     requestId,
     isMutation: operation?.type === 'mutation',
-    // Only if the client asks for that type: with any type, status codes say more.
-    acceptsOk: mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? ''),
+    // Only if the client explicitly accepts that type: otherwise, status codes are more useful.
+    allowsStatus200: mediaType === JSON_TYPE && /application\/json/i.test(request.header('accept') ?? ''),
   });
   return { status, headers, body: { errors } };
 }

@@ -2,7 +2,7 @@ import type { ExecutionResult } from 'graphql';
 import type { ClientError } from '../graphql/client-errors.ts';
 import type { Operation } from './prepare.ts';
 
-/** Body of a response. */
+/** Body of a GraphQL response. */
 export interface ResponseBody {
   data?: ExecutionResult['data'];
   errors?: readonly ClientError[];
@@ -10,8 +10,8 @@ export interface ResponseBody {
 }
 
 /**
- * Serializes a response within the size limit. The executor stops at an estimate of the size, which text outside of ASCII can exceed;
- * this counts bytes. Of a mutation, each root field reports an unknown outcome, unless it was not executed.
+ * Serializes a response. If it exceeds the maximum size, its data is replaced by an error. The executor already stops at an estimated size,
+ * which non-ASCII text can exceed; this counts bytes. In a mutation, each executed root field gets an error with an unknown outcome.
  */
 export function limitSize(
   body: ResponseBody,
@@ -23,7 +23,7 @@ export function limitSize(
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) {
     return { text, errors: body.errors };
   }
-  const message = `The result is larger than ${maxBytes} bytes and was dropped. Ask for less, or use several operations.`;
+  const message = `The result is larger than ${maxBytes} bytes and was dropped. Request less data, or use several operations.`;
   const extensions = { code: 'RESULT_LIMIT_EXCEEDED', retryable: false, requestId } as const;
   const rootFields = type === 'mutation' ? Object.keys(body.data ?? {}) : [];
   const errors: readonly ClientError[] =
@@ -41,6 +41,6 @@ export function limitSize(
   return { text: JSON.stringify({ data, errors }), errors };
 }
 
-/** Returns the error of a root field that was not executed, because execution had stopped before. */
+/** Returns the error of a root field that was not executed because execution had already stopped. */
 const findNotApplied = (errors: readonly ClientError[] = [], name: string): ClientError | undefined =>
   errors.find(({ path, extensions }) => path?.length === 1 && path[0] === name && extensions.outcome === 'NOT_APPLIED');

@@ -4,26 +4,27 @@ import { wantsPage } from './graphiql.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './request.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
 
-/** Answers requests that are not GraphQL requests. */
+/** Handles requests that are not GraphQL requests. */
 type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
 
+/** Options of `createRouter`. */
 export interface RouterOptions {
   /** Exact path of the GraphQL endpoint. */
   endpoint: string;
   clientRules: RulesByClientKind;
   corsHeaders: CorsHeaders;
-  /** The page that browsers get at the endpoint. @default none */
+  /** Route for browsers that open the endpoint as a page. @default none */
   graphiql: Route | undefined;
-  /** Route for client tokens with its exact path. @default none */
+  /** Route for client tokens, with its exact path. @default none */
   clientTokens: { path: string; route: Route } | undefined;
   pipeline: HandleRequest;
 }
 
-/** Passes each request to the pipeline, unless it is a preflight, a visit of GraphiQL, or a request for a client token. */
+/** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, and requests for client tokens. */
 export function createRouter(options: RouterOptions): HandleRequest {
   const { endpoint, clientRules, corsHeaders, graphiql, clientTokens, pipeline } = options;
 
-  /** Adds the headers of every response that the pipeline does not write. */
+  /** Adds the common headers to a response that doesn't come from the pipeline. */
   function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
     const cors = corsHeaders(request.header('origin'), request.header('authorization'));
     const vary = [response.headers.vary, cors.vary].filter((value) => value !== undefined).join(', ');
@@ -36,7 +37,7 @@ export function createRouter(options: RouterOptions): HandleRequest {
     return { ...response, headers };
   }
 
-  /** Returns the route of a request; undefined: the pipeline. */
+  /** Returns the route of a request, or undefined for the pipeline. */
   function findRoute(request: IncomingRequest): Route | undefined {
     if (request.method === 'OPTIONS') {
       return async () => respondPreflight(request, clientRules);

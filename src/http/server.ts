@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { defaultSettings } from '../settings/parse-settings.ts';
+import { refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { createConnections } from './connections.ts';
@@ -13,34 +14,35 @@ import { sendRefusal } from './send-refusal.ts';
 
 export { ListenError } from './listen.ts';
 
-/** Options of a server. Settings that are left out have their defaults. */
+/** Options of a server. Omitted settings have their defaults. */
 export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   host: string;
-  /** Port, or 0 for a free one. */
+  /** Port to listen on; 0 for any free port. */
   port: number;
-  /** Answers everything but health checks and metrics. */
+  /** Listener for all requests except health checks and metrics. */
   listener: RequestListener;
-  /** Returns the text to answer at `/metrics`. @default none: the path goes to the listener */
+  /** Returns the response body for `/metrics`. @default none: the listener handles the path */
   metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
 }
 
-/** Size above which headers are refused with 431. */
+/** Maximum size of the headers; larger ones are rejected with 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Longer than the idle time of common load balancers (60 s), so that they do not send to a connection that is being closed. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they don't reuse a connection that is being closed. */
 const KEEP_ALIVE_MS = 65_000;
 
 /** Listening server. */
 export interface RunningServer extends AsyncDisposable {
-  /** Address such as `http://127.0.0.1:4000`, without a slash at the end. */
+  /** Address without a trailing slash, such as `http://127.0.0.1:4000`. */
   readonly url: string;
+  /** Returns the current state of the server for metrics. */
   load(): ServerLoad;
-  /** Stops accepting, lets in-flight requests finish within the drain timeout, and cuts off the rest. */
+  /** Stops accepting connections, lets in-flight requests finish within the drain timeout, and aborts the rest. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server. It answers `/livez`, `/readyz` and `/metrics` itself, sheds requests before their bodies are read, and closes slow
+ * Starts a server. It handles `/livez`, `/readyz` and `/metrics` itself, sheds requests before reading their bodies, and closes slow
  * connections.
  *
  * @throws {ListenError}
@@ -56,7 +58,7 @@ export async function startServer({
   const { maxBodyBytes, clientHeadersTimeoutMs } = settings;
   let isDraining = false;
 
-  const exchanges = createExchanges((socket) => connections.of(socket));
+  const exchanges = createExchanges((socket) => connections.get(socket));
   const server = createServer({
     ...exchanges.classes,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -65,24 +67,24 @@ export async function startServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
   });
-  const connections = createConnections(server, settings, () => shedding.relieve());
+  const connections = createConnections(server, settings, () => shedding.freeMemory());
   const shedding = createShedding(exchanges, connections, settings, options);
-  const whyShedding = () => (isDraining ? 'stopping' : shedding.reason());
+  const shedReason = () => (isDraining ? 'stopping' : shedding.reason());
   const load = (): ServerLoad => ({
     running: exchanges.running(),
     connections: connections.size,
     bufferedBytes: shedding.bufferedBytes(),
-    shedding: whyShedding(),
+    shedding: shedReason(),
     shed: { ...shedding.counts },
     closed: { ...connections.closed },
   });
 
-  /** Answers what the server itself answers. Returns whether the request is left to the listener. */
+  /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
     if (isDraining) {
       response.setHeader('Connection', 'close');
     }
-    shedding.relieve();
+    shedding.freeMemory();
     switch (request.url?.split('?', 1)[0]) {
       case '/livez':
         respondHealth(response, undefined);
@@ -96,13 +98,13 @@ export async function startServer({
           return false;
         }
     }
-    const reason = whyShedding();
+    const reason = shedReason();
     if (reason !== undefined) {
       shedding.counts[reason] += 1;
       const message = isDraining
-        ? 'This process is stopping. Send the request again, to another one.'
-        : 'Too many requests are running. Send the request again in a moment.';
-      sendRefusal(response, { status: 503, code: 'OVERLOADED', message, retryAfterSeconds: 1 });
+        ? 'This process is shutting down. Send the request again; another process will handle it.'
+        : 'The gateway is overloaded. Send the request again in a moment.';
+      sendRefusal(response, refuse('OVERLOADED', message, { retryAfterSeconds: 1 }));
     }
     return reason === undefined;
   }

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
 
-/** What is kept in files. */
+/** Content that is read from files. */
 export interface WatchedFiles {
-  /** Looks at the files again. @throws and keeps what was there */
+  /** Reads the files again if they changed. If they are invalid, throws and keeps the previous content. */
   reload(): void;
 }
 
 /**
- * Looks at files again from time to time, so that keys and manifests can be replaced while the process runs. What cannot be read is written
- * to the log, once for each reason, and what was there before stays in use.
+ * Reloads files at a regular interval, so that keys and manifests can be replaced without a restart. Logs each problem once; the previous
+ * content stays in use.
  *
- * @returns ends it
+ * @returns stops reloading when it is disposed
  */
 export function watchFiles(files: readonly WatchedFiles[], everySeconds: number, logger: Logger): Disposable {
   const problems = new Map<WatchedFiles, string>();
@@ -23,7 +23,7 @@ export function watchFiles(files: readonly WatchedFiles[], everySeconds: number,
       const problem = error instanceof Error ? error.message : String(error);
       if (problems.get(file) !== problem) {
         problems.set(file, problem);
-        logger.error({ problem }, 'a key, secret or manifest cannot be used: the one before stays in use');
+        logger.error({ problem }, 'a key, secret or manifest is invalid: the previous one stays in use');
       }
     }
   }

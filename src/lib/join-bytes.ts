@@ -1,5 +1,5 @@
-/** What came in pieces as one; a single piece is not copied. */
-export function joinBytes(pieces: readonly Buffer[]): Buffer {
-  const [first] = pieces;
-  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
+/** Concatenates chunks. A single chunk is not copied. */
+export function joinBytes(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
 }

@@ -1,12 +1,13 @@
-/** Runs work when fewer than `max` others run, in the order of asking. */
+/** Runs a function as soon as a slot is free, in the order of calls. */
 export type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
+/** Creates a limit of `max` functions at a time. */
 export function createLimit(max: number): Limit {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  /** Hands the place to the one that waits longest. */
-  function leave(): void {
+  /** Passes the slot to the function that has waited longest, if any. */
+  function release(): void {
     const next = waiting.shift();
     if (next === undefined) {
       running -= 1;
@@ -24,7 +25,7 @@ export function createLimit(max: number): Limit {
     try {
       return await work();
     } finally {
-      leave();
+      release();
     }
   };
 }

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * Returns a function that keeps its results by their text.
+ * Returns a function that caches its results by the argument.
  *
- * @param max number of results that are kept, because texts from outside may all differ
+ * @param max maximum cached results. The least recently used ones are dropped.
  */
-export function memoize<T>(make: (text: string) => T, max: number): (text: string) => T {
-  const results = new LRUCache<string, { value: T }>({ max }); // Wrapped: undefined is a result, too.
+export function memoize<T>(compute: (text: string) => T, max: number): (text: string) => T {
+  const results = new LRUCache<string, { value: T }>({ max }); // Wrapped, because undefined can be a result.
   return (text) => {
     let result = results.get(text);
     if (result === undefined) {
-      result = { value: make(text) };
+      result = { value: compute(text) };
       results.set(text, result);
     }
     return result.value;
@@ -18,16 +18,16 @@ export function memoize<T>(make: (text: string) => T, max: number): (text: strin
 }
 
 /**
- * Returns a function that keeps its result as long as its source is the same object.
+ * Returns a function that caches its result while its source is the same object.
  *
- * @param read returns the present source
+ * @param readSource returns the current source
  */
-export function memoizeBySource<Source, T>(read: () => Source, make: (source: Source) => T): () => T {
+export function memoizeBySource<Source, T>(readSource: () => Source, compute: (source: Source) => T): () => T {
   let latest: { source: Source; value: T } | undefined;
   return () => {
-    const source = read();
+    const source = readSource();
     if (latest === undefined || latest.source !== source) {
-      latest = { source, value: make(source) };
+      latest = { source, value: compute(source) };
     }
     return latest.value;
   };

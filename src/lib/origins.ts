@@ -1,10 +1,10 @@
-/** An origin as browsers send it: scheme, host and port, and nothing else. */
+/** Whether a text is an origin as browsers send it: only scheme, host and port. */
 export const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text && text !== 'null';
 
-/** Whether a host name or address is this machine's alone. */
+/** Whether a host name or address is only reachable on this machine. */
 export const isLoopbackHost = (host: string): boolean => /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);
 
-/** Whether an issuer's keys can be trusted that come from there: what goes over a network must be encrypted. */
+/** Whether signing keys from this URL can be trusted: it must be HTTPS, unless it is on this machine. */
 export function isKeysAddress(address: string): boolean {
   const url = URL.parse(address);
   return (

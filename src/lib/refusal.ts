@@ -1,4 +1,4 @@
-/** One error of a refused request. Details appear in the `extensions` of the response's error. */
+/** Error of a rejected request. All members except `message` appear in `extensions` of the error in the response. */
 export interface RefusalError {
   /** One of the codes of `settings/error-codes.ts`. */
   code: string;
@@ -7,13 +7,13 @@ export interface RefusalError {
   /** Whether sending the same request again can succeed. */
   retryable: boolean;
   retryAfterSeconds?: number;
-  /** With UNAUTHENTICATED: the kind of problem with the credential. */
+  /** Reason for rejecting the credential, with UNAUTHENTICATED. */
   reason?: string;
-  /** With FORBIDDEN: the missing scope. */
+  /** Missing scope, with FORBIDDEN. */
   scope?: string;
 }
 
-/** Stops a request before it is executed. Carries everything its response needs. */
+/** Rejects a request before it is executed. Contains the status, headers and errors of the response. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -27,3 +27,7 @@ export class Refusal extends Error {
     this.headers = headers;
   }
 }
+
+/** Returns the errors of a refusal as they appear in the response, with further extensions. */
+export const refusalErrors = <Extensions extends object>({ errors }: Refusal, extensions: Extensions) =>
+  errors.map(({ message, ...details }) => ({ message, extensions: { ...details, ...extensions } }));

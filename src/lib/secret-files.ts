@@ -2,62 +2,63 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileFingerprint } from './file-fingerprint.ts';
 
-/** A secret as it is, or where it is kept. */
+/** Secret, or the path of a file that contains it. */
 export type Secret = string | { file: string };
 
-/** Where secrets come from, each by a name. */
+/** Sources of named secrets. */
 export interface SecretSources {
+  /** Secrets by name. */
   secrets?: Readonly<Record<string, Secret>>;
-  /** A folder in which each file's name is a secret's name; hidden files are none, as orchestrators keep their own there. */
+  /** Folder with one file per secret, named like the secret. Hidden files are ignored, because orchestrators store their own data in them. */
   directory?: string | undefined;
 }
 
 /** Secrets that can be replaced while the process runs. */
 export interface SecretFiles {
-  /** The present ones, by name; another map as soon as one has changed. */
+  /** Returns the current secrets by name. The map is a new object after a change. */
   secrets(): ReadonlyMap<string, string>;
-  /** Looks at the files again. @throws {SecretError} and keeps what was there */
+  /** Reads the files again if they changed. Throws a `SecretError` if a secret is invalid, and keeps the previous one. */
   reload(): void;
 }
 
-/** Why secrets cannot be used: one clause for the operator, without the secret. */
+/** Error of an invalid secret. The message is a clause for the operator and doesn't contain the secret. */
 export class SecretError extends Error {
   override readonly name = 'SecretError';
 }
 
-/** The largest file that is taken for a secret, in bytes. */
+/** Maximum size of a file with a secret, in bytes. */
 const MAX_BYTES = 64 * 1024;
 
-/** What is wrong with one of the secrets. */
+/** Problem of one secret. */
 export interface SecretProblem {
-  /** Whose. */
+  /** Name of the secret. */
   name: string;
-  /** One clause. */
+  /** Problem as a clause, without the secret. */
   problem: string;
 }
 
-/** Finds one that cannot be used; undefined: there is none. */
+/** Returns a problem of the secrets, or undefined if they are valid. */
 export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProblem | undefined;
 
 /**
- * Reads secrets; a line break at a file's end is not part of one. Later each file stands alone: one that cannot be used keeps its secret as
- * it was, and one that is gone from the folder takes it away.
+ * Reads secrets, without the line break at the end of a file. On reload, files are independent: an invalid file keeps its previous secret, and
+ * a file that was removed from the folder removes its secret.
  *
- * @throws {SecretError} when one cannot be read or `findProblem` finds something
+ * @throws {SecretError} if a secret can't be read, or `findProblem` returns a problem
  */
 export function createSecretFiles(sources: SecretSources, findProblem: FindProblem = () => undefined): SecretFiles {
-  let signature: string | undefined;
-  let present: ReadonlyMap<string, string> = new Map();
+  let fingerprint: string | undefined;
+  let current: ReadonlyMap<string, string> = new Map();
   let problem: string | undefined;
 
   function reload(): void {
     const files = filesOf(sources);
-    const found = files.map(([, file]) => signatureOf(file)).join('\n');
-    if (found !== signature) {
-      const { secrets, problems } = readAll(sources, files, findProblem, present);
+    const newFingerprint = files.map(([, file]) => fingerprintOf(file)).join('\n');
+    if (newFingerprint !== fingerprint) {
+      const { secrets, problems } = readAll(sources, files, findProblem, current);
       problem = problems.length === 0 ? undefined : problems.join('; ');
-      present = secrets;
-      signature = found;
+      current = secrets;
+      fingerprint = newFingerprint;
     }
     if (problem !== undefined) {
       throw new SecretError(problem);
@@ -65,20 +66,20 @@ export function createSecretFiles(sources: SecretSources, findProblem: FindProbl
   }
 
   reload();
-  return { secrets: () => present, reload };
+  return { secrets: () => current, reload };
 }
 
-/** In the order in which they are given. What cannot be used is as it was `before`, or left out. */
+/** Reads all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
 function readAll(
   { secrets: given = {} }: SecretSources,
   files: readonly [name: string, file: string][],
   findProblem: FindProblem,
-  before: ReadonlyMap<string, string>,
+  previous: ReadonlyMap<string, string>,
 ): { secrets: Map<string, string>; problems: string[] } {
   const problems: string[] = [];
   const secrets = new Map<string, string>();
-  const keepAsBefore = (name: string) => {
-    const old = before.get(name);
+  const keepPrevious = (name: string) => {
+    const old = previous.get(name);
     if (old === undefined || old === secrets.get(name)) {
       secrets.delete(name);
     } else {
@@ -93,30 +94,32 @@ function readAll(
       secrets.set(name, readSecret(file));
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error));
-      keepAsBefore(name);
+      keepPrevious(name);
     }
   }
   for (let found = findProblem(secrets); found !== undefined; found = findProblem(secrets)) {
     problems.push(found.problem);
-    keepAsBefore(found.name);
+    keepPrevious(found.name);
   }
   return { secrets, problems };
 }
 
-/** Every file with the name of its secret. */
+/** Returns the paths of all files, with the names of their secrets. */
 function filesOf({ secrets = {}, directory }: SecretSources): [name: string, file: string][] {
-  const single = Object.entries(secrets).flatMap(([name, secret]): [string, string][] =>
+  const singleFiles = Object.entries(secrets).flatMap(([name, secret]): [string, string][] =>
     typeof secret === 'string' ? [] : [[name, secret.file]],
   );
   if (directory === undefined) {
-    return single;
+    return singleFiles;
   }
-  const files = filesIn(directory);
-  const twice = files.find(([name]) => Object.hasOwn(secrets, name))?.[0];
-  if (twice !== undefined) {
-    throw new SecretError(`${twice} has a file in the folder ${directory}, and is set besides: keep one of them`);
+  const folderFiles = filesIn(directory);
+  const duplicate = folderFiles.find(([name]) => Object.hasOwn(secrets, name))?.[0];
+  if (duplicate !== undefined) {
+    throw new SecretError(
+      `${duplicate} is set both directly and by a file in the folder ${directory}; remove one of them`,
+    );
   }
-  return [...single, ...files];
+  return [...singleFiles, ...folderFiles];
 }
 
 function filesIn(directory: string): [name: string, file: string][] {
@@ -129,12 +132,12 @@ function filesIn(directory: string): [name: string, file: string][] {
   }
 }
 
-/** One that cannot be read has a signature too: reading it says what is wrong. */
-function signatureOf(file: string): string {
+/** Returns the fingerprint of a file. An unreadable file has one too: reading it reports the problem. */
+function fingerprintOf(file: string): string {
   try {
     return fileFingerprint(file);
   } catch {
-    return `${file} cannot be read`;
+    return `${file} is unreadable`;
   }
 }
 

@@ -3,14 +3,15 @@ import type { RateLimit } from '../settings/clients.ts';
 import { allowanceOf, type Bucket, bucketOf, waitFor } from './bucket.ts';
 import type { Allowance, RateLimiter } from './rate-limiter.ts';
 
+/** Options of `createMemoryRateLimiter`. */
 export interface MemoryRateLimiterOptions {
-  /** Milliseconds of a monotonic clock. @default performance.now */
+  /** Returns the milliseconds of a monotonic clock. @default performance.now */
   now?: () => number;
   /** Maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped. @default 50000 */
   maxKeys?: number;
 }
 
-/** Rate limiter without promises. */
+/** Rate limiter that responds synchronously. */
 export interface MemoryRateLimiter extends RateLimiter {
   take(key: string, limit: RateLimit, cost: number): Allowance;
   charge(key: string, limit: RateLimit, cost: number): Allowance;
@@ -26,11 +27,11 @@ interface Entry {
   emptyMs: number;
 }
 
-/** Number of buckets at which full ones are dropped for the first time, and then whenever their number has doubled. */
-const MANY = 1_000;
+/** Number of buckets at which full ones are first dropped. Later, they are dropped whenever the number has doubled. */
+const FIRST_SWEEP_SIZE = 1_000;
 
-/** Share that is dropped when there are too many buckets, so that not every new caller causes a scan of all of them. */
-const FORGOTTEN = 0.1;
+/** Share of the buckets to drop when there are too many, so that not every new caller causes a scan of all of them. */
+const EVICTED_SHARE = 0.1;
 
 /**
  * Creates a rate limiter that counts in the memory of this process. It is not an LRU cache, because a caller could then reset its limit by
@@ -42,8 +43,8 @@ export function createMemoryRateLimiter({
   maxKeys = 50_000,
 }: MemoryRateLimiterOptions = {}): MemoryRateLimiter {
   const entries = new Map<string, Entry>();
-  const many = Math.min(MANY, maxKeys);
-  let limit = many;
+  const minSweepSize = Math.min(FIRST_SWEEP_SIZE, maxKeys);
+  let sweepSize = minSweepSize;
 
   /** Drops full buckets. If too many others remain, drops those that are nearest to full, so never one in debt before one that is not. */
   function sweep(time: number): void {
@@ -56,13 +57,13 @@ export function createMemoryRateLimiter({
       }
     }
     if (shares.length >= maxKeys) {
-      const count = Math.max(1, Math.floor(maxKeys * FORGOTTEN));
-      forget(shares.length - maxKeys + count, shares, time);
+      const count = Math.max(1, Math.floor(maxKeys * EVICTED_SHARE));
+      evict(shares.length - maxKeys + count, shares, time);
     }
-    limit = Math.min(maxKeys, Math.max(many, 2 * entries.size));
+    sweepSize = Math.min(maxKeys, Math.max(minSweepSize, 2 * entries.size));
   }
 
-  function forget(count: number, shares: number[], time: number): void {
+  function evict(count: number, shares: number[], time: number): void {
     const bound = Float64Array.from(shares).sort()[count - 1] ?? 0;
     let left = count;
     for (const [key, entry] of entries) {
@@ -80,7 +81,7 @@ export function createMemoryRateLimiter({
       known.emptyMs = emptyMs;
       return known;
     }
-    if (entries.size >= limit) {
+    if (entries.size >= sweepSize) {
       sweep(time);
     }
     const entry = { fullAt: time, emptyMs };
@@ -119,7 +120,7 @@ export function createMemoryRateLimiter({
 const toKey = (identity: string): string =>
   identity.length > MAX_KEY_LENGTH ? createHash('sha256').update(identity).digest('base64url') : identity;
 
-/** Returns the used share of a limit; above 1, the caller is in debt. */
+/** Returns the used share of a limit. Above 1, the caller is in debt. */
 const missingShare = ({ fullAt, emptyMs }: Entry, time: number): number => (fullAt - time) / emptyMs;
 
 const missingOf = ({ fullAt }: Entry, { deepestMs }: Bucket, time: number): number =>

@@ -19,8 +19,8 @@ export interface Allowance {
  *
  * The cost of an operation is known only after it has run, because loaders and concurrent operations share calls, and later calls depend on
  * earlier responses. So an operation takes 1 call before it runs, and the difference is charged afterwards. If it costs more than is left,
- * the caller is in debt, and further operations are rejected until the debt is paid off. The overshoot is bounded by the calls of the
- * operations in flight. The debt is bounded by `MAX_DEBT`, so that no caller is locked out for hours.
+ * the caller is in debt, and further operations are rejected until the debt is paid off. Only in-flight operations can exceed the limit.
+ * The debt is bounded by `MAX_DEBT`, so that no caller is locked out for hours.
  */
 export interface RateLimiter extends AsyncDisposable {
   /** Takes calls before they are made, or none if there are too few. A promise never rejects. */

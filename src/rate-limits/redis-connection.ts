@@ -10,15 +10,15 @@ export interface ScriptReply {
 
 /** Connection to Redis that reconnects by itself. */
 export interface RedisConnection {
-  /** Settles when the connection is ready for the first time; rejects if it is closed before. */
+  /** Resolves when the connection is ready for the first time. Rejects if it is closed before. */
   readonly opened: Promise<void>;
   /** Returns whether the connection is ready. */
   isReady(): boolean;
-  /** Runs the script. Rejects at once while there is no connection. Has no timeout. */
+  /** Runs the script. Rejects immediately if there is no connection. Has no timeout. */
   run(key: string, args: string[]): Promise<ScriptReply>;
-  /** Returns the code of the last failure, which contains nothing of the URL. */
-  trouble(): string;
-  /** Closes the connection at once and rejects pending commands. */
+  /** Returns the code of the last failure, without any part of the URL. */
+  lastFailure(): string;
+  /** Closes the connection immediately and rejects pending commands. */
   close(): void;
 }
 
@@ -31,13 +31,13 @@ interface Client {
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /** Maximum delay before reconnecting. */
-const MAX_PAUSE_MS = 1_000;
+const MAX_RECONNECT_DELAY_MS = 1_000;
 
 /** Time without data after which a connection is considered dead. Pings keep a working one busy. */
-const SILENCE_MS = 5_000;
-const PING_EVERY_MS = 2_000;
+const SOCKET_TIMEOUT_MS = 5_000;
+const PING_INTERVAL_MS = 2_000;
 
-/** Maximum pending commands, which only a Redis that hangs reaches. */
+/** Maximum pending commands, which is only reached if Redis hangs. */
 const MAX_PENDING = 1_000;
 
 /**
@@ -48,10 +48,10 @@ const MAX_PENDING = 1_000;
 export function openRedis(url: string): RedisConnection {
   assertRedisUrl(url);
   const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
-  opened.catch(() => {}); // Possibly nobody waits for it.
+  opened.catch(() => {}); // Prevents an unhandled rejection if nobody waits for it.
   let client: Client | undefined;
   let isClosed = false;
-  let trouble = 'NOT_CONNECTED';
+  let lastFailure = 'NOT_CONNECTED';
   let isReply: (error: Error) => boolean = () => false;
 
   /** Loads the package and connects. It is loaded only now, because loading is slow and only needed with Redis. */
@@ -78,16 +78,16 @@ export function openRedis(url: string): RedisConnection {
       disableOfflineQueue: true, // Calls made while disconnected are counted by the fallback and must not be counted again.
       commandOptions: { timeout: 0 }, // The caller has its own timer.
       commandsQueueMaxLength: MAX_PENDING,
-      pingInterval: PING_EVERY_MS,
+      pingInterval: PING_INTERVAL_MS,
       socket: {
         connectTimeout: CONNECT_TIMEOUT_MS,
-        socketTimeout: SILENCE_MS,
-        reconnectStrategy: (retries) => Math.min(MAX_PAUSE_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2),
+        socketTimeout: SOCKET_TIMEOUT_MS,
+        reconnectStrategy: (retries) => Math.min(MAX_RECONNECT_DELAY_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2),
       },
     });
     client = created;
     created.on('error', (error: unknown) => {
-      trouble = codeOf(error, isReply);
+      lastFailure = codeOf(error, isReply);
     });
     created.on('ready', resolve);
     created.on('connect', () => {
@@ -99,7 +99,7 @@ export function openRedis(url: string): RedisConnection {
   }
 
   open().catch((error: unknown) => {
-    trouble = codeOf(error, isReply);
+    lastFailure = codeOf(error, isReply);
   });
 
   return {
@@ -107,18 +107,18 @@ export function openRedis(url: string): RedisConnection {
     isReady: () => client?.isReady === true,
     async run(key, args) {
       if (client === undefined) {
-        throw new Error(trouble);
+        throw new Error(lastFailure);
       }
       try {
         return readReply(await client.bucket(key, args));
       } catch (error) {
         if (client.isReady) {
-          trouble = codeOf(error, isReply); // Without a connection, the reason for the disconnect is more useful.
+          lastFailure = codeOf(error, isReply); // Without a connection, the reason for the disconnect is more useful.
         }
         throw error;
       }
     },
-    trouble: () => trouble,
+    lastFailure: () => lastFailure,
     close() {
       isClosed = true;
       reject(new Error('closed'));
@@ -137,7 +137,7 @@ function assertRedisUrl(url: string): void {
   }
 }
 
-/** Parses the result of the script. Throws if it is not one, because the server is not Redis. */
+/** Parses the result of the script. Throws if the form is unexpected, because the server is not Redis. */
 function readReply(reply: unknown): ScriptReply {
   const [granted, missing]: unknown[] = Array.isArray(reply) ? reply : [];
   const missingMs = typeof missing === 'string' ? Number(missing) : Number.NaN;
@@ -148,8 +148,8 @@ function readReply(reply: unknown): ScriptReply {
 }
 
 /**
- * Returns the code from Node.js (`ECONNREFUSED`) or Redis (`WRONGPASS`, the first word of its errors), or else the error's class. Never
- * returns a message, which could quote anything.
+ * Returns the code from Node.js (`ECONNREFUSED`) or Redis (`WRONGPASS`, the first word of its errors), or the name of the error's class. It
+ * never returns a message, which could contain secrets.
  */
 function codeOf(error: unknown, isReply: (error: Error) => boolean): string {
   if (!(error instanceof Error)) {

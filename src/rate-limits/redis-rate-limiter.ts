@@ -6,6 +6,7 @@ import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import type { Allowance, RateLimiter } from './rate-limiter.ts';
 import { openRedis } from './redis-connection.ts';
 
+/** Options of `createRedisRateLimiter`. */
 export interface RedisRateLimiterOptions {
   /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
   url: string;
@@ -15,14 +16,14 @@ export interface RedisRateLimiterOptions {
   fallback?: RateLimiter;
   /** Prefix of keys; the rest of a key is a hash of the caller's id. @default 'notigraph:limit:' */
   prefix?: string;
-  /** Maximum time an operation waits for Redis, in milliseconds. @default 100 */
+  /** Maximum wait for Redis, in milliseconds. @default 100 */
   timeoutMs?: number;
 }
 
-type Change = 'take' | 'charge';
+type Method = 'take' | 'charge';
 
 /** Minimum interval between attempts to use Redis while it is unavailable. */
-const TRY_EVERY_MS = 500;
+const RETRY_INTERVAL_MS = 500;
 
 /**
  * Creates a rate limiter that counts in Redis, so that all processes and replicas share one limit. If Redis is unavailable, slow or failing,
@@ -38,57 +39,57 @@ export function createRedisRateLimiter({
   timeoutMs = 100,
 }: RedisRateLimiterOptions): RateLimiter {
   const redis = openRedis(url);
-  let isAway = false;
+  let isUnavailable = false;
   let isDisposed = false;
-  let nextTryAt = 0;
+  let nextRetryAt = 0;
 
   /** Changes a bucket in Redis. Rejects if there is no connection, no response in time, or an error. */
-  async function ask(change: Change, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
+  async function runScript(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
-    const args = [cost * msPerCall, emptyMs, deepestMs, change === 'take' ? 1 : 0].map(String);
+    const args = [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String);
     const run = () => redis.run(prefix + hash('sha256', key, 'base64url'), args);
     const whenOpened = async () => {
       await redis.opened;
-      if (isAway) {
-        throw TIME_IS_OVER; // The fallback has counted it.
+      if (isUnavailable) {
+        throw TIMED_OUT; // The fallback already counted it.
       }
       return run();
     };
-    const { isGranted, missingMs } = await inTime(redis.isReady() ? run() : whenOpened(), timeoutMs);
+    const { isGranted, missingMs } = await withTimeout(redis.isReady() ? run() : whenOpened(), timeoutMs);
     return isGranted
       ? allowanceOf(bucket, limit, missingMs)
       : allowanceOf(bucket, limit, missingMs, waitFor(bucket, missingMs, cost));
   }
 
-  function leave(failure: unknown): void {
-    nextTryAt = performance.now() + Math.max(TRY_EVERY_MS, timeoutMs);
-    if (!isAway && !isDisposed) {
-      isAway = true;
-      const reason = failure === TIME_IS_OVER && redis.isReady() ? 'TIMEOUT' : redis.trouble();
+  function onFailure(failure: unknown): void {
+    nextRetryAt = performance.now() + Math.max(RETRY_INTERVAL_MS, timeoutMs);
+    if (!isUnavailable && !isDisposed) {
+      isUnavailable = true;
+      const reason = failure === TIMED_OUT && redis.isReady() ? 'TIMEOUT' : redis.lastFailure();
       logger.warn({ reason }, 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.');
     }
   }
 
-  function comeBack(): void {
-    if (isAway && !isDisposed) {
-      isAway = false;
+  function onRecovery(): void {
+    if (isUnavailable && !isDisposed) {
+      isUnavailable = false;
       logger.info('Redis is available again. Rate limits are shared.');
     }
   }
 
-  async function count(change: Change, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
-    if (!isAway && !isDisposed) {
+  async function count(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
+    if (!isUnavailable && !isDisposed) {
       try {
-        return await ask(change, key, limit, cost);
+        return await runScript(method, key, limit, cost);
       } catch (failure) {
-        leave(failure);
+        onFailure(failure);
       }
-    } else if (redis.isReady() && performance.now() >= nextTryAt) {
-      nextTryAt = Number.POSITIVE_INFINITY; // Only one attempt at a time.
-      ask(change, key, limit, cost).then(comeBack, leave); // In the background.
+    } else if (redis.isReady() && performance.now() >= nextRetryAt) {
+      nextRetryAt = Number.POSITIVE_INFINITY; // Only one attempt at a time.
+      runScript(method, key, limit, cost).then(onRecovery, onFailure); // In the background.
     }
-    return fallback[change](key, limit, cost);
+    return fallback[method](key, limit, cost);
   }
 
   async function dispose(): Promise<void> {
@@ -105,12 +106,12 @@ export function createRedisRateLimiter({
   };
 }
 
-const TIME_IS_OVER = Symbol('time is over');
+const TIMED_OUT = Symbol('timed out');
 
 /** Settles like the promise, or rejects with TIME_IS_OVER after the given time. */
-function inTime<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
+function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(TIME_IS_OVER), milliseconds);
+    const timer = setTimeout(() => reject(TIMED_OUT), milliseconds);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -33,7 +33,8 @@ const file = group({ file: setting(text(), 'Path of the file.') });
 /** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
 export const secret = z.union([text(), file], 'must be a secret: { env: NAME } or { file: PATH }');
 
-const publicKey = z.union([text(), file], 'must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }');
+/** Public key of an issuer, or the file that holds it. */
+export const publicKey = z.union([text(), file], 'must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }');
 
 export const rateLimit = () =>
   group({
@@ -63,6 +64,11 @@ const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) w
 const REDIS_PROBLEM = 'must be a URL redis://… or rediss://…, or { env: NAME }';
 const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
 const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
+
+/** URL of a Redis server. */
+export const redisUrl = z
+  .string(REDIS_PROBLEM)
+  .refine((url) => /^rediss?:$/.test(URL.parse(url)?.protocol ?? ''), REDIS_PROBLEM);
 
 const issuer = group({
   issuer: setting(text(), 'Exact value of the claim `iss`. No two issuers share one.'),
@@ -198,14 +204,15 @@ export const clientSections = {
             [
               z.literal('memory'),
               group({
-                redis: group({
-                  url: setting(
-                    z
-                      .string(REDIS_PROBLEM)
-                      .refine((url) => /^rediss?:$/.test(URL.parse(url)?.protocol ?? ''), REDIS_PROBLEM),
-                    'URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`.',
-                  ),
-                }),
+                redis: setting(
+                  group({
+                    url: setting(
+                      redisUrl,
+                      'URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`.',
+                    ),
+                  }),
+                  'A Redis server that all workers and replicas share.',
+                ),
               }),
             ],
             'must be memory, or redis with its url',

@@ -4,9 +4,9 @@ export interface ErrorCodeEntry {
   status?: number;
   /** Whether sending the same request again can succeed and is safe. An executed operation decides it per error. */
   retryable: boolean | 'depends';
-  /** Shown in docs/errors.md. */
+  /** Shown in docs/errors.md, in GraphiQL and in the client's types. */
   meaning: string;
-  /** Shown in docs/errors.md. */
+  /** Shown in the same places. */
   remedy: string;
 }
 
@@ -114,6 +114,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'The request body is not JSON, or is compressed.',
     remedy: 'Send uncompressed JSON with `Content-Type: application/json`.',
+  },
+  EXPECTATION_FAILED: {
+    status: 417,
+    retryable: false,
+    meaning: 'The request has an `Expect` header other than `100-continue`.',
+    remedy: 'Send the request without it.',
   },
   RATE_LIMITED: {
     status: 429,

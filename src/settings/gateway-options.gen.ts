@@ -123,7 +123,7 @@ export interface GatewaySettingOptions {
   rateLimits?: {
     /** Store of the counters. `memory` counts in each process by itself; `{ redis: { url } }` counts for all workers and replicas together. @default 'memory' */
     store?: 'memory' | {
-      /**  */
+      /** A Redis server that all workers and replicas share. */
       redis: {
         /** URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`. */
         url: string;

@@ -3,52 +3,54 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 
+/** Options of `createAccessLog`. */
 export interface AccessLogOptions {
   logger: Logger;
-  /** Makes a tenant's name in the log the same over restarts and replicas. @default a new one for each gateway */
+  /** Secret that keeps a tenant's name in the log stable across restarts and replicas. @default a random one per gateway */
   secret?: string | undefined;
 }
 
-/** What becomes one line. Never a key, variables, or a body. */
+/** Content of one line. It never contains a key, variables or a body. */
 export interface AccessLogEntry {
   requestId: string | undefined;
-  /** On the clock of `performance.now()`. */
+  /** Start time, as in `performance.now()`. */
   startedAt: number;
-  /** The operation's name. */
+  /** Name of the operation. */
   operation?: string | undefined;
   type?: string | undefined;
-  /** Of the answer's first error. */
+  /** Code of the first error in the response. */
   code?: unknown;
-  /** What is wrong with the credential, of the same error. */
+  /** Reason for rejecting the credential, from the same error. */
   reason?: unknown;
   status: number;
   upstreamCalls: number;
-  /** Who asked, where that could be found out. */
+  /** Caller; undefined if the credential was rejected or not checked. */
   identity: Identity | undefined;
 }
 
-/** Code and status of a request whose client has disconnected before the answer. 499 is the status that nginx logs; it is never sent. */
+/** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */
 export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: 499 } as const;
 
+/** Writes one line. */
 export type AccessLog = (entry: AccessLogEntry) => void;
 
-/** An operation's name is the client's to choose. */
+/** Maximum length of an operation's name in the log, because clients choose the names. */
 const MAX_NAME = 100;
 
-/** Names of tenants that are cached, because a name costs a hash; in bytes, because a key can have 2 KB. */
+/** Maximum size of the cache of tenant names, which saves a hash per line. Limited in bytes, because an API key can have 2 KB. */
 const MAX_TENANT_BYTES = 2 * 1024 * 1024;
 
-/** Heap of a cached name, besides its key. */
+/** Heap used by a cached name, without its key. */
 const BYTES_PER_TENANT = 200;
 
-/** Writes one JSON line an operation, and one for what is refused before it is one. */
+/** Creates the access log: one JSON line per operation, and one per request that is rejected before it is an operation. */
 export function createAccessLog({ logger, secret = randomBytes(32).toString('hex') }: AccessLogOptions): AccessLog {
   const names = new LRUCache<string, string>({
     maxSize: MAX_TENANT_BYTES,
     sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,
   });
 
-  /** Returns the first 8 hex digits of an HMAC of the key that the service is called with: tells callers apart without revealing keys. */
+  /** Returns the first 8 hex digits of an HMAC of the API key, which distinguish callers without revealing keys. */
   function tenantOf(credential: string): string {
     let name = names.get(credential);
     if (name === undefined) {

@@ -4,20 +4,22 @@ import type { AccessLogEntry } from './access-log.ts';
 import { counter, gauge, histogram, type MetricSamples } from './metrics-snapshot.ts';
 import { countsOf, durationsOf, type OutcomeSamples, samplesOf } from './outcome-samples.ts';
 
-/** What a gateway counts. */
+/** Metrics of a gateway. */
 export interface GatewayMetrics {
-  /** Counts an operation, or what was refused before it was one; called when it is answered. */
+  /** Counts an operation or a rejected request. Called with the response. */
   operation(entry: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void;
-  /** Counts the requests to the service. */
+  /** Observer that counts the requests to the service. */
   upstream: UpstreamObserver;
+  /** Returns the current values. */
   snapshot(): MetricSamples[];
 }
 
-const CIRCUIT: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
+/** Values of the circuit breaker metric. */
+const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
 
 /**
- * Counts in plain numbers, which become metrics when somebody asks: prom-client's own counters and histograms would cost an operation
- * with one call a microsecond.
+ * Creates the metrics of a gateway. They are plain numbers that are converted for each scrape, because the counters and histograms of
+ * prom-client would cost 1 µs per operation with one call.
  */
 export function createGatewayMetrics(): GatewayMetrics {
   const operations = new Map<string, OutcomeSamples>();
@@ -26,8 +28,8 @@ export function createGatewayMetrics(): GatewayMetrics {
 
   return {
     operation({ type, code, status, startedAt }) {
-      const isExecuted = type === 'query' || type === 'mutation';
-      samplesOf(operations, isExecuted ? type : 'none').add(codeOf(code, status), performance.now() - startedAt);
+      const hasType = type === 'query' || type === 'mutation';
+      samplesOf(operations, hasType ? type : 'none').add(codeOf(code, status), performance.now() - startedAt);
     },
     upstream: {
       ended({ method, route }, result, milliseconds) {
@@ -43,33 +45,37 @@ export function createGatewayMetrics(): GatewayMetrics {
       },
     },
     snapshot() {
-      const ofOperations = Array.from(operations, ([type, series]) => [{ type }, series] as const);
-      const ofRequests = Array.from(requests, ([route, methods]) =>
-        Array.from(methods, ([method, series]) => [{ method, route }, series] as const),
+      const operationSamples = Array.from(operations, ([type, samples]) => [{ type }, samples] as const);
+      const requestSamples = Array.from(requests, ([route, methods]) =>
+        Array.from(methods, ([method, samples]) => [{ method, route }, samples] as const),
       ).flat();
       const { circuit, waiting } = stateOf();
       return [
         counter(
           'notigraph_operations_total',
-          'Operations by the code of their first error; none: refused before it ran.',
-          countsOf(ofOperations, 'code'),
+          'Operations by the code of their first error. Requests rejected before execution have the type "none".',
+          countsOf(operationSamples, 'code'),
         ),
-        histogram('notigraph_operation_duration_seconds', 'From the request to its answer.', durationsOf(ofOperations)),
+        histogram(
+          'notigraph_operation_duration_seconds',
+          'Time from the request to the response.',
+          durationsOf(operationSamples),
+        ),
         counter(
           'notigraph_upstream_requests_total',
-          'Requests to the service by the class of the status, or by what went wrong.',
-          countsOf(ofRequests, 'result'),
+          'Requests to the service by status class or error code.',
+          countsOf(requestSamples, 'result'),
         ),
         histogram(
           'notigraph_upstream_request_duration_seconds',
-          'From sending a request to the end of its answer.',
-          durationsOf(ofRequests),
+          'Time from sending a request to the end of the response.',
+          durationsOf(requestSamples),
         ),
-        gauge('notigraph_upstream_calls_waiting', 'Calls that wait for others with the same API key.', waiting),
+        gauge('notigraph_upstream_calls_waiting', 'Calls waiting for other calls with the same API key.', waiting),
         gauge(
           'notigraph_circuit_breaker_state',
-          'Calls to the service are 0: made, 1: tried with one, 2: refused.',
-          CIRCUIT[circuit],
+          'State of the circuit breaker. 0: closed, 1: probing with one call, 2: open.',
+          CIRCUIT_STATE_VALUES[circuit],
           'max',
         ),
       ];
@@ -77,7 +83,7 @@ export function createGatewayMetrics(): GatewayMetrics {
   };
 }
 
-/** Clients cannot choose a code, but a label must not depend on that. */
+/** Returns a known code. Clients can't choose codes, but plugins can, and labels must be a closed set. */
 function codeOf(code: unknown, status: number): string {
   if (code === undefined) {
     return status < 400 ? 'OK' : 'OTHER';

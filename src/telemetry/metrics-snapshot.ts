@@ -1,9 +1,9 @@
-/** One metric at one moment: plain data, as prom-client's registries write it down, fit for being sent to another process. */
+/** Current values of one metric, in the JSON format of prom-client, so that they can be sent to another process. */
 export interface MetricSamples {
   name: string;
   help: string;
   type: 'counter' | 'gauge' | 'histogram';
-  /** How the figures of several processes become one. */
+  /** Function that combines the values of several processes. */
   aggregator: 'sum' | 'max' | 'min' | 'first';
   values: readonly Value[];
 }
@@ -11,16 +11,17 @@ export interface MetricSamples {
 interface Value {
   value: number;
   labels: Labels;
-  /** Where it is not the metric's own: of a histogram's parts. */
+  /** Name of a part of a histogram. @default the metric's name */
   metricName?: string;
 }
 
-/** Every label's values are a closed set: nothing that a client sends may become one. */
+/** Labels of a value. They must be closed sets: nothing sent by a client may become a label. */
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** A value with its labels. */
+/** Value with its labels. */
 export type Labelled<T> = readonly [labels: Labels, value: T];
 
+/** Creates the samples of a counter. */
 export const counter = (name: string, help: string, values: readonly Labelled<number>[]): MetricSamples => ({
   name,
   help,
@@ -29,6 +30,7 @@ export const counter = (name: string, help: string, values: readonly Labelled<nu
   values: values.map(([labels, value]) => ({ labels, value })),
 });
 
+/** Creates the samples of a gauge. */
 export const gauge = (
   name: string,
   help: string,
@@ -43,37 +45,40 @@ export const gauge = (
     typeof value === 'number' ? [{ labels: {}, value }] : value.map(([labels, each]) => ({ labels, value: each })),
 });
 
+/** Creates the samples of a histogram. */
 export const histogram = (name: string, help: string, values: readonly Labelled<Durations>[]): MetricSamples => ({
   name,
   help,
   type: 'histogram',
   aggregator: 'sum',
   values: values.flatMap(([labels, durations]) => {
-    const { upTo, sum, count } = durations.totals();
+    const { buckets, sum, count } = durations.totals();
     return [
-      ...upTo.map(([le, value]) => ({ metricName: `${name}_bucket`, labels: { le, ...labels }, value })),
+      ...buckets.map(([le, value]) => ({ metricName: `${name}_bucket`, labels: { le, ...labels }, value })),
       { metricName: `${name}_sum`, labels, value: sum },
       { metricName: `${name}_count`, labels, value: count },
     ];
   }),
 });
 
-/** In seconds. The last one is the time of an operation: what is above it was late. */
+/** Upper bounds of the buckets, in seconds. The last one is the default timeout of operations. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
-/** Durations, counted in buckets. */
+/** Histogram of durations. */
 export interface Durations {
+  /** Counts a duration. */
   add(milliseconds: number): void;
+  /** Returns the current counts. */
   totals(): {
-    /** How many were at most so long. */
-    upTo: readonly (readonly [seconds: number | '+Inf', count: number])[];
-    /** In seconds. */
+    /** Number of durations up to each bound. */
+    buckets: readonly (readonly [seconds: number | '+Inf', count: number])[];
+    /** Sum of all durations, in seconds. */
     sum: number;
     count: number;
   };
 }
 
-/** prom-client's own histogram makes a text of its labels at each observation, which costs 15 times as much. */
+/** Creates a histogram. It is not prom-client's, which serializes its labels at each observation and takes 15 times as long. */
 export function createDurations(): Durations {
   const counts = new Float64Array(BOUNDS.length + 1);
   let sum = 0;
@@ -89,21 +94,21 @@ export function createDurations(): Durations {
     },
     totals() {
       let count = 0;
-      const upTo = Array.from(counts, (inBucket, i) => {
+      const buckets = Array.from(counts, (inBucket, i) => {
         count += inBucket;
         return [BOUNDS[i] ?? '+Inf', count] as const;
       });
-      return { upTo, sum, count };
+      return { buckets, sum, count };
     },
   };
 }
 
 /**
- * Figures in Prometheus' text format: of one process, or of several as one.
+ * Formats metrics in the Prometheus text format.
  *
- * @param processes the figures of each
+ * @param processes samples of each process, which are combined
  */
 export async function formatMetrics(processes: readonly (readonly MetricSamples[])[]): Promise<string> {
-  const { AggregatorRegistry } = await import('prom-client'); // Slow to load, and not needed before somebody asks.
+  const { AggregatorRegistry } = await import('prom-client'); // Slow to load, and only needed for a scrape.
   return AggregatorRegistry.aggregate([...processes]).metrics();
 }

@@ -1,9 +1,12 @@
 import { createDurations, type Durations, type Labelled, type Labels } from './metrics-snapshot.ts';
 
-/** How often each outcome came, and how long it took. */
+/** Counts and durations of outcomes. */
 export interface OutcomeSamples {
+  /** Number of times that each outcome occurred. */
   readonly counts: ReadonlyMap<string, number>;
+  /** Durations of all outcomes. */
   readonly durations: Durations;
+  /** Counts an outcome. */
   add(outcome: string, milliseconds: number): void;
 }
 
@@ -20,21 +23,22 @@ function createOutcomeSamples(): OutcomeSamples {
   };
 }
 
-/** The series of a key; a new one where there is none. */
+/** Returns the samples of a key. Creates them if there are none. */
 export function samplesOf(all: Map<string, OutcomeSamples>, key: string): OutcomeSamples {
-  let series = all.get(key);
-  if (series === undefined) {
-    series = createOutcomeSamples();
-    all.set(key, series);
+  let samples = all.get(key);
+  if (samples === undefined) {
+    samples = createOutcomeSamples();
+    all.set(key, samples);
   }
-  return series;
+  return samples;
 }
 
-/** How often each outcome came, as a label of this name. */
+/** Returns the counts, with the outcome as an additional label. */
 export const countsOf = (all: readonly Labelled<OutcomeSamples>[], label: string): Labelled<number>[] =>
   all.flatMap(([labels, { counts }]) =>
     Array.from(counts, ([outcome, count]): Labelled<number> => [{ ...labels, [label]: outcome }, count]),
   );
 
+/** Returns the durations. */
 export const durationsOf = (all: readonly Labelled<OutcomeSamples>[]): Labelled<Durations>[] =>
   all.map(([labels, { durations }]): [Labels, Durations] => [labels, durations]);

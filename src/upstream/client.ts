@@ -1,6 +1,6 @@
 import type { GatewaySettings, Settings } from '../settings/settings.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
-import { callBudgetExceeded, clientClosed, endedEarly, noCredential } from './errors/failures.ts';
+import { callBudgetExceeded, clientClosed, endedEarly, missingCredential } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { isTimeoutError } from './resilience/abortable.ts';
@@ -18,7 +18,7 @@ import type { SocketPool } from './transport/socket-pool.ts';
 
 export type { UpstreamRateLimit };
 
-/** Settings of every call of the service. */
+/** Settings of the upstream client. */
 export type UpstreamSettings = Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems' | 'upstreamIdempotency'> &
   Pick<GatewaySettings, 'upstream'> &
   ConcurrencySettings &
@@ -28,55 +28,57 @@ export type UpstreamSettings = Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems
 
 /** Dependencies of an upstream client. */
 export interface UpstreamDeps {
-  /** The sockets; see `createDispatcher`. */
+  /** Sockets to the service, from `createDispatcher`. */
   dispatcher: SocketPool;
   /** Called for every request sent upstream. @default none */
   observer?: UpstreamObserver | undefined;
   /** Monotonic clock of circuit breaker and throttle, in milliseconds. @default performance.now */
   monotonicNow?: (() => number) | undefined;
-  /** Returns numbers from 0 to 1, for the jitter of retries. @default Math.random */
+  /** Source of random numbers from 0 to 1, for the jitter of retries. @default Math.random */
   random?: (() => number) | undefined;
 }
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */
 export interface Caller {
-  /** The `Authorization` header, forwarded byte for byte; without it every call fails before it is sent. */
+  /** `Authorization` header, forwarded unchanged. If undefined, every call fails before it is sent. */
   authorization: string | undefined;
-  /** Ends every call when the caller is gone. */
+  /** Aborts every call when the client disconnects. */
   signal: Signal;
-  /** When the operation has to be answered, on the clock of `performance.now()`; waiting, pauses and retries included. */
+  /** Deadline of the operation, on the clock of `performance.now()`. Queueing and retries count too. */
   deadlineAt: number;
-  /** Sent as `X-Request-Id`, so that both services' logs can be joined. */
+  /** Sent as `X-Request-Id`, to correlate the logs of both services. */
   requestId: string;
-  /** Counts what the operation costs. */
+  /** Updated with every call. */
   usage: Usage;
 }
 
 /** Cost of an operation so far. */
 export interface Usage {
-  /** Calls that resolvers and loaders have made. */
+  /** Calls made by resolvers and loaders. */
   calls: number;
   /** Items of bulk writes. */
   bulkItems: number;
-  /** Requests that were sent for them; fewer where calls were shared, more where some were repeated. */
+  /** Requests sent for these calls: fewer if calls were coalesced, more if calls were retried. */
   requests: number;
-  /** The service's own limit, where it left least; absent if it has reported none. */
+  /** The service's own rate limit, from the response with the fewest calls remaining. Absent if the service reported none. */
   rateLimit?: UpstreamRateLimit;
 }
 
 /**
- * The upstream service as one caller sees it: the only place that knows base address, credentials and policies. Fails with
- * `UpstreamError` alone. The shape inside a record is not checked here: GraphQL checks the fields that were asked for.
+ * Client of the upstream service, bound to one caller. Fails only with `UpstreamError`. The fields of a record are not validated here,
+ * because GraphQL validates the requested ones.
  */
 export interface UpstreamClient {
-  /** null: the service has no such record (404, 410). */
+  /** Returns null if the service has no such record (404, 410). */
   read<T>(call: UpstreamCall): Promise<T | null>;
+  /** Sends a write. Unlike `read`, fails with `NOT_FOUND` if the service has no such record. */
   write<T>(call: UpstreamWrite): Promise<WriteResult<T>>;
 }
 
-/** Binds the service to one caller; cheap, made for every operation. */
+/** Binds the client to one caller. Called for every operation. */
 export type BindCaller = (caller: Caller) => UpstreamClient;
 
+/** Creates the client and its policies, which all callers share. */
 export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamDeps): BindCaller {
   const { upstream, maxUpstreamCalls, maxBulkItems, upstreamIdempotency } = settings;
   const { dispatcher, observer, monotonicNow, random } = deps;
@@ -90,7 +92,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   const circuitBreaker = createCircuitBreaker(settings, monotonicNow);
   observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
 
-  /** The policies around one request, from the outside in. Coalescing and the operation's deadline are around these. */
+  /** Applies the policies to one request, from the outside in. Its callers apply the operation's deadline and coalescing. */
   function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<UpstreamResult> {
     const { endpoint, authorization, call } = request;
     const isRepeatable =
@@ -109,12 +111,12 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     );
   }
 
-  /** Checks what can be checked without a call, and counts the call. */
+  /** Validates a call before it is sent, and counts it. */
   function prepare(caller: Caller, call: UpstreamRequest['call']): UpstreamRequest {
     const endpoint: Endpoint = { method: call.method ?? 'GET', route: call.route };
     const { authorization, requestId, usage } = caller;
     if (authorization === undefined) {
-      throw noCredential(endpoint);
+      throw missingCredential(endpoint);
     }
     const path = prefix + buildPath(endpoint, call);
     const [kind, limit] = call.isBulkItem
@@ -127,44 +129,44 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     return { endpoint, authorization, path, requestId, call };
   }
 
-  /** Runs work within the operation's deadline; whatever ends it early is an `UpstreamError` too. */
-  async function inTime(
+  /** Runs work within the operation's deadline. Fails with an `UpstreamError` if the deadline or the client ends it early. */
+  async function withinDeadline(
     { endpoint }: UpstreamRequest,
     usage: Usage,
-    time: OperationDeadline,
+    deadline: OperationDeadline,
     work: () => Promise<UpstreamResult>,
   ): Promise<UpstreamResult> {
-    const over = time.endReason();
-    if (over !== undefined) {
-      throw endedEarly(endpoint, { sent: false }, over.reason);
+    const ended = deadline.endReason();
+    if (ended !== undefined) {
+      throw endedEarly(endpoint, { sent: false }, ended.reason);
     }
-    time.enter();
+    deadline.startCall();
     try {
-      const received = await work();
-      noteRateLimit(usage, received.rateLimit);
-      return received;
+      const result = await work();
+      noteRateLimit(usage, result.rateLimit);
+      return result;
     } catch (error) {
       if (isUpstreamError(error)) {
         noteRateLimit(usage, error.rateLimit);
       }
-      throw time.signal.aborted ? atEnd(endpoint, error, time.signal.reason) : error;
+      throw deadline.signal.aborted ? errorAfterEnd(endpoint, error, deadline.signal.reason) : error;
     } finally {
-      time.leave();
+      deadline.endCall();
     }
   }
 
   return (caller) => {
-    const time = createOperationDeadline(caller.signal, caller.deadlineAt);
+    const deadline = createOperationDeadline(caller.signal, caller.deadlineAt);
     return {
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
         try {
-          const { body } = await inTime(request, caller.usage, time, () =>
-            coalescing.read(request.authorization, request.path, time.signal, (shared) =>
+          const { body } = await withinDeadline(request, caller.usage, deadline, () =>
+            coalescing.read(request.authorization, request.path, deadline.signal, (shared) =>
               send(request, caller, shared),
             ),
           );
-          return body as T; // The contract's type: GraphQL checks the fields that are asked for.
+          return body as T; // The contract's type: GraphQL validates the requested fields.
         } catch (error) {
           if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
             return null;
@@ -174,8 +176,8 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       },
       async write<T>(call: UpstreamWrite) {
         const request = prepare(caller, call);
-        const { body, replayed } = await inTime(request, caller.usage, time, () =>
-          coalescing.write(request.authorization, () => send(request, caller, time.signal)),
+        const { body, replayed } = await withinDeadline(request, caller.usage, deadline, () =>
+          coalescing.write(request.authorization, () => send(request, caller, deadline.signal)),
         );
         return { body: body as T, replayed }; // As above.
       },
@@ -183,32 +185,32 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   };
 }
 
-/** Returns the error of a call whose operation has ended meanwhile: once the client has disconnected, no other failure matters. */
-function atEnd(endpoint: Endpoint, error: unknown, reason: unknown): UpstreamError {
+/** Returns the error of a call whose operation ended while it was in flight. If the client disconnected, no other failure matters. */
+function errorAfterEnd(endpoint: Endpoint, error: unknown, reason: unknown): UpstreamError {
   if (!isUpstreamError(error)) {
     return endedEarly(endpoint, { sent: true }, reason);
   }
   return isTimeoutError(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(endpoint, error, reason);
 }
 
-/** Keeps what leaves least. Operations that share an answer all learn of it. */
-function noteRateLimit(tally: Usage, rateLimit: UpstreamRateLimit | undefined): void {
-  if (rateLimit !== undefined && rateLimit.remaining <= (tally.rateLimit?.remaining ?? rateLimit.remaining)) {
-    tally.rateLimit = rateLimit;
+/** Keeps the rate limit with the fewest calls remaining. Runs for every operation that shares a response. */
+function noteRateLimit(usage: Usage, rateLimit: UpstreamRateLimit | undefined): void {
+  if (rateLimit !== undefined && rateLimit.remaining <= (usage.rateLimit?.remaining ?? rateLimit.remaining)) {
+    usage.rateLimit = rateLimit;
   }
 }
 
-/** The path and query of a call; an id that cannot be one path segment is refused before anything is sent. */
+/** Returns the path and query of a call. Throws if an id can't be a single path segment. */
 function buildPath(endpoint: Endpoint, { route, params, query }: UpstreamCall): string {
   if (params !== undefined) {
     assertPathParams(endpoint, params);
   }
   const path = params === undefined ? route : fillRoute(route, params);
-  return query === undefined ? path : path + searchOf(query);
+  return query === undefined ? path : path + buildQuery(query);
 }
 
-/** The query with its question mark; empty where nothing is given. */
-function searchOf(query: NonNullable<UpstreamCall['query']>): string {
+/** Returns the query with its question mark, or an empty string. */
+function buildQuery(query: NonNullable<UpstreamCall['query']>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) {

@@ -2,38 +2,44 @@ import type { Endpoint } from './errors/errors.ts';
 import type { paths } from './openapi.gen.ts';
 import type { Expected } from './transport/body.ts';
 
-/** One call of an endpoint. */
+/** Call of one REST endpoint. */
 export interface UpstreamCall {
-  /** The path template as the API documents it. */
+  /** Path template from the API's documentation. */
   route: keyof paths;
-  /** The ids in the template, as they are: encoding them is done here. */
+  /** Ids for the template's parameters, not encoded. */
   params?: Readonly<Record<string, string>>;
+  /** Query parameters; undefined values are left out. */
   query?: Readonly<Record<string, string | number | undefined>>;
-  /** Form of the body of a success; any other breaks the contract. */
+  /** Form of the body of a successful response. Any other form violates the contract. */
   expect: Expected;
 }
 
+/** Call that changes data. */
 export interface UpstreamWrite extends UpstreamCall {
+  /** HTTP method. */
   method: Exclude<Endpoint['method'], 'GET'>;
+  /** Sent as JSON. */
   body?: object;
   /** Sent as `Idempotency-Key`; at most 255 characters. */
   idempotencyKey?: string | undefined;
-  /** Whether it is one item of a bulk write. @default false */
+  /** Whether the call is one item of a bulk write, which has a separate limit. @default false */
   isBulkItem?: boolean;
 }
 
-/** A call, ready to be sent: its caller's key, its path with encoded ids and query. */
+/** Call that is ready to be sent, with the caller's credential. */
 export interface UpstreamRequest {
   endpoint: Endpoint;
   authorization: string;
+  /** Path with encoded ids and query. */
   path: string;
   requestId: string;
   call: UpstreamCall & Partial<UpstreamWrite>;
 }
 
-/** The answer to a write. */
+/** Result of a write. */
 export interface WriteResult<T> {
+  /** Response body without its envelope. */
   body: T;
-  /** Whether this is the stored answer of an earlier write with the same idempotency key. */
+  /** Whether the service returned its stored response to an earlier write with the same idempotency key. */
   replayed: boolean;
 }

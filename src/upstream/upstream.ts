@@ -1,7 +1,7 @@
 import type { UpstreamClient } from './client.ts';
 import { bindEndpoints } from './resources/index.gen.ts';
 
-/** The endpoints of the service, bound to one caller. */
+/** Endpoints of the service, bound to one caller. */
 export type Upstream = Readonly<ReturnType<typeof bindEndpoints>>;
 
 /** Binds the endpoints to one caller's client. */

@@ -253,7 +253,7 @@ describe('a gateway is not made', () => {
     await rm(folder.path('README.txt'));
     await writeFile(folder.path('acme'), 'key-in-folder');
     const twice = { tenants: { acme: 'key-as-value' }, tenantKeys: { directory: folder.path() } };
-    expect(make(twice)).toThrow(/^acme has a file in the folder .+, and is set besides: keep one of them$/);
+    expect(make(twice)).toThrow(/^acme is set both directly and by a file in the folder .+; remove one of them$/);
   });
 
   it('in reasonable time only where there are ten thousand tenants', async () => {

@@ -91,7 +91,7 @@ describe('the one command of the dashboard', () => {
     ],
     [
       '--gateway-port',
-      'The gateway does not start: Port PORT on 127.0.0.1 is in use: stop the program that listens there, or choose another port with --gateway-port.',
+      'The gateway does not start: Port PORT on 127.0.0.1 is already in use. Stop the other program, or choose another port with --gateway-port.',
     ],
   ])('says in one sentence that the port of %s is used, and leaves nothing behind', async (option, sentence) => {
     const { url, close } = await listen(createServer());

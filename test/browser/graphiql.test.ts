@@ -55,6 +55,23 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
+  it('explains the code of an error, until a response has none', async () => {
+    await using visitor = await visit(gateway.url);
+    const { page } = visitor;
+    const help = page.locator('#error-help');
+    await page.route('**/graphql', async (route) => {
+      const headers = { ...route.request().headers(), authorization: 'ApiKey wrong' };
+      await route.continue({ headers });
+    });
+    await run(page);
+    await help.getByText('Send a valid credential.').waitFor();
+    expect(await help.textContent()).toContain('UNAUTHENTICATED');
+    await page.unroute('**/graphql');
+    await run(page);
+    await help.waitFor({ state: 'hidden' });
+    expect(visitor.problems).toEqual([]);
+  });
+
   it('loads nothing from anywhere else', async () => {
     await using visitor = await visit(gateway.url);
     await run(visitor.page);

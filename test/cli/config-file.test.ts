@@ -230,7 +230,7 @@ reloadSeconds: 0
       [
         "notigraph.config.yaml has the unknown setting "colour".",
         "notigraph.config.yaml: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
-        "notigraph.config.yaml: clients.browser.tenants.initech needs the environment variable INITECH_KEY, which is not set.",
+        "notigraph.config.yaml: clients.browser.tenants.initech requires the environment variable INITECH_KEY, which is not set.",
         "notigraph.config.yaml: corsOrigins must be a list of origins.",
         "notigraph.config.yaml: reloadSeconds must be a number from 0.01 to 86400.",
         "notigraph.config.yaml: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a trailing slash.",
@@ -318,7 +318,7 @@ reloadSeconds: 0
   it('says so when there are several, or one cannot be read, or it is given twice', () => {
     const several = { 'notigraph.config.yaml': '', 'notigraph.config.json': '{}' };
     expect(problemsOf({ files: several })).toEqual([
-      'There are several configuration files. Keep one of notigraph.config.yaml, notigraph.config.json.',
+      'There are several configuration files. Keep only one of notigraph.config.yaml, notigraph.config.json.',
     ]);
     expect(problemsOf({ argv: ['--config', 'nowhere.yaml'] })).toEqual([
       "The configuration file nowhere.yaml can't be read. Check the path and its permissions.",
@@ -354,7 +354,7 @@ describe('a secret in a configuration file', () => {
   });
 
   it('is refused when its variable is not set or empty, and the variable is named', () => {
-    const sentence = `${at} needs the environment variable ACME_KEY, which is not set.`;
+    const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
     const { ACME_KEY: _, ...without } = ENV;
     expect(problemsOf(of(FULL, without))).toEqual([sentence]);
     expect(problemsOf(of(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
@@ -363,7 +363,7 @@ describe('a secret in a configuration file', () => {
   it('is not repeated when it was written in place of the variable’s name', () => {
     for (const env of ['canary-key', 'sk_live_canary', 'CANARY', 'a1b2c3', 'constructor', '__proto__', 'toString']) {
       expect(problemsOf(of(keyed({ env })))).toEqual([
-        `${at} needs an environment variable that is not set; env must be its name.`,
+        `${at} requires an environment variable that is not set; env must be its name.`,
       ]);
     }
   });

@@ -99,7 +99,7 @@ describe('the configuration', () => {
       [
         "The command line has the unknown option "--colour". See notigraph --help.",
         "Unexpected argument "blue". See notigraph --help.",
-        "--host needs a value.",
+        "--host requires a value.",
         "NOTIGRAPH_UPSTREAM must be a URL such as https://notifications.example.com.",
         "NOTIGRAPH_GRAPHIQL must be on or off (true or false).",
         "--port must be a whole number from 0 to 65535.",
@@ -109,8 +109,8 @@ describe('the configuration', () => {
   });
 
   it('does not take one option for the value of another', () => {
-    expect(problemsOf({}, '--upstream', '--port', '1')).toEqual(['--upstream needs a value.']);
-    expect(problemsOf({}, '--port=')).toEqual(['--port needs a value.']);
+    expect(problemsOf({}, '--upstream', '--port', '1')).toEqual(['--upstream requires a value.']);
+    expect(problemsOf({}, '--port=')).toEqual(['--port requires a value.']);
   });
 
   it.each(['web', '-1', '65536', '1e3', '80 '])('refuses the port %j', (port) => {

@@ -106,14 +106,14 @@ describe('a process that cannot start', () => {
     const { port } = new URL(other.url);
     const ending = await runNotigraph({ cwd, args: ['--port', port, '--sandbox', ':memory:'] });
     expect(ending).toMatchObject({ code: 1, stdout: '' });
-    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use: [^\\n]+\\.\\n$`));
+    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
   });
 
   it('says in one sentence that its host is no address of the machine', async () => {
     const args = ['--port', '0', '--host', '192.0.2.1', '--sandbox', ':memory:'];
     const ending = await runNotigraph({ cwd, args });
     expect(ending).toMatchObject({ code: 1, stdout: '' });
-    expect(ending.stderr).toMatch(/^This machine has no address 192\.0\.2\.1: [^\n]+\.\n$/);
+    expect(ending.stderr).toMatch(/^This machine has no address 192\.0\.2\.1\. [^\n]+\.\n$/);
   });
 
   it('says in one sentence that its database file is broken', async () => {

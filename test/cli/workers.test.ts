@@ -242,7 +242,7 @@ describe('several workers that cannot start', () => {
     const { port } = new URL(other.url);
     const ending = await runNotigraph({ cwd, args: ['--port', port, '--sandbox', ':memory:', '--workers', '2'] });
     expect(ending).toMatchObject({ code: 1, stdout: '' });
-    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use: [^\\n]+\\.\\n$`));
+    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
   });
 
   it('are not replaced', async () => {

@@ -124,10 +124,10 @@ describe('a read', () => {
   it.each([
     [400, { code: 'BAD_USER_INPUT', message: 'What the service says.', retryable: false }],
     [401, { code: 'UNAUTHENTICATED', message: 'What the service says.', retryable: false }],
-    [402, { code: 'FORBIDDEN', message: 'The plan of this API key does not include this.' }],
+    [402, { code: 'FORBIDDEN', message: "This API key's plan does not include this action." }],
     [403, { code: 'FORBIDDEN', message: 'What the service says.' }],
     [409, { code: 'UPSTREAM_ERROR', message: 'What the service says.' }],
-    [418, { code: 'UPSTREAM_ERROR', message: 'The notification service refused the request (status 418).' }],
+    [418, { code: 'UPSTREAM_ERROR', message: 'The notification service rejected the request (status 418).' }],
     [422, { code: 'BAD_USER_INPUT' }],
     [429, { code: 'RATE_LIMITED', retryable: true }],
     [500, { code: 'UPSTREAM_ERROR', message: 'The notification service failed on this request.', retryable: false }],
@@ -167,7 +167,7 @@ describe('a write', () => {
 
   it('says in words that its fate is unknown', async () => {
     await using gateway = await drive(() => sentence(503));
-    expect((await gateway.run(CREATE)).error?.message).toMatch(/may have been carried out/);
+    expect((await gateway.run(CREATE)).error?.message).toMatch(/may have been applied/);
   });
 });
 
@@ -355,7 +355,7 @@ describe('the service’s sentence', () => {
   it.each([
     ['a list', ['One.', 'Two.'], 'One.; Two.'],
     ['an object', { message: ['Inner.'] }, 'Inner.'],
-    ['a number', 5, 'The notification service refused the input.'],
+    ['a number', 5, 'The notification service rejected the input.'],
   ])('may come as %s', async (_, message, expected) => {
     await using gateway = await drive(() => sentence(422, message));
     expect((await gateway.run(READ)).error?.message).toBe(expected);
@@ -375,7 +375,7 @@ describe('the service’s sentence', () => {
       headers: { 'content-type': 'text/html' },
       body: '<h1>WAF</h1>',
     }));
-    expect((await gateway.run(READ)).error?.message).toBe('This API key may not do this.');
+    expect((await gateway.run(READ)).error?.message).toBe('This API key is not permitted to do this.');
   });
 });
 

@@ -86,7 +86,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'missing credentials',
     'upstream/client.ts',
-    'if (authorization === undefined) {\n      throw noCredential(endpoint);\n    }',
+    'if (authorization === undefined) {\n      throw missingCredential(endpoint);\n    }',
     '',
     'http/graphql-over-http',
   ),
@@ -165,7 +165,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the key in another case',
     'upstream/errors/credential-filter.ts',
-    '!holdsPlain(text) && ',
+    '!containsPlain(text) && ',
     '',
     'upstream/credential-filter',
   ),
@@ -266,7 +266,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'members of one object',
     'upstream/transport/body.ts',
-    'if (holdsLargeObject(body)) {',
+    'if (containsLargeObject(body)) {',
     'if (false) {',
     'graphql/json-values',
   ),
@@ -384,14 +384,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'time in which the gateway works',
     'http/connection.ts',
-    "if (responses.some(({ isRunning }) => isRunning)) {\n      return 'gateway';",
+    "if (responses.some(({ isRunning }) => isRunning)) {\n      return 'processing';",
     "if (responses.some(({ isRunning }) => isRunning)) {\n      return 'sending';",
     'attacks/slow-clients',
   ),
   guard(
     'time in which a body is not read',
     'http/connection.ts',
-    "request.readableLength > 0 ? 'gateway' : 'sending'",
+    "request.readableLength > 0 ? 'processing' : 'sending'",
     "'sending'",
     'attacks/slow-clients',
   ),
@@ -426,8 +426,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'connections that are being answered',
     'http/eviction.ts',
-    "case 'gateway':\n        return undefined;",
-    "case 'gateway':\n        return SENDING;",
+    "case 'processing':\n        return undefined;",
+    "case 'processing':\n        return SENDING;",
     'attacks/connection-limit',
   ),
   guard(
@@ -447,7 +447,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'buffered bytes',
     'http/load-shedding.ts',
-    "allBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason()",
+    "totalBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason()",
     'overload?.reason()',
     'attacks/buffered-bytes',
   ),
@@ -466,11 +466,11 @@ export const GUARDS: readonly Guard[] = [
     'attacks/buffered-bytes',
   ),
   guard('unsent bytes', 'http/exchanges.ts', 'unread.add(this.#connection);', '', 'attacks/buffered-bytes'),
-  guard('bytes of closed connections', 'http/connection.ts', 'this.leave();', '', 'attacks/buffered-bytes'),
+  guard('bytes of closed connections', 'http/connection.ts', 'this.releaseResponses();', '', 'attacks/buffered-bytes'),
   guard(
     'room for others among stalled bodies',
     'http/load-shedding.ts',
-    'excess + RELIEF_SHARE * maxBufferedBytes',
+    'excess + EXTRA_SHARE * maxBufferedBytes',
     '0',
     'slow/stalled-connections',
   ),
@@ -536,8 +536,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'attempts are limited',
     'upstream/resilience/retry.ts',
-    'retried >= maxRetries',
-    'retried >= 9',
+    'retries >= maxRetries',
+    'retries >= 9',
     'upstream/faults',
   ),
   guard(
@@ -585,8 +585,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'write before a read',
     'upstream/resilience/coalescing.ts',
-    'of(credential);\n      reads.length = 0;',
-    'of(credential);',
+    'get(credential);\n      reads.length = 0;',
+    'get(credential);',
     'upstream/policies',
   ),
   guard(
@@ -606,14 +606,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.running < maxConcurrentCallsPerKey) {',
+    'if (queue.running < maxConcurrentCallsPerKey) {',
     'if (true) {',
     'upstream/policies',
   ),
   guard(
     'waiting calls of one key',
     'upstream/resilience/concurrency.ts',
-    'if (lane.waiting.size >= maxQueuedCallsPerKey) {',
+    'if (queue.waiting.size >= maxQueuedCallsPerKey) {',
     'if (false) {',
     'upstream/policies',
   ),
@@ -628,7 +628,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'memory of rate limits',
     'rate-limits/memory-rate-limiter.ts',
-    'if (entries.size >= limit) {',
+    'if (entries.size >= sweepSize) {',
     'if (false) {',
     'rate-limits/rate-limiter',
   ),
@@ -647,10 +647,10 @@ export const GUARDS: readonly Guard[] = [
     'upstream/upstream-rate-limit',
   ),
   guard(
-    'one try after a hold',
+    'one probe after a pause',
     'upstream/resilience/throttle.ts',
-    'left > 0 || hold.isTrying',
-    'left > 0',
+    'remainingMs > 0 || pause.isProbing',
+    'remainingMs > 0',
     'upstream/upstream-rate-limit',
   ),
   guard(
@@ -828,7 +828,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'secrets of client tokens',
     'auth/client-token-keys.ts',
-    'present().find(({ id }) => id === header.kid)',
+    'currentKeys().find(({ id }) => id === header.kid)',
     'present()[0]',
     'http/client-tokens',
   ),
@@ -902,8 +902,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'tokens that expire while they are known',
     'auth/verified-token-cache.ts',
-    'Math.min(verified.expiresAt, now().getTime() + CHECKED_FOR_MS)',
-    'now().getTime() + CHECKED_FOR_MS',
+    'Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS)',
+    'now().getTime() + MAX_AGE_MS',
     'auth/tenant-keys',
   ),
   guard(
@@ -926,22 +926,22 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'keys of other tenants',
     'auth/tenant-keys.ts',
-    'present().byTenant.get(tenant),',
-    'present().byTenant.get(tenant) && present().byTenant.values().next().value,',
+    'current().byTenant.get(tenant),',
+    'current().byTenant.get(tenant) && current().byTenant.values().next().value,',
     'slow/isolation-tenants',
   ),
   guard('hidden files', 'lib/secret-files.ts', ".filter((name) => !name.startsWith('.'))", '', 'auth/tenant-keys'),
   guard(
     'keys that are set twice',
     'lib/secret-files.ts',
-    'if (twice !== undefined) {',
+    'if (duplicate !== undefined) {',
     'if (false) {',
     'auth/tenant-keys',
   ),
   guard(
     'secrets that are used on',
     'lib/secret-files.ts',
-    'keepAsBefore(found.name);',
+    'keepPrevious(found.name);',
     'secrets.delete(found.name);',
     'auth/tenant-keys',
   ),
@@ -965,7 +965,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'peace for an issuer that has failed',
     'auth/jwks.ts',
-    'performance.now() - failedAt < PAUSE_MS',
+    'performance.now() - failedAt < RETRY_DELAY_MS',
     'false',
     'auth/issuer-keys',
   ),
@@ -1040,7 +1040,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'client gone in mid-body',
     'http/node-adapter.ts',
-    'const leave = () => reject(clientClosed());',
+    'const onAbort = () => reject(clientClosed());',
     "const leave = () => reject(new Error('closed'));",
     'http/client-closed',
   ),
@@ -1118,7 +1118,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the header Host',
     'http/node-adapter.ts',
-    'isHost(headers.host) ? originForm(url) : undefined',
+    'isValidHost(headers.host) ? originForm(url) : undefined',
     'originForm(url)',
     'http/hostile',
   ),
@@ -1174,14 +1174,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'origins',
     'http/cors.ts',
-    'origin !== undefined && clientRules[clientKindOf(authorization)].origins.has(origin)',
+    'origin !== undefined && clientRules[guessClientKind(authorization)].origins.has(origin)',
     'origin !== undefined',
     'http/cors-audiences',
   ),
   guard(
     'origins of a kind of client',
     'http/cors.ts',
-    'clientRules[clientKindOf(authorization)].origins',
+    'clientRules[guessClientKind(authorization)].origins',
     'policies.anonymous.origins',
     'http/cors-audiences',
   ),

@@ -108,7 +108,7 @@ it('a target that cannot be part of a URL is 400', async () => {
     const [response] = await once(request, 'response');
     expect([path, response.statusCode]).toEqual([path, 400]);
     expect(await readText(response)).toMatch(
-      /^\{"errors":\[\{"message":"The header Host or the request target is not part of a valid URL/,
+      /^\{"errors":\[\{"message":"The Host header or the request target is invalid/,
     );
   }
 });

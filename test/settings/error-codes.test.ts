@@ -2,17 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorCodeEntry } from '../../src/settings/error-codes.ts';
-import { ROOT, read, rows } from '../support/docs.ts';
+import { ROOT } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
 const entries: [string, ErrorCodeEntry][] = Object.entries(ERROR_CODES);
-
-it('docs/errors.md has the table of error codes', () => {
-  const table = rows(read('docs/errors.md'), /^\| `code` \| status/m);
-  expect(table).toEqual(
-    entries.map(([code, { status, meaning, remedy }]) => [`\`${code}\``, String(status ?? ''), meaning, remedy]),
-  );
-});
 
 it('every code that the gateway refuses a request with is in the table', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>

@@ -445,7 +445,7 @@ describe('a repetition', () => {
     };
     const { error } = await on.run(CREATE_KEYED);
     expect(error).toMatchObject({ outcome: 'UNKNOWN', retryable: false });
-    expect(error?.message).toMatch(/may have been carried out/);
+    expect(error?.message).toMatch(/may have been applied/);
   });
 
   it('of a write that is refused a connection leaves the first attempt’s fate UNKNOWN', async () => {

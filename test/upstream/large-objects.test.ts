@@ -1,13 +1,13 @@
 import { GraphQLScalarType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { holdsLargeObject } from '../../src/upstream/transport/large-objects.ts';
+import { containsLargeObject } from '../../src/upstream/transport/large-objects.ts';
 
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
 const items = (count: number, item = '1') => `[${Array(count).fill(item).join(',')}]`;
 
 describe('whether an object is large', () => {
-  const of = (json: string) => holdsLargeObject(Buffer.from(json.padEnd(1024 * 1024, ' ')));
+  const of = (json: string) => containsLargeObject(Buffer.from(json.padEnd(1024 * 1024, ' ')));
 
   it('is told by its own members, not by those of others, nor by what is in strings', () => {
     expect(of(members(100_001))).toBe(true);
@@ -34,7 +34,7 @@ it('looking at 5 MB of JSON takes less time than parsing it, whatever it holds',
     let share = Number.POSITIVE_INFINITY; // Garbage collection and a cold start only make it larger, so the smallest counts.
     for (let run = 0; run < 10 && share >= 1; run += 1) {
       const startedAt = performance.now();
-      const isLarge = holdsLargeObject(buffer);
+      const isLarge = containsLargeObject(buffer);
       const scannedAt = performance.now();
       const value: unknown = JSON.parse(text);
       const parsedAt = performance.now();

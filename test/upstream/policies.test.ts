@@ -7,7 +7,7 @@ import { createUpstreamClient } from '../../src/upstream/client.ts';
 import { errorFromFailure } from '../../src/upstream/errors/error-from-failure.ts';
 import { errorFromResponse } from '../../src/upstream/errors/error-from-response.ts';
 import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.ts';
-import { brokenConnection, down, notConnected, timedOut } from '../../src/upstream/errors/failures.ts';
+import { brokenConnection, notConnected, serviceUnavailable, timedOut } from '../../src/upstream/errors/failures.ts';
 import { createCircuitBreaker } from '../../src/upstream/resilience/circuit-breaker.ts';
 import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
 import { limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
@@ -43,8 +43,8 @@ const NO_OUTAGES: [string, UpstreamError][] = [
 ];
 
 const OUTAGES: [string, UpstreamError][] = [
-  ['502', down(GET, 502, undefined)],
-  ['503', down(GET, 503, undefined)],
+  ['502', serviceUnavailable(GET, 502, undefined)],
+  ['503', serviceUnavailable(GET, 503, undefined)],
   ['504', responseError(504)],
   ['no connection', notConnected(GET, 'refused', false)],
 ];
@@ -108,7 +108,7 @@ describe('retries', () => {
       await retry(call, async () => {
         attempts += 1;
         if (attempts === 1) {
-          throw down(GET, 503, undefined);
+          throw serviceUnavailable(GET, 503, undefined);
         }
         retried += 1;
         await released;
@@ -158,7 +158,7 @@ describe('retries', () => {
     const left = retry(call, async () => {
       attempts += 1;
       setTimeout(() => leaver.abort(), 20); // It has failed, paused for nothing, and waits.
-      throw down(GET, 503, undefined);
+      throw serviceUnavailable(GET, 503, undefined);
     });
     await expect(left).rejects.toMatchObject({ status: 503 });
     expect(attempts).toBe(1);
@@ -172,7 +172,7 @@ describe('retries', () => {
       let attempts = 0;
       const twice = async () => {
         attempts += 1;
-        throw attempts === 1 ? down(GET, 503, undefined) : responseError(500);
+        throw attempts === 1 ? serviceUnavailable(GET, 503, undefined) : responseError(500);
       };
       await expect(retry(call, twice)).rejects.toMatchObject({ status: 500 });
     }
@@ -181,7 +181,7 @@ describe('retries', () => {
   /** The pauses between attempts, in milliseconds of a fake clock. */
   async function pauses(
     { random, ...options }: Partial<RetrySettings> & { random?: () => number },
-    error = down(GET, 503, undefined),
+    error = serviceUnavailable(GET, 503, undefined),
   ): Promise<number[]> {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const at: number[] = [];
@@ -220,9 +220,9 @@ describe('retries', () => {
   });
 
   it('wait for Retry-After and a random part of the pause, so that not all come back at once', async () => {
-    expect(await pauses({ random: () => 0.5 }, down(GET, 503, 2))).toEqual([2_050, 2_100]);
-    expect(await pauses({ random: () => 0.5 }, down(GET, 503, 0))).toEqual([50, 100]);
-    expect(await pauses({ random: () => 0.5 }, down(GET, 503, 3))).toEqual([]);
+    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
+    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
+    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
   });
 });
 
@@ -258,7 +258,7 @@ describe('the circuit breaker', () => {
       },
     };
   }
-  const outage = down(GET, 503, undefined);
+  const outage = serviceUnavailable(GET, 503, undefined);
 
   it.each(OUTAGES)('opens after 20 calls that end with %s, not after 19', async (_, error) => {
     const breaker = createBreaker();

@@ -2,8 +2,8 @@ import { type AugmentedRequest, type DataSourceConfig, RESTDataSource } from '@a
 import type { Envelope, NewSubscriber, NotificationGroup, StatisticsEntry, Subscriber, Workflow } from '../upstream.ts';
 
 /**
- * The service. By default the data source shares an answer with those who ask while it is under way, not with those who ask later: a
- * request may list the groups more than once.
+ * Client of the service. By default, the data source deduplicates only concurrent requests, so one GraphQL request can list the groups
+ * more than once.
  */
 export class NotificationsAPI extends RESTDataSource {
   override baseURL = process.env.UPSTREAM ?? '';

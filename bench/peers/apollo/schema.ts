@@ -1,12 +1,12 @@
 import type { NewSubscriber, NotificationGroup, StatisticsEntry, Subscriber, Workflow } from '../upstream.ts';
 import type { NotificationsAPI } from './data-source.ts';
 
-/** What the resolvers of one request share. */
+/** GraphQL context. */
 export interface Context {
   dataSources: { notifications: NotificationsAPI };
 }
 
-/** The part of Notigraph's schema that the workloads ask for. */
+/** Part of Notigraph's schema that the workloads use. */
 export const typeDefs = /* GraphQL */ `
   enum Channel { IN_APP EMAIL SMS CHAT PUSH }
   type StepTemplate { type: String! content: String! subject: String! }
@@ -46,6 +46,7 @@ export const typeDefs = /* GraphQL */ `
   }
 `;
 
+/** Resolvers of the schema. */
 export const resolvers = {
   Channel: { IN_APP: 'in_app', EMAIL: 'email', SMS: 'sms', CHAT: 'chat', PUSH: 'push' },
   Workflow: {

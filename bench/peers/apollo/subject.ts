@@ -1,7 +1,7 @@
 import { OURS, type Subject } from '../../subjects.ts';
 import { beside, findMissing } from '../packages.ts';
 
-/** Apollo Server with a REST data source as their documentation shows them, with the defaults of both. */
+/** Apollo Server with a REST data source, set up as in their documentation, with default options. */
 export const APOLLO: Subject = {
   name: 'apollo',
   title: 'Apollo Server',

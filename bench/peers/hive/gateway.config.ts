@@ -1,8 +1,8 @@
 import { defineConfig } from '@graphql-hive/gateway';
 import { type GraphQLResolveInfo, print, type SelectionSetNode } from 'graphql';
 
-/** How a subgraph's field is asked, as the gateway's documentation has it: equal keys of a request are asked for only once. */
-type Ask<Result> = (options: {
+/** Function that queries a field of a subgraph, from the gateway's documentation. It requests equal keys only once per request. */
+type SubgraphQuery<Result> = (options: {
   root: unknown;
   context: SubgraphContext;
   info: GraphQLResolveInfo;
@@ -16,8 +16,8 @@ type Ask<Result> = (options: {
 interface SubgraphContext {
   notifications: {
     Query: {
-      getWorkflow: Ask<{ data: object }>;
-      listNotificationGroups: Ask<{ data: { _id: string }[] }>;
+      getWorkflow: SubgraphQuery<{ data: object }>;
+      listNotificationGroups: SubgraphQuery<{ data: { _id: string }[] }>;
     };
   };
 }
@@ -36,10 +36,10 @@ const getWorkflow = (id: string, root: unknown, context: SubgraphContext, info: 
     argsFromKeys: ([workflowIdOrIdentifier]) => ({ workflowIdOrIdentifier }),
     selectionSet: inWorkflow,
     valuesFromResults: ({ data }) => [data],
-    dataLoaderOptions: { maxBatchSize: 1 }, // The service answers one workflow at a time.
+    dataLoaderOptions: { maxBatchSize: 1 }, // The service returns one workflow per request.
   });
 
-/** The gateway's defaults, with the joins that the contract alone does not tell. */
+/** Configuration of the gateway: its defaults, and the joins between types that the contract doesn't describe. */
 export const gatewayConfig = defineConfig<SubgraphContext>({
   additionalTypeDefs: /* GraphQL */ `
     extend type Query {

@@ -4,7 +4,7 @@ import { loadOpenAPISubgraph } from '@omnigraph/openapi';
 import { parse } from 'yaml';
 import { beside } from '../packages.ts';
 
-/** The part of the service's contract that is changed before it is composed. */
+/** Part of the service's contract that is changed before composition. */
 interface Contract {
   components: { schemas: { StepTemplate: { properties: { content: object } } } };
 }
@@ -12,14 +12,14 @@ interface Contract {
 const contract: Contract = parse(
   readFileSync(beside(import.meta.url, '../../../schema/upstream.openapi.yaml'), 'utf8'),
 );
-// As a choice between a text and a list it would become a list, and every text an error: any JSON is as true, and works.
+// Declared as any JSON: the contract's choice of string or list would be composed as a list, and strings would be errors.
 contract.components.schemas.StepTemplate.properties.content = {};
 
 const source = beside(import.meta.url, '.composed/contract.json');
 mkdirSync(beside(import.meta.url, '.composed'), { recursive: true });
 writeFileSync(source, JSON.stringify(contract));
 
-/** How the supergraph is composed; the upstream's address is filled in when the gateway starts. */
+/** Configuration of the composition. The upstream's address is set when the gateway starts. */
 export const composeConfig = defineConfig({
   subgraphs: [
     {

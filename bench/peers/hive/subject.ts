@@ -14,7 +14,7 @@ interface StatisticsEntry {
   workflows: { name: string }[];
 }
 
-/** Composes the supergraph from the service's contract; that takes two seconds, thus it is done anew each time. */
+/** Composes the supergraph from the service's contract. This takes only two seconds, so it isn't cached. */
 async function findObstacle(): Promise<string | undefined> {
   const missing = findMissing(TITLE, [
     '@graphql-hive/gateway',
@@ -40,7 +40,7 @@ async function findObstacle(): Promise<string | undefined> {
     );
     return undefined;
   } catch (error) {
-    return `${TITLE}'s supergraph could not be composed: ${lastLineOf(error)}`;
+    return `${TITLE}'s supergraph can't be composed: ${lastLineOf(error)}`;
   }
 }
 
@@ -55,7 +55,7 @@ const Q1: SubjectRequest = {
   normalize: ({ getWorkflow }: { getWorkflow: { data: object } }) => ({ workflow: getWorkflow.data }),
 };
 
-/** Hive Gateway in front of a subgraph that is composed from the service's own OpenAPI document; one worker, its defaults. */
+/** Hive Gateway with a subgraph composed from the service's OpenAPI document, with default options and one worker. */
 export const HIVE: Subject = {
   name: 'hive',
   title: TITLE,
@@ -96,7 +96,7 @@ export const HIVE: Subject = {
           ... on StatisticsEntry { date: _id count channels workflows(first: 3) { name } }
         }
       }`,
-      // The days come in the service's order, and the channels in its words.
+      // Days are in the service's order, and channels have its names.
       normalize: ({ getNotificationStats }: { getNotificationStats: StatisticsEntry[] }) => ({
         notificationStats: getNotificationStats
           .map(({ channels, ...entry }) => ({

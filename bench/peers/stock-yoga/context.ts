@@ -2,11 +2,12 @@ import DataLoader from 'dataloader';
 import { request } from 'undici';
 import type { Envelope, NewSubscriber, NotificationGroup, StatisticsEntry, Subscriber, Workflow } from '../upstream.ts';
 
-/** What the resolvers of one request share. */
+/** GraphQL context. */
 export type Context = ReturnType<typeof createContext>;
 
 const UPSTREAM = process.env.UPSTREAM ?? '';
 
+/** Creates the context of one request. */
 export function createContext(authorization: string) {
   async function call<T>(path: string, body?: object): Promise<T> {
     const response = await request(UPSTREAM + path, {
@@ -16,9 +17,9 @@ export function createContext(authorization: string) {
     });
     if (response.statusCode > 299) {
       await response.body.dump();
-      throw new Error(`The service answered ${response.statusCode}.`);
+      throw new Error(`The service responded with ${response.statusCode}.`);
     }
-    return (await response.body.json()) as T; // The service's contract says so.
+    return (await response.body.json()) as T; // As declared in the service's contract.
   }
 
   const listNotificationGroups = async () =>
@@ -30,10 +31,10 @@ export function createContext(authorization: string) {
         ids.map(async (id) => (await call<Envelope<Workflow>>(`/v1/workflows/${encodeURIComponent(id)}`)).data),
       ),
     ),
-    // The service cannot be asked for some groups, only for all.
+    // The service has no request for several groups, only for one or all.
     notificationGroups: new DataLoader(async (ids: readonly string[]) => {
       const groups = new Map((await listNotificationGroups()).map((group) => [group._id, group]));
-      return ids.map((id) => groups.get(id) ?? new Error(`There is no notification group ${id}.`));
+      return ids.map((id) => groups.get(id) ?? new Error(`Unknown notification group ${id}.`));
     }),
     listNotificationGroups,
     getStatistics: (days: number) => call<StatisticsEntry[]>(`/v1/notifications/graph/stats?days=${days}`),

@@ -150,5 +150,5 @@ builder.mutationType({
   }),
 });
 
-/** The part of Notigraph's schema that the workloads ask for. */
+/** Part of Notigraph's schema that the workloads use. */
 export const schema = builder.toSchema();

@@ -1,7 +1,7 @@
 import { OURS, type Subject } from '../../subjects.ts';
 import { beside, findMissing } from '../packages.ts';
 
-/** GraphQL Yoga with Pothos as their documentation shows them: Yoga's defaults, graphql-js, DataLoader, undici. */
+/** GraphQL Yoga with Pothos, DataLoader and undici, set up as in their documentation, with default options. */
 export const STOCK_YOGA: Subject = {
   name: 'stock-yoga',
   title: 'Stock GraphQL Yoga',

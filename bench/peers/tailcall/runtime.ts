@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beside, inPackage, lastLineOf } from '../packages.ts';
 
-/** The npm package that has the binary. */
+/** npm package that contains the binary. */
 export const PACKAGE = '@tailcallhq/core-linux-x64-gnu';
 
-/** What is made at run time. */
+/** Folder for files created at run time. */
 export const RUNTIME = beside(import.meta.url, '.runtime');
 
-/** The release that has the glibc which the binary asks for (2.39), and the packages that it loads libraries from. */
+/** Debian release with the glibc that the binary requires (2.39), and the packages that contain its libraries. */
 const RELEASE = 'trixie';
 const DEBIAN_PACKAGES = ['libc6', 'libgcc-s1'];
 
@@ -22,31 +22,31 @@ const TIMEOUT_MS = 60_000;
 
 const run = promisify(execFile);
 
-/** How the binary is started: with the libraries that were fetched for it, or with the system's own. */
-export const startOf = (args: readonly string[]): { file: string; args: string[] } =>
+/** Returns the command that starts the binary, with the downloaded libraries if there are any, or else with the system's. */
+export const commandFor = (args: readonly string[]): { file: string; args: string[] } =>
   existsSync(LOADER)
     ? { file: LOADER, args: ['--library-path', LIBRARIES, BINARY, ...args] }
     : { file: BINARY, args: [...args] };
 
 /**
- * Sees to it that the binary runs. Where the system's glibc is too old for it, a newer one is fetched once from the system's own
- * Debian mirror and unpacked beside this file; nothing is installed.
- * @returns why it cannot run, undefined: it can
+ * Makes sure that the binary runs. If the system's glibc is too old, downloads a newer one from the system's Debian mirror and unpacks
+ * it into `RUNTIME`. Installs nothing.
+ * @returns why the binary can't run; undefined if it can
  */
 export async function prepareRuntime(): Promise<string | undefined> {
-  if (await doesRun()) {
+  if (await isRunnable()) {
     return undefined;
   }
   try {
-    await fetchLibraries();
+    await downloadLibraries();
   } catch (error) {
-    return `Tailcall needs glibc 2.39, and Debian's packages of it could not be fetched: ${lastLineOf(error)}`;
+    return `Tailcall requires glibc 2.39, and Debian's packages of it can't be downloaded: ${lastLineOf(error)}`;
   }
-  return (await doesRun()) ? undefined : 'Tailcall does not run even with the glibc that was fetched for it.';
+  return (await isRunnable()) ? undefined : 'Tailcall does not run, even with the downloaded glibc.';
 }
 
-async function doesRun(): Promise<boolean> {
-  const { file, args } = startOf(['--version']);
+async function isRunnable(): Promise<boolean> {
+  const { file, args } = commandFor(['--version']);
   try {
     await run(file, args, { timeout: TIMEOUT_MS, env: { TAILCALL_TRACKER: 'false' } });
     return true;
@@ -55,14 +55,14 @@ async function doesRun(): Promise<boolean> {
   }
 }
 
-async function fetchLibraries(): Promise<void> {
+async function downloadLibraries(): Promise<void> {
   await mkdir(RUNTIME, { recursive: true });
   const folder = await mkdtemp(join(RUNTIME, 'fetch-'));
   try {
     const sources = join(folder, 'sources.list');
     await writeFile(sources, `deb ${await findMirror()} ${RELEASE} main\n`);
     await mkdir(join(folder, 'lists/partial'), { recursive: true });
-    // The system's own package lists stay as they are.
+    // Separate package lists, so that the system's are not changed.
     const options = [
       `Dir::Etc::SourceList=${sources}`,
       'Dir::Etc::SourceParts=-',
@@ -82,7 +82,7 @@ async function fetchLibraries(): Promise<void> {
   }
 }
 
-/** The mirror that the system takes its own release from. */
+/** Returns the mirror of the system's own release. */
 async function findMirror(): Promise<string> {
   const release = /^VERSION_CODENAME=(\w+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1];
   const format = '$(RELEASE) $(COMPONENT) $(REPO_URI)';
@@ -92,7 +92,7 @@ async function findMirror(): Promise<string> {
     .map((line) => line.split(' '))
     .find((fields) => fields[0] === release && fields[1] === 'main')?.[2];
   if (mirror === undefined) {
-    throw new Error('apt knows no Debian mirror.');
+    throw new Error('apt has no Debian mirror configured.');
   }
   return mirror;
 }

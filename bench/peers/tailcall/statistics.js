@@ -1,5 +1,5 @@
-/** Makes the days of the statistics what the schema says: in order, and with references that can be resolved. */
-// biome-ignore lint/correctness/noUnusedVariables: Tailcall calls it by its name, from schema.graphql.
+/** Converts the statistics to the form in the schema: sorted by day, and with references that can be resolved. */
+// biome-ignore lint/correctness/noUnusedVariables: Called by Tailcall, by its name in schema.graphql.
 function onStatistics(body) {
   const entries = JSON.parse(body).map(({ _id, count, channels, templates }) => ({
     date: _id,

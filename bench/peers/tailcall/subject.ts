@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { OURS, Q1, type Subject } from '../../subjects.ts';
 import { asBulk, createEach } from '../bulk.ts';
 import { beside, findMissing } from '../packages.ts';
-import { PACKAGE, prepareRuntime, RUNTIME, startOf } from './runtime.ts';
+import { commandFor, PACKAGE, prepareRuntime, RUNTIME } from './runtime.ts';
 
 const CACHE = `${RUNTIME}/cache`;
 
@@ -13,7 +13,7 @@ interface StatisticsEntry {
   workflows: { workflow: { name: string } }[];
 }
 
-/** Makes it a fresh start: Tailcall reads its settings only from a file. @returns its path; JSON is YAML */
+/** Empties the cache and writes Tailcall's configuration file, as JSON, which is valid YAML. @returns the file's path */
 function writeConfig(port: number): string {
   const path = `${RUNTIME}/config.yaml`;
   const config = {
@@ -30,25 +30,25 @@ function writeConfig(port: number): string {
   return path;
 }
 
-/** Tailcall, a gateway in Rust that is told by directives what to call; its defaults, as many workers as there are cores. */
+/** Tailcall, a gateway written in Rust and configured by directives, with default options and one worker per core. */
 export const TAILCALL: Subject = {
   name: 'tailcall',
   title: 'Tailcall',
   findObstacle: async () =>
     process.platform !== 'linux' || process.arch !== 'x64'
-      ? 'Tailcall is installed here only for Linux on x64.'
+      ? 'The benchmark supports Tailcall only on Linux x64.'
       : (findMissing('Tailcall', [PACKAGE]) ?? (await prepareRuntime())),
   command: ({ port, upstream }) => {
-    const { file, args } = startOf(['start', writeConfig(port)]);
+    const { file, args } = commandFor(['start', writeConfig(port)]);
     return {
       file,
       args,
       env: {
         UPSTREAM: upstream,
         TAILCALL_TRACKER: 'false',
-        // In an empty cache it notes when it started; only later would it look for a newer release.
+        // With an empty cache, it doesn't check for a newer release.
         XDG_CACHE_HOME: CACHE,
-        // By default it writes a line for every call upstream.
+        // By default it logs every upstream call.
         TAILCALL_LOG_LEVEL: 'error',
       },
     };
@@ -56,13 +56,13 @@ export const TAILCALL: Subject = {
   requests: {
     q1: { query: Q1 },
     q2: { ...OURS.requests.q2 },
-    // q3 is left out: a workflow's group can be joined only by a key that the service is asked with, one (`{{.value…}}` in the address)
-    // or many (`batchKey`). The canned service, as the floor uses it, has only the list of all groups.
+    // No q3: a workflow's group can only be joined with a request for one key (`{{.value…}}` in the address) or several (`batchKey`),
+    // but the floor joins with the list of all groups.
     q4: {
       query: /* GraphQL */ `query Q4($days: Int!) {
         notificationStats(days: $days) { date count channels workflows { workflow { name } } }
       }`,
-      // Lists cannot be cut either; no day of the workload has more than three workflows.
+      // Lists can't be truncated either, but no day of the workload has more than three workflows.
       normalize: ({ notificationStats }: { notificationStats: StatisticsEntry[] }) => ({
         notificationStats: notificationStats.map(({ workflows, ...entry }) => ({
           ...entry,

@@ -1,32 +1,34 @@
-import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { type Ending, forkWorker, type WorkerProcess } from './fork-worker.ts';
 import { createRestartBackoff } from './restart-backoff.ts';
-import { type Assignment, reports, STOP, variablesFor } from './worker.ts';
+import type { Assignment } from './worker.ts';
 
+/** Options of a group of workers. */
 export interface WorkersOptions extends Assignment {
+  /** Number of workers. */
   count: number;
   /** Environment variables that they get besides those of this process. */
   env: NodeJS.Dict<string>;
   logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Processes that serve on one port. One that ends is replaced. */
+/** Processes that serve one port. One that ends is replaced. */
 export interface Workers extends AsyncDisposable {
   /** The GraphQL endpoint. */
   readonly url: string;
-  /** Whether the first one reaches the upstream service. @returns what is wrong, or undefined when it answers */
+  /** Returns whether the first worker reaches the service: the problem, or undefined if it does. */
   checkUpstream(): Promise<string | undefined>;
-  /** Lets all of them answer what runs, and end. */
+  /** Lets all workers answer in-flight requests and end. */
   close(): Promise<void>;
-  /** Ends all of them at once. */
+  /** Ends all workers immediately. */
   kill(): void;
 }
 
-/** Why workers do not serve: one sentence for the person who started them. */
+/** Thrown if a worker does not start. The message is for the person who started the command. */
 export class WorkersError extends Error {
   override readonly name = 'WorkersError';
-  /** What the process should end with. */
+  /** Exit code for this process. */
   readonly exitCode: number;
 
   constructor(message: string, exitCode: number) {
@@ -35,129 +37,132 @@ export class WorkersError extends Error {
   }
 }
 
-/** How a worker ended, in the words of the log. */
-interface Ending {
-  workerPid?: number | undefined;
-  code?: number | null;
-  signal?: string | null;
-  problem?: string | undefined;
-}
-
-/** Starts workers and waits until all of them listen. Throws `WorkersError` when one does not. */
-export async function startWorkers({ count, upstream, port, env, logger }: WorkersOptions): Promise<Workers> {
-  const stopping = new AbortController();
-  const running = new Set<Worker>();
-  const listening = new Set<Worker>();
-  const { promise: started, resolve: start, reject: fail } = Promise.withResolvers<string>();
-  const { promise: checked, resolve: check } = Promise.withResolvers<string | undefined>();
-  const restartBackoff = createRestartBackoff();
-  let url: string | undefined;
-  let isStarted = false;
-
-  /** Keeps one running until all are to stop. */
-  async function keep(name: number): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const startedAt = performance.now();
-      const ending = await run(name);
-      if (!isStarted) {
-        return fail(toError(ending));
-      }
-      if (stopping.signal.aborted) {
-        return ending.code === 0 ? undefined : logger.warn({ worker: name, ...ending }, 'a worker ended early');
-      }
-      const backoffMs = restartBackoff.delayAfter(performance.now() - startedAt);
-      logger.warn({ worker: name, ...ending, backoffMs }, 'a worker ended and is replaced');
-      await sleep(backoffMs, undefined, { signal: stopping.signal }).catch(() => {});
-    }
-  }
-
-  /** Runs one to its end. */
-  async function run(name: number): Promise<Ending> {
-    let worker: Worker;
-    try {
-      worker = cluster.fork({ ...env, ...variablesFor({ upstream, port }) });
-    } catch (error) {
-      return notForked(error); // There may be more memory in a moment.
-    }
-    running.add(worker);
-    const ending = await watch(name, worker);
-    running.delete(worker);
-    listening.delete(worker);
-    if (listening.size === 0 && port === 0 && url !== undefined) {
-      port = Number(new URL(url).port); // With the last one the port is given back, and 0 would take another.
-    }
-    return ending;
-  }
-
-  /** Does what a worker asks for, to its end. */
-  function watch(name: number, worker: Worker): Promise<Ending> {
-    const { pid: workerPid } = worker.process;
-    let problem: string | undefined;
-    worker.on('message', (message: unknown) => {
-      const { data: report } = reports.safeParse(message); // There are others, such as those of `node --watch`.
-      if (report?.kind === 'refused') {
-        problem = report.problem;
-      } else if (report?.kind === 'checked') {
-        check(report.problem);
-      } else if (report?.kind === 'listening') {
-        onListening(name, worker, report.url);
-      }
-    });
-    return new Promise((resolve) => {
-      worker.on('exit', (code, signal) => resolve({ workerPid, code, signal, problem }));
-      // One that cannot be told something is about to exit; one without a pid has never been.
-      worker.on('error', (error) => workerPid === undefined && resolve(notForked(error)));
-    });
-  }
-
-  function onListening(name: number, worker: Worker, endpoint: string): void {
-    const { pid: workerPid } = worker.process;
-    url ??= endpoint;
-    if (endpoint !== url) {
-      worker.kill('SIGKILL'); // It was on its way with port 0 when the last one that listened ended.
-      return;
-    }
-    listening.add(worker);
-    if (stopping.signal.aborted) {
-      tellToStop(worker); // It was too young to hear it.
-    } else if (isStarted) {
-      logger.info({ worker: name, workerPid }, 'a worker listens in its place');
-    } else if (listening.size === count) {
-      isStarted = true;
-      start(url);
-    }
-  }
-
-  function kill(): void {
-    for (const worker of running) {
-      worker.kill('SIGKILL');
-    }
-  }
-
+/**
+ * Starts workers and waits until all of them listen.
+ *
+ * @throws {WorkersError} if one of them ends first
+ */
+export async function startWorkers(options: WorkersOptions): Promise<Workers> {
+  const group = new WorkerGroup(options);
+  const ended = Promise.all(Array.from({ length: options.count }, (_, i) => group.keepRunning(i + 1)));
   async function close(): Promise<void> {
-    stopping.abort();
-    for (const worker of running) {
-      tellToStop(worker);
-    }
-    await kept;
+    group.stop();
+    await ended;
   }
-
-  const kept = Promise.all(Array.from({ length: count }, (_, i) => keep(i + 1)));
   try {
-    const endpoint = await started;
-    return { url: endpoint, checkUpstream: () => checked, close, kill, [Symbol.asyncDispose]: close };
+    const url = await group.started;
+    return { url, checkUpstream: () => group.checked, close, kill: () => group.kill(), [Symbol.asyncDispose]: close };
   } catch (error) {
-    stopping.abort();
-    kill();
+    group.abort();
     throw error;
   }
 }
 
-const tellToStop = (worker: Worker) => worker.send(STOP, () => {}); // One that is gone need not hear it.
+class WorkerGroup {
+  readonly #options: WorkersOptions;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<WorkerProcess>();
+  readonly #listening = new Set<WorkerProcess>();
+  readonly #backoff = createRestartBackoff();
+  readonly #started = Promise.withResolvers<string>();
+  readonly #checked = Promise.withResolvers<string | undefined>();
+  #isStarted = false;
+  #port: number;
+  #url: string | undefined;
 
-const notForked = (error: unknown): Ending => ({ problem: `A worker could not be started (${error}).` });
+  constructor(options: WorkersOptions) {
+    this.#options = options;
+    this.#port = options.port;
+  }
 
-/** One that says why it does not serve ends as this process should. */
+  /** Resolves with the endpoint when all workers listen; rejects if one of them ends before. */
+  get started(): Promise<string> {
+    return this.#started.promise;
+  }
+
+  /** Resolves with the first worker's result of checking the service. */
+  get checked(): Promise<string | undefined> {
+    return this.#checked.promise;
+  }
+
+  /** Runs a worker, and another one when it ends, until all are to stop. */
+  async keepRunning(name: number): Promise<void> {
+    const { logger } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      const ending = await this.#run(name);
+      if (!this.#isStarted) {
+        return this.#started.reject(toError(ending));
+      }
+      if (signal.aborted) {
+        return ending.code === 0 ? undefined : logger.warn({ worker: name, ...ending }, 'a worker ended early');
+      }
+      const backoffMs = this.#backoff.delayAfter(performance.now() - startedAt);
+      logger.warn({ worker: name, ...ending, backoffMs }, 'a worker ended and is replaced');
+      await sleep(backoffMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  async #run(name: number): Promise<Ending> {
+    const { env, upstream } = this.#options;
+    const worker = forkWorker(env, { upstream, port: this.#port }, (report) => {
+      if (report.kind === 'checked') {
+        this.#checked.resolve(report.problem);
+      } else {
+        this.#onListening(name, worker, report.url);
+      }
+    });
+    this.#running.add(worker);
+    const ending = await worker.ended;
+    this.#running.delete(worker);
+    this.#listening.delete(worker);
+    if (this.#listening.size === 0 && this.#port === 0 && this.#url !== undefined) {
+      this.#port = Number(new URL(this.#url).port); // The last worker released the port; 0 would pick another one.
+    }
+    return ending;
+  }
+
+  #onListening(name: number, worker: WorkerProcess, url: string): void {
+    this.#url ??= url;
+    if (url !== this.#url) {
+      worker.kill(); // It was starting with port 0 when the last worker that listened ended.
+      return;
+    }
+    this.#listening.add(worker);
+    if (this.#stopping.signal.aborted) {
+      worker.stop(); // It was not running yet when the others were told to stop.
+    } else if (this.#isStarted) {
+      this.#options.logger.info({ worker: name, workerPid: worker.pid }, 'a worker listens in its place');
+    } else if (this.#listening.size === this.#options.count) {
+      this.#isStarted = true;
+      this.#started.resolve(url);
+    }
+  }
+
+  /** Tells all workers to answer in-flight requests and end. */
+  stop(): void {
+    this.#stopping.abort();
+    for (const worker of this.#running) {
+      worker.stop();
+    }
+  }
+
+  /** Ends all workers immediately. */
+  kill(): void {
+    for (const worker of this.#running) {
+      worker.kill();
+    }
+  }
+
+  /** Ends all workers immediately and replaces none. */
+  abort(): void {
+    this.#stopping.abort();
+    this.kill();
+  }
+}
+
+/** A worker that reported a problem ends as this process should. */
 const toError = (ending: Ending): WorkersError =>
   ending.problem === undefined
     ? new WorkersError(explain(ending), 1)

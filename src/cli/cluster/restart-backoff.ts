@@ -1,20 +1,20 @@
-/** A worker that ends sooner has most likely ended by what the one before it ended by. */
-const SOON_MS = 10_000;
+/** Lifetime below which a worker most likely ended for the same reason as the one before. */
+const SHORT_LIFE_MS = 10_000;
 
-/** So many in a row are replaced at once. */
-const MAX_SOON = 5;
+/** Short-lived workers in a row that are replaced immediately. */
+const MAX_SHORT_LIVES = 5;
 
 const BASE_MS = 100;
 const MAX_MS = 5_000;
 
-/** How long an ended worker is missing before it is replaced: those that end as soon as they start must not occupy the machine. */
+/** Computes the delay before an ended worker is replaced, so that workers that end at startup don't use up the machine. */
 export function createRestartBackoff() {
-  let soon = 0;
+  let shortLives = 0;
   return {
-    /** @param livedMs how long the worker lived that has ended */
+    /** Returns the delay in milliseconds after a worker that lived this long. */
     delayAfter(livedMs: number): number {
-      soon = livedMs < SOON_MS ? soon + 1 : 0;
-      return soon > MAX_SOON ? Math.min(BASE_MS * 2 ** (soon - MAX_SOON - 1), MAX_MS) : 0;
+      shortLives = livedMs < SHORT_LIFE_MS ? shortLives + 1 : 0;
+      return shortLives > MAX_SHORT_LIVES ? Math.min(BASE_MS * 2 ** (shortLives - MAX_SHORT_LIVES - 1), MAX_MS) : 0;
     },
   };
 }

@@ -1,50 +1,52 @@
 import cluster from 'node:cluster';
 import { z } from 'zod';
 
-/** What a worker tells its primary. */
+/** Messages from a worker to its primary. */
 export const reports = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('listening'), url: z.string() }),
   z.object({ kind: z.literal('refused'), problem: z.string() }),
   z.object({ kind: z.literal('checked'), problem: z.string().optional() }),
 ]);
 
-/** What the primary tells a worker. */
+export type Report = z.infer<typeof reports>;
+
+/** Message from the primary that stops a worker. */
 export const STOP = 'stop';
 
-/** What a worker does not decide by itself. */
+/** What the primary assigns to a worker. */
 export interface Assignment {
-  /** The service's base address, or the sandbox's, which runs in the primary. */
+  /** Base address of the service, or of the sandbox in the primary. */
   upstream: string;
   port: number;
 }
 
-/** By these a worker gets its assignment; they are no settings, so nobody else can give one. */
+/** Variables with the assignment. They are not settings, so nobody else can set them. */
 const UPSTREAM = 'NOTIGRAPH_WORKER_UPSTREAM';
 const PORT = 'NOTIGRAPH_WORKER_PORT';
 
-/** The variables of a worker that is to have the assignment. */
+/** Returns the environment variables that carry an assignment. */
 export const variablesFor = ({ upstream, port }: Assignment): Record<string, string> => ({
   [UPSTREAM]: upstream,
   [PORT]: String(port),
 });
 
-/** A worker as it sees itself. */
+/** This process as a worker. */
 export interface WorkerRole {
   assignment: Assignment;
-  /** The environment, without the assignment. */
+  /** Environment without the assignment. */
   env: NodeJS.Dict<string>;
-  /** What one process is to do for all is done by the first. */
+  /** Whether it is the first worker, which does what one process must do for all. */
   isFirst: boolean;
-  /** Settles when it shall answer what runs and end: its primary says so or is gone, or `stop` was called. */
+  /** Resolves when it should answer in-flight requests and end: the primary says so or has ended, or `stop` was called. */
   stopped: Promise<undefined>;
   stop(): void;
-  /** Settles when it is sent, or cannot be. */
-  report(report: z.infer<typeof reports>): Promise<void>;
-  /** Lets the process end, which the connection to its primary keeps alive. */
+  /** Sends a report. Resolves when it is sent or can't be sent. */
+  report(report: Report): Promise<void>;
+  /** Closes the connection to the primary, which keeps the process alive. */
   leave(): void;
 }
 
-/** The role of this process when Notigraph has forked it; the worker of another program's cluster has none. */
+/** Returns the role of this process if Notigraph forked it; workers of another program's cluster have none. */
 export function findWorkerRole({
   [UPSTREAM]: upstream,
   [PORT]: port,
@@ -60,7 +62,7 @@ export function findWorkerRole({
     worker.exitedAfterDisconnect = true; // Otherwise Node ends this process here.
     stop(undefined);
   });
-  worker.on('error', () => {}); // What cannot be sent to a primary that is gone: `disconnect` follows.
+  worker.on('error', () => {}); // A message to a primary that has ended can't be sent. `disconnect` follows.
   return {
     assignment: { upstream, port: Number(port) },
     env,

@@ -17,13 +17,13 @@ export interface ConfigSource {
 export interface ConfigFile {
   /** Settings by name, with paths resolved and environment variables inserted. */
   values: Readonly<Record<string, unknown>>;
-  /** Environment variables that the file names. */
+  /** Environment variables that the file refers to. */
   variables: readonly string[];
-  /** Problems, one sentence each, with the path of the setting. Values are not repeated: they may be secrets. */
+  /** Problems, one sentence each, with the path of the setting. They never contain values, which may be secrets. */
   problems: readonly { path: string; sentence: string }[];
 }
 
-/** Reads a configuration file. It opens no other file. */
+/** Parses a configuration file. It doesn't open the files that it refers to. */
 export function readConfigFile(
   { name, text, path }: ConfigSource,
   env: Readonly<Record<string, string | undefined>>,
@@ -53,7 +53,7 @@ export function readConfigFile(
   };
 }
 
-/** Returns undefined for a document that refers to itself without an end. */
+/** Converts a document to plain values. Returns undefined if its aliases are circular or expand excessively. */
 function toPlain(document: Document.Parsed): unknown {
   try {
     const content: unknown = document.toJS() ?? {};

@@ -6,17 +6,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Returns a file's text, or undefined if it can't be read. */
 export type ReadFile = (path: string) => string | undefined;
 
-/** Names that are looked for in the working directory. */
+/** Default names of configuration files in the working directory. */
 const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigraph.config.json'];
 
-/** Variables that are read besides those of the settings. */
+/** Environment variables that choose the configuration, in addition to those of the settings. */
 export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
 
 /**
- * Finds the configuration: the file or text that is named, or a file with one of the usual names.
+ * Finds the configuration: the given file or text, or a file with one of the default names.
  *
  * @param option path from the command line
- * @param problems receives what is wrong
+ * @param problems list to add problems to
  */
 export function findSource(
   option: string | undefined,
@@ -42,7 +42,9 @@ export function findSource(
     problems.push(`The configuration file ${path} can't be read. Check the path and its permissions.`);
   }
   if (found.length > 1) {
-    problems.push(`There are several configuration files. Keep one of ${found.map(({ name }) => name).join(', ')}.`);
+    problems.push(
+      `There are several configuration files. Keep only one of ${found.map(({ name }) => name).join(', ')}.`,
+    );
   }
   return found[0];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SETTINGS, type SettingName } from '../../settings/settings.ts';
 
-/** Converts the text of a flag or variable to what the schema of its setting validates. Text that does not fit stays as it is. */
+/** Converts the text of an option or variable to a type that the setting's schema accepts. Returns the text unchanged if none matches. */
 export function fromText(name: SettingName, text: string): unknown {
   const types = typesOf(SETTINGS[name]);
   if (types.has('boolean') && /^(?:on|off|true|false)$/i.test(text)) {

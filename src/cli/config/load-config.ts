@@ -6,24 +6,24 @@ import { GATEWAY_SETTINGS } from '../../settings/settings.ts';
 import { readArguments } from '../command-line.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { type Environment, findSource, type ReadFile, SOURCE_VARIABLES } from './config-source.ts';
-import { type Given, mergeSources, SETTING_NAMES, VARIABLE_NAMES } from './merge-sources.ts';
+import { type MergedSettings, mergeSources, SETTING_NAMES, VARIABLE_NAMES } from './merge-sources.ts';
 
 /** Configuration of the process. */
 export interface Config extends Omit<PartialSettings, 'upstream' | 'sandbox'> {
-  /** Settings as they were given, for `createGateway`. */
+  /** Configured settings before validation, for `createGateway`. */
   given: Readonly<Partial<GatewaySettingOptions>>;
-  /** The service, or the embedded sandbox with its database file; `:memory:` keeps data in memory. */
+  /** URL of the service, or the database file of the embedded sandbox; `:memory:` keeps data in memory. */
   upstream: { kind: 'service'; url: URL } | { kind: 'sandbox'; file: string };
   /** Whether the process runs in production. The log is then JSON even on a terminal. */
   isProduction: boolean;
-  /** Environment variables that the configuration file names. */
+  /** Environment variables that the configuration file refers to. */
   variables: readonly string[];
 }
 
-/** What the command line asks for. */
+/** Action requested on the command line. */
 export type Command = { kind: 'help' } | { kind: 'version' } | { kind: 'serve'; config: Config };
 
-/** Reports all configuration errors together, one sentence each. Values are not repeated: they may be secrets. */
+/** Reports all configuration errors together, one sentence each. They never contain values, which may be secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -52,7 +52,7 @@ export function loadConfig(env: Environment, argv: readonly string[], readFile: 
   }
   const source = findSource(flags.config, env, readFile, problems);
   const file = source === undefined ? NO_FILE : readConfigFile(source, env, SETTING_NAMES);
-  const { values, places } = mergeSources(file.values, source?.name, env, flags.settings);
+  const { values, labels } = mergeSources(file.values, source?.name, env, flags.settings);
   problems.push(...file.problems.map(({ sentence }) => sentence), ...findUnknownVariables(env));
 
   const isProduction = env.NODE_ENV === 'production';
@@ -60,8 +60,8 @@ export function loadConfig(env: Environment, argv: readonly string[], readFile: 
   const { settings, problems: invalid = [] } = parseSettings(given);
   const known = new Set(file.problems.map(({ path }) => path));
   problems.push(
-    ...invalid.filter(({ path }) => !known.has(path.join('.'))).map((problem) => toSentence(problem, places)),
-    ...findUpstreamProblems(values, places, isProduction),
+    ...invalid.filter(({ path }) => !known.has(path.join('.'))).map((problem) => toSentence(problem, labels)),
+    ...findUpstreamProblems(values, labels, isProduction),
     ...(settings === undefined ? [] : findConflicts(settings)).map((clause) => `${source?.name}: ${clause}.`),
   );
   if (settings === undefined || problems.length > 0) {
@@ -80,18 +80,25 @@ export function loadConfig(env: Environment, argv: readonly string[], readFile: 
   };
 }
 
-/** Returns the settings that a gateway takes. `createGateway` validates them itself, against the same table. */
+/** Returns the settings for `createGateway`, which validates them itself with the same schemas. */
 const pickGatewayOptions = (given: Readonly<Record<string, unknown>>): Partial<GatewaySettingOptions> =>
   Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(GATEWAY_SETTINGS, name)));
 
 const toFile = (sandbox: unknown): string =>
   typeof sandbox === 'string' && !/^1?$/.test(sandbox) ? sandbox : DEFAULT_SANDBOX_FILE;
 
-function toSentence({ path: [name = '', ...inner], message }: SettingProblem, places: Given['places']): string {
+function toSentence(
+  { path: [name = '', ...inner], message }: SettingProblem,
+  places: MergedSettings['labels'],
+): string {
   return `${[places[String(name)] ?? String(name), ...inner].join('.')} ${message}.`;
 }
 
-function findUpstreamProblems(values: Given['values'], places: Given['places'], isProduction: boolean): string[] {
+function findUpstreamProblems(
+  values: MergedSettings['values'],
+  places: MergedSettings['labels'],
+  isProduction: boolean,
+): string[] {
   if (values.upstream !== undefined && values.sandbox !== undefined) {
     return [`Use either ${places.upstream} or ${places.sandbox}, not both.`];
   }
@@ -105,7 +112,7 @@ function findUpstreamProblems(values: Given['values'], places: Given['places'], 
 /** Variables that only tests read. */
 const TEST_VARIABLE = /^NOTIGRAPH_TEST_/;
 
-/** A misspelled variable would silently leave a default in force. */
+/** Returns an error for each unknown variable: a misspelled one would silently have no effect. */
 function findUnknownVariables(env: Environment): string[] {
   const known = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
   return Object.keys(env)

@@ -1,28 +1,28 @@
 import { isRecord } from '../../lib/is-record.ts';
 
-/** Settings whose values are secrets. A configuration file says where they are kept instead of containing them. */
+/** Settings whose values are secrets. A configuration file must refer to a variable or file instead of containing them. */
 const SECRETS = [/^clients\.browser\.tenants\.[^.]+$/, /^clientTokens\.secrets\.\d+$/, /^logSecret$/];
 
-/** Settings that are paths, besides `{ file: PATH }`. */
+/** Settings that are paths, in addition to `{ file: PATH }`. */
 const PATHS = [/^sandbox$/, /^clients\.browser\.tenantKeys\.directory$/, /^trustedDocuments\.manifests\.\d+$/];
 
-/** Values of `sandbox` that are no path. */
+/** Values of `sandbox` that are not paths. */
 const SWITCHES = /^(?::memory:|on|off|true|false|[01]?)$/i;
 
-/** Variable names as people write them. Anything else may be a secret in the wrong place, so messages leave it out. */
+/** Form of variable names. Anything else may be a misplaced secret, so messages omit it. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 
 interface Resolved {
   values: Record<string, unknown>;
   variables: readonly string[];
-  /** Problems, as a clause that follows the path. Values are not repeated. */
+  /** Problems, each as a clause that follows the path. They never contain values. */
   problems: readonly { path: string; clause: string }[];
 }
 
 /**
- * Replaces `{ env: NAME }` by the value of the variable and makes paths absolute.
+ * Replaces `{ env: NAME }` with the value of the variable, and makes paths absolute.
  *
- * @param locate returns the absolute path of a path in the file
+ * @param locate converts a path in the file to an absolute path
  */
 export function resolveReferences(
   values: Record<string, unknown>,
@@ -34,7 +34,7 @@ export function resolveReferences(
 
   function visit(value: unknown, path: string): unknown {
     if (isReference(value)) {
-      return lookUp(value.env, path);
+      return readVariable(value.env, path);
     }
     if (Array.isArray(value)) {
       return value.map((item, i) => visit(item, `${path}.${i}`));
@@ -53,13 +53,13 @@ export function resolveReferences(
     return isPath && !(path === 'sandbox' && SWITCHES.test(value)) ? locate(value) : value;
   }
 
-  function lookUp(name: string, path: string): string {
+  function readVariable(name: string, path: string): string {
     variables.push(name);
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (!value) {
       const clause = VARIABLE_NAME.test(name)
-        ? `needs the environment variable ${name}, which is not set`
-        : 'needs an environment variable that is not set; env must be its name';
+        ? `requires the environment variable ${name}, which is not set`
+        : 'requires an environment variable that is not set; env must be its name';
       problems.push({ path, clause });
     }
     return value ?? '';

@@ -1,15 +1,15 @@
 import { BodyError } from '../transport/body.ts';
 import { BufferLimitError, type Progress } from '../transport/receive.ts';
 import type { Endpoint, UpstreamError } from './errors.ts';
-import { badResponse, brokenConnection, notConnected, timedOut, tooMuchAtOnce } from './failures.ts';
+import { badResponse, brokenConnection, bufferLimitExceeded, notConnected, timedOut } from './failures.ts';
 
-/** Turns what undici throws into the error of the error model. */
+/** Converts a failure of undici or of reading the body to an `UpstreamError`. */
 export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
   if (failure instanceof BodyError) {
     return badResponse(endpoint, status, failure);
   }
   if (failure instanceof BufferLimitError) {
-    return tooMuchAtOnce(endpoint, status);
+    return bufferLimitExceeded(endpoint, status);
   }
   const { code, name, message } = describe(failure);
   if (!sent) {
@@ -24,18 +24,18 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
   return brokenConnection(endpoint, status, failure);
 }
 
-/** Certificate and handshake errors of node:tls (`X509` verify codes, OpenSSL and Node's own). */
+/** Matches certificate and handshake errors of node:tls (`X509` verify codes, OpenSSL and Node's own). */
 const isTlsFailure = (code: string): boolean =>
   /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/.test(code);
 
-/** An answer that is no HTTP, as opposed to one that was cut off. By code, undici tells apart neither its parser errors nor its socket errors. */
+/** Matches malformed HTTP, but not truncated responses. Checks messages too, because undici has one code for several kinds of failures. */
 const isProtocolError = (code: string, name: string, message: string, status: number | undefined): boolean =>
   (name === 'HTTPParserError' && !message.includes('Invalid EOF state')) ||
   code === 'UND_ERR_HEADERS_OVERFLOW' ||
-  (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory lengths; later it is a body cut off.
+  (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
   (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
 
-/** A refused `localhost` comes as an AggregateError over its addresses, with the code on the whole. */
+/** Returns code, name and message of a failure. A refused connection to `localhost` is an AggregateError that has the code itself. */
 function describe(failure: unknown): { code: string; name: string; message: string } {
   if (!(failure instanceof Error) && !(failure instanceof DOMException)) {
     return { code: '', name: '', message: '' };

@@ -1,23 +1,23 @@
 import type { UpstreamRateLimit } from './rate-limit.ts';
 
 /**
- * What can go wrong with a call of the upstream service. The codes are stable: match them, not the texts.
+ * Codes of failed upstream calls. They are stable: match them, not the messages.
  *
  * | code | when |
  * | --- | --- |
- * | BAD_USER_INPUT | the service refused the input (400, 422), or an id was refused before the call |
+ * | BAD_USER_INPUT | the service rejected the input (400, 422), or an id was rejected before the call |
  * | UNAUTHENTICATED | no credential, or the service does not accept it (401) |
- * | FORBIDDEN | the service accepts the key, not the action (402, 403) |
- * | NOT_FOUND | 404 and 410 on a write; a read answers null instead |
- * | CONFLICT | 409, and 422 when it speaks of the idempotency key |
- * | RATE_LIMITED | 429, or not called because the service has said that it would be |
+ * | FORBIDDEN | the service accepts the key, but not for this action (402, 403) |
+ * | NOT_FOUND | 404 and 410 on a write; a read returns null instead |
+ * | CONFLICT | 409, and 422 if the message mentions the idempotency key |
+ * | RATE_LIMITED | 429, or not called because the service reported an exhausted limit |
  * | UPSTREAM_ERROR | 500, 501, 505 and every other 4xx |
  * | UPSTREAM_UNAVAILABLE | 502, 503, no connection, the connection broke, or the circuit breaker is open |
- * | UPSTREAM_TIMEOUT | 504, or no complete answer within the deadline |
- * | UPSTREAM_BAD_RESPONSE | an answer that breaks the contract |
- * | OVERLOADED | too many calls of this credential wait already |
+ * | UPSTREAM_TIMEOUT | 504, or no complete response within the deadline |
+ * | UPSTREAM_BAD_RESPONSE | a response that violates the contract |
+ * | OVERLOADED | too many calls of this credential are already queued, or too much data is being received |
  * | BUDGET_EXCEEDED | the operation has used up its upstream calls |
- * | CLIENT_CLOSED | the client has disconnected, so nobody waits for the answer; only the log and the metrics see it |
+ * | CLIENT_CLOSED | the client has disconnected; appears only in logs and metrics |
  */
 export type UpstreamErrorCode =
   | 'BAD_USER_INPUT'
@@ -34,61 +34,65 @@ export type UpstreamErrorCode =
   | 'BUDGET_EXCEEDED'
   | 'CLIENT_CLOSED';
 
-/** What became of a failed write. `NOT_APPLIED` is proved, and safe to send again; `UNKNOWN` may have been carried out. */
+/** Outcome of a failed write. `NOT_APPLIED` is certain, so it is safe to send again; `UNKNOWN` may have been applied. */
 export type WriteOutcome = 'NOT_APPLIED' | 'UNKNOWN';
 
-/** Why a write conflicted. */
+/** Reason for a conflict. */
 export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
 
 /**
- * Whether the gateway itself may send the call again: `always` when the service cannot have carried it out, `repeatable` when
- * only a call that may be carried out twice can be sent again, `never` when it would fail again or must not be repeated.
+ * Whether the gateway may retry the call: `always` if the service can't have applied it, `repeatable` if it may only be retried when
+ * applying it twice is harmless, `never` if it would fail again or must not be retried.
  */
 export type RetryRule = 'always' | 'repeatable' | 'never';
 
-/** One thing that is wrong with the input. */
+/** Problem with the input. */
 export interface InputIssue {
-  /** Names of the path parameter or body fields, outermost first; empty when the whole input is meant. */
+  /** Name of the path parameter or body fields, outermost first; empty if the problem concerns the whole input. */
   path: string[];
   message: string;
 }
 
-/** The endpoint a call was for. */
+/** Endpoint of a call. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path template, without ids: `/v1/feeds/{feedId}`. */
+  /** Path template, without ids: `/v1/feeds/{feedId}`. */
   route: string;
 }
 
+/** Fields of an `UpstreamError`. */
 export interface UpstreamErrorOptions {
   code: UpstreamErrorCode;
-  /** One sentence for the caller: no host, address, id, key or text of a library. */
+  /** Message for the caller. Contains no host, address, id, key or text of a library. */
   message: string;
   endpoint: Endpoint;
-  /** The HTTP status, when there was an answer. */
+  /** HTTP status; undefined without a response. */
   status?: number | undefined;
-  /** Whether the caller, sending the same again, can succeed and is safe. @default false */
+  /** Whether the caller can safely send the same request again, and it may succeed. @default false */
   retryable?: boolean;
+  /** Time after which the caller can try again. */
   retryAfterSeconds?: number | undefined;
-  /** Writes only. @default 'NOT_APPLIED' */
+  /** Outcome of a write; ignored for reads. @default 'NOT_APPLIED' */
   outcome?: WriteOutcome | undefined;
-  /** The upstream's own name of the failure, to look it up in its logs. */
+  /** The service's own id of the failure, to find it in its logs. */
   errorId?: string | undefined;
+  /** Problems with the input. @default none */
   issues?: InputIssue[] | undefined;
+  /** Reason for a conflict. @default 'OTHER' */
   conflict?: ConflictReason | undefined;
-  /** What the service said about its limit. */
+  /** The service's rate limit, as reported with the response. */
   rateLimit?: UpstreamRateLimit | undefined;
-  /** @default 'never' */
+  /** Whether the gateway may retry the call. @default 'never' */
   retry?: RetryRule;
-  /** Whether it says that the service is down, rather than anything about this call. @default false */
+  /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
   isOutage?: boolean;
-  /** Whether the call left this process. @default true */
+  /** Whether a request was sent. @default true */
   sent?: boolean;
-  /** The original error, for the log only. */
+  /** Original error, only for the log. */
   cause?: unknown;
 }
 
-/** A failed call of the upstream service; `message` is fit for the caller's eyes. */
+/** Failed upstream call. Its `message` can be shown to the caller. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamErrorCode;
@@ -123,4 +127,5 @@ export class UpstreamError extends Error {
   }
 }
 
+/** Returns whether an error is an `UpstreamError`. */
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;

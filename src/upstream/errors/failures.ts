@@ -2,30 +2,30 @@ import { isTimeoutError } from '../resilience/abortable.ts';
 import { type Endpoint, type InputIssue, UpstreamError } from './errors.ts';
 import type { UpstreamRateLimit } from './rate-limit.ts';
 
-/** The failures that are known by more than a status, one function each; `error-from-response.ts` has the others. */
+// Failures that are known by more than a status. `error-from-response.ts` has the others.
 
-/** Added to the sentence of a failed write that may have been carried out. */
-const FATE_UNKNOWN = 'The change may have been carried out: check before sending it again.';
+/** Added to the message of a failed write that may have been applied. */
+const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
 
-const ofUnknownFate = (endpoint: Endpoint, sentence: string): string =>
-  endpoint.method === 'GET' ? sentence : `${sentence} ${FATE_UNKNOWN}`;
+const withUnknownOutcome = (endpoint: Endpoint, message: string): string =>
+  endpoint.method === 'GET' ? message : `${message} ${OUTCOME_UNKNOWN}`;
 
-/** The service answered, but not what its contract says. */
+/** Returns the error for a response that violates the service's contract. */
 export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_BAD_RESPONSE',
-    message: ofUnknownFate(endpoint, 'The notification service sent an answer that breaks its contract.'),
+    message: withUnknownOutcome(endpoint, 'The notification service sent an invalid response.'),
     endpoint,
     status,
     outcome: 'UNKNOWN',
     cause,
   });
 
-/** No complete answer in time, after the request may have arrived. A 504 also speaks of the service's health. */
+/** Returns the error for a missing or incomplete response to a request that was sent. A 504 also counts as an outage. */
 export const timedOut = (endpoint: Endpoint, status: number | undefined, cause?: unknown): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_TIMEOUT',
-    message: ofUnknownFate(endpoint, 'The notification service did not answer in time.'),
+    message: withUnknownOutcome(endpoint, 'The notification service did not respond in time.'),
     endpoint,
     status,
     retryable: endpoint.method === 'GET',
@@ -35,18 +35,18 @@ export const timedOut = (endpoint: Endpoint, status: number | undefined, cause?:
     cause,
   });
 
-/** The deadline had passed before anything was sent. */
+/** Returns the error for a deadline that passed before a request was sent. */
 const notSentInTime = (endpoint: Endpoint, cause: unknown): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_TIMEOUT',
-    message: 'The time for this operation was over before the notification service was asked.',
+    message: 'The operation timed out before the notification service was called.',
     endpoint,
     retryable: true,
     sent: false,
     cause,
   });
 
-/** The client has disconnected. Not the service's fault: it is neither repeated nor counted against it. */
+/** Returns the error for a client that has disconnected. It is not retried and doesn't count as a failure of the service. */
 export const clientClosed = (
   endpoint: Endpoint,
   { sent, status, outcome }: Pick<UpstreamError, 'sent' | 'status' | 'outcome'>,
@@ -64,10 +64,10 @@ export const clientClosed = (
   });
 
 /**
- * Returns the error of a call that ended before its answer.
+ * Returns the error for a call that ended before its response.
  *
- * @param progress how far the call had come
- * @param reason why it ended: a `TimeoutError` means a deadline, anything else that the client has disconnected
+ * @param progress state of the request when the call ended
+ * @param reason `TimeoutError` for a deadline; anything else means that the client has disconnected
  */
 export function endedEarly(
   endpoint: Endpoint,
@@ -80,7 +80,7 @@ export function endedEarly(
   return sent ? timedOut(endpoint, status, reason) : notSentInTime(endpoint, reason);
 }
 
-/** No connection could be made, so nothing was carried out. A TLS failure does not pass by itself. */
+/** Returns the error for a failed connection: nothing was applied. TLS failures are not retried, because they would fail again. */
 export const notConnected = (endpoint: Endpoint, cause: unknown, isTlsFailure: boolean): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_UNAVAILABLE',
@@ -92,11 +92,15 @@ export const notConnected = (endpoint: Endpoint, cause: unknown, isTlsFailure: b
     cause,
   });
 
-/** 502 and 503: the service is down or restarting. */
-export const down = (endpoint: Endpoint, status: number, retryAfterSeconds: number | undefined): UpstreamError =>
+/** Returns the error for 502 and 503: the service is down or restarting. */
+export const serviceUnavailable = (
+  endpoint: Endpoint,
+  status: number,
+  retryAfterSeconds: number | undefined,
+): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_UNAVAILABLE',
-    message: ofUnknownFate(endpoint, 'The notification service is not available at the moment.'),
+    message: withUnknownOutcome(endpoint, 'The notification service is unavailable.'),
     endpoint,
     status,
     retryable: endpoint.method === 'GET',
@@ -106,11 +110,11 @@ export const down = (endpoint: Endpoint, status: number, retryAfterSeconds: numb
     isOutage: true,
   });
 
-/** The connection broke after the request was sent. */
+/** Returns the error for a connection that broke after the request was sent. */
 export const brokenConnection = (endpoint: Endpoint, status: number | undefined, cause: unknown): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_UNAVAILABLE',
-    message: ofUnknownFate(endpoint, 'The connection to the notification service broke before it had answered.'),
+    message: withUnknownOutcome(endpoint, 'The connection to the notification service broke before it responded.'),
     endpoint,
     status,
     retryable: endpoint.method === 'GET',
@@ -119,34 +123,34 @@ export const brokenConnection = (endpoint: Endpoint, status: number | undefined,
     cause,
   });
 
-/** The failure of a repeated write whose first attempt may have been carried out: being refused later proves nothing about that one. */
-export const afterUnknownFate = (error: UpstreamError): UpstreamError =>
+/** Returns the error for a retried write whose first attempt may have been applied, even if a later attempt was rejected. */
+export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
   error.outcome === 'NOT_APPLIED'
     ? new UpstreamError({
         ...error,
-        message: ofUnknownFate(error.endpoint, error.message),
+        message: withUnknownOutcome(error.endpoint, error.message),
         retryable: false,
         outcome: 'UNKNOWN',
         cause: error.cause,
       })
     : error;
 
-/** The circuit breaker is open: the service was down a moment ago and is given time. */
+/** Returns the error for a call that was not sent because the circuit breaker is open. */
 export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_UNAVAILABLE',
-    message: 'The notification service was not available a moment ago; it is not called again yet.',
+    message: 'The notification service was recently unavailable. Calls to it are paused.',
     endpoint,
     retryable: true,
     retryAfterSeconds,
     sent: false,
   });
 
-/** The service has said that it would refuse calls of this credential; nothing was sent. */
-export const heldBack = (endpoint: Endpoint, rateLimit: UpstreamRateLimit): UpstreamError =>
+/** Returns the error for a call that was not sent because the service reported an exhausted rate limit. */
+export const throttled = (endpoint: Endpoint, rateLimit: UpstreamRateLimit): UpstreamError =>
   new UpstreamError({
     code: 'RATE_LIMITED',
-    message: 'The notification service limits how often this API key may call it; it is not called again yet.',
+    message: 'This API key has exceeded the rate limit of the notification service. Calls are paused until it resets.',
     endpoint,
     retryable: true,
     retryAfterSeconds: rateLimit.resetSeconds,
@@ -154,22 +158,22 @@ export const heldBack = (endpoint: Endpoint, rateLimit: UpstreamRateLimit): Upst
     sent: false,
   });
 
-/** Too many calls of this credential wait already. */
+/** Returns the error for a call that was not sent because too many calls of its credential are already queued. */
 export const overloaded = (endpoint: Endpoint): UpstreamError =>
   new UpstreamError({
     code: 'OVERLOADED',
-    message: 'Too many calls with this API key are waiting; send fewer at once.',
+    message: 'Too many calls with this API key are waiting. Send fewer at once.',
     endpoint,
     retryable: true,
     retryAfterSeconds: 1,
     sent: false,
   });
 
-/** The gateway is receiving as much from the service as it has memory for. */
-export const tooMuchAtOnce = (endpoint: Endpoint, status: number | undefined): UpstreamError =>
+/** Returns the error for exceeding the limit on bytes of responses being received. */
+export const bufferLimitExceeded = (endpoint: Endpoint, status: number | undefined): UpstreamError =>
   new UpstreamError({
     code: 'OVERLOADED',
-    message: ofUnknownFate(endpoint, 'The gateway receives too much data from the notification service at once.'),
+    message: withUnknownOutcome(endpoint, 'The gateway is receiving too much data from the notification service.'),
     endpoint,
     status,
     retryable: endpoint.method === 'GET',
@@ -177,24 +181,24 @@ export const tooMuchAtOnce = (endpoint: Endpoint, status: number | undefined): U
     outcome: 'UNKNOWN',
   });
 
-/** The operation has used up the upstream calls that one operation may make. */
+/** Returns the error for an operation that exceeds its limit of upstream calls. */
 export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamError =>
   new UpstreamError({
     code: 'BUDGET_EXCEEDED',
-    message: `One operation may call the notification service ${limit} times; ask for less, or in several operations.`,
+    message: `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`,
     endpoint,
     sent: false,
   });
 
-/** The caller gave no credential; nothing was sent. */
-export const noCredential = (endpoint: Endpoint): UpstreamError =>
+/** Returns the error for a call without a credential. */
+export const missingCredential = (endpoint: Endpoint): UpstreamError =>
   new UpstreamError({
     code: 'UNAUTHENTICATED',
-    message: 'This needs a credential in the header Authorization: "ApiKey <your key>" or "Bearer <your token>".',
+    message: 'Missing credential. Set the Authorization header to "ApiKey <your key>" or "Bearer <your token>".',
     endpoint,
     sent: false,
   });
 
-/** The input was refused here; nothing was sent. */
-export const refusedInput = (endpoint: Endpoint, issue: InputIssue): UpstreamError =>
+/** Returns the error for input that the gateway itself rejects. */
+export const invalidInput = (endpoint: Endpoint, issue: InputIssue): UpstreamError =>
   new UpstreamError({ code: 'BAD_USER_INPUT', message: issue.message, endpoint, issues: [issue], sent: false });

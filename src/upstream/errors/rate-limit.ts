@@ -2,43 +2,45 @@ import { headerOf } from '../transport/body.ts';
 import type { Headers } from '../transport/receive.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
-/** What the service has said about its own limit for a credential. */
+/** The service's own rate limit for a credential. */
 export interface UpstreamRateLimit {
-  /** Calls that it allows in its window. */
+  /** Calls allowed per window. */
   limit?: number | undefined;
-  /** Calls that are left in it. */
+  /** Calls left in the current window. */
   remaining: number;
-  /** Whole seconds until there are more. */
+  /** Whole seconds until the window resets. */
   resetSeconds?: number | undefined;
 }
 
-/** A count that a service could mean; `RateLimit-Limit` may be followed by its windows. */
+/** Matches a count. In `RateLimit-Limit`, window descriptions may follow. */
 const COUNT = /^\s*(\d{1,9})\s*(?:[,;]|$)/;
 
 const SECONDS = /^\s*(\d{1,13}(?:\.\d{1,9})?)\s*(?:[,;]|$)/;
 
-/** The longest time that is believed: limits are per month at most. */
+/** Maximum accepted time. Limits are per month at most. */
 const MAX_RESET_SECONDS = 31 * 86_400;
 
-/** More seconds than any service means: they are counted from 1970; and more than that would be: they are milliseconds. */
+/** Greater values are a time since 1970, not a duration. */
 const EPOCH_SECONDS = 1e8;
+
+/** Greater values are a time since 1970 in milliseconds, not seconds. */
 const EPOCH_MILLISECONDS = 1e11;
 
 /**
- * Reads `RateLimit-Limit`, `-Remaining` and `-Reset`, with or without `X-`. A 429 says that nothing remains, and its `Retry-After` when
- * more will. What is malformed or absurd is ignored. Runs for every answer: without such headers it is two look-ups.
+ * Reads `RateLimit-Limit`, `-Remaining` and `-Reset`, with or without `X-`. A 429 means that none remain, and its `Retry-After`
+ * overrides the reset. Malformed and implausible values are ignored. Runs for every response, so it returns early without these headers.
  *
- * @returns undefined where it is not said how much remains
+ * @returns undefined if the response doesn't say how many calls remain
  */
 export function readRateLimit(status: number, headers: Headers, now?: number): UpstreamRateLimit | undefined {
-  const left = headerOf(headers, 'ratelimit-remaining') ?? headerOf(headers, 'x-ratelimit-remaining');
-  if (left === undefined && status !== 429) {
+  const remainingHeader = headerOf(headers, 'ratelimit-remaining') ?? headerOf(headers, 'x-ratelimit-remaining');
+  if (remainingHeader === undefined && status !== 429) {
     return undefined;
   }
-  const remaining = status === 429 ? 0 : parseCount(left);
+  const remaining = status === 429 ? 0 : parseCount(remainingHeader);
   const limit = parseCount(headerOf(headers, 'ratelimit-limit') ?? headerOf(headers, 'x-ratelimit-limit'));
   if (remaining === undefined || (limit === 0 && status !== 429)) {
-    return undefined; // A limit of no calls at all is none: this one was answered.
+    return undefined; // A limit of 0 can't be meant: this call was allowed.
   }
   const retryAfter = status === 429 ? parseRetryAfter(headerOf(headers, 'retry-after'), now) : undefined;
   const reset = headerOf(headers, 'ratelimit-reset') ?? headerOf(headers, 'x-ratelimit-reset');
@@ -50,7 +52,7 @@ function parseCount(header: string | undefined): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Seconds from now; or a time, in seconds or milliseconds since 1970. */
+/** Returns seconds from now. The header is a duration in seconds, or a time in seconds or milliseconds since 1970. */
 function parseReset(header: string | undefined, now: number = Date.now()): number | undefined {
   const digits = header === undefined ? undefined : SECONDS.exec(header)?.[1];
   if (digits === undefined) {

@@ -1,10 +1,10 @@
-/** More seconds than any service means; fits the schema's Int. */
+/** Upper bound in seconds; fits the schema's Int. */
 const MAX_RETRY_AFTER = 999_999_999;
 
-/** A date of HTTP. `Date.parse` alone would take nearly any text with a number in it, such as -1 or 1.5, for one. */
+/** Matches HTTP dates. `Date.parse` accepts nearly any text with a number in it, such as -1 or 1.5. */
 const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .+ GMT$/;
 
-/** `Retry-After` in whole seconds, from either of its forms (RFC 9110, 10.2.3); undefined when it is neither. */
+/** Parses `Retry-After` (RFC 9110, 10.2.3), a date or seconds, into whole seconds. Returns undefined if it is malformed. */
 export function parseRetryAfter(header: string | undefined, now: number = Date.now()): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) {

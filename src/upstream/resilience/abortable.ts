@@ -1,47 +1,47 @@
 import type { Signal } from '../transport/signal.ts';
 
-/** What a time that is over is called. */
-export const timeoutError = (): DOMException => new DOMException('The time is over.', 'TimeoutError');
+/** Creates the error for a time limit that was exceeded. */
+export const timeoutError = (): DOMException => new DOMException('The operation timed out.', 'TimeoutError');
 
-/** Whether a failure or a signal's reason says so. */
+/** Returns whether a failure or a signal's reason is a `TimeoutError`. */
 export const isTimeoutError = (reason: unknown): boolean =>
   reason instanceof DOMException && reason.name === 'TimeoutError';
 
 /**
- * Settles with the promise, or rejects with the signal's reason as soon as it is aborted; the promise itself goes on.
+ * Settles with the promise, or rejects with the signal's reason as soon as the signal is aborted. Doesn't stop the promise's work.
  *
- * @param onLeave called in the second case
+ * @param onAbort called if the signal is aborted first
  */
-export function orAborted<T>(promise: Promise<T>, signal: Signal, onLeave?: () => void): Promise<T> {
+export function rejectOnAbort<T>(promise: Promise<T>, signal: Signal, onAbort?: () => void): Promise<T> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const abort = () => {
       reject(signal.reason);
-      onLeave?.();
+      onAbort?.();
     };
     if (signal.aborted) {
-      leave();
+      abort();
       return;
     }
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', abort, { once: true });
     promise.then(
       (value) => {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', abort);
         resolve(value);
       },
       (failure) => {
-        signal.removeEventListener('abort', leave);
+        signal.removeEventListener('abort', abort);
         reject(failure);
       },
     );
   });
 }
 
-/** Waits; rejects with the signal's reason as soon as it is aborted. */
+/** Waits for the given time. Rejects with the signal's reason as soon as the signal is aborted. */
 export async function sleep(milliseconds: number, signal: Signal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   try {
-    await orAborted(promise, signal);
+    await rejectOnAbort(promise, signal);
   } finally {
     clearTimeout(timer);
   }

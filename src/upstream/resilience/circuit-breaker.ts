@@ -9,19 +9,19 @@ export type CircuitBreakerSettings = Pick<
   'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
 >;
 
-/** Runs an attempt, or fails at once with UPSTREAM_UNAVAILABLE while the circuit is open. */
+/** Runs an attempt, or fails immediately with UPSTREAM_UNAVAILABLE while the circuit is open. */
 export interface CircuitBreaker {
   <T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
-  /** As it is now. */
+  /** Returns the current state. */
   state(): CircuitState;
 }
 
 const BUCKETS = 10;
 
 /**
- * Stops calling a service that is down, and tries it with one call at a time until it is back. It is shared by all callers, so only
- * what speaks of the service itself counts (`isOutage`: no connection, 502, 503, 504): one caller's bad requests, even those
- * answered with 500, never open it for the others.
+ * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
+ * callers share it, so only outages count (`isOutage`: no connection, 502, 503, 504). One caller's bad requests, even if they cause a
+ * 500, never open it for others.
  */
 export function createCircuitBreaker(
   { breakerPercent, breakerMinimumCalls, breakerWindowMs, breakerOpenMs, breakerMaxOpenMs }: CircuitBreakerSettings,
@@ -53,9 +53,9 @@ export function createCircuitBreaker(
       if (isUpstreamError(error) && error.isOutage) {
         open(openFor * 2);
       } else if (isUpstreamError(error) && error.status !== undefined) {
-        close(); // It answered, if only to refuse.
+        close(); // It responded, even if with an error.
       } else {
-        state = 'open'; // No answer, or the caller left: nothing is known, so the next one tries at once.
+        state = 'open'; // No response, so the next call probes immediately.
       }
       throw error;
     }
@@ -75,7 +75,7 @@ export function createCircuitBreaker(
     } catch (error) {
       recent.count(isUpstreamError(error) && error.isOutage);
       const { calls, failures } = recent.totals();
-      // Late answers of calls that were sent before it opened must not open it again.
+      // Late failures of calls that were sent before it opened must not open it again.
       if (state === 'closed' && calls >= breakerMinimumCalls && failures * 100 >= breakerPercent * calls) {
         open(breakerOpenMs);
       }
@@ -92,7 +92,7 @@ interface Bucket {
   failures: number;
 }
 
-/** Counts calls of the last `windowMs` milliseconds, in ten buckets. */
+/** Creates a counter for the calls of the last `windowMs` milliseconds, in ten buckets. */
 function createWindow(windowMs: number, now: () => number) {
   const buckets: Bucket[] = [];
   const slotOf = (time: number) => Math.floor(time / (windowMs / BUCKETS));

@@ -1,8 +1,8 @@
 import { Abort, type Signal } from '../transport/signal.ts';
-import { orAborted } from './abortable.ts';
+import { rejectOnAbort } from './abortable.ts';
 import { createPerCredential } from './per-credential.ts';
 
-/** One upstream call that several readers wait for. */
+/** Upstream call with one or more readers. */
 interface SharedRead<T> {
   address: string;
   readers: number;
@@ -11,41 +11,41 @@ interface SharedRead<T> {
   isSettled: boolean;
 }
 
-/** Reads of one upstream that are on their way. */
+/** In-flight reads that identical reads can join. */
 export interface Coalescing<T> {
   /**
-   * Joins the read of the same credential and address that is on its way, or starts it. A reader who leaves (by its signal) aborts the
-   * upstream call only when nobody else waits for it.
+   * Joins the in-flight read with the same credential and address, or starts one. The upstream call is aborted once the signals of all
+   * its readers are aborted.
    *
-   * @param start makes the call; its signal is that of all readers together
+   * @param start makes the call; its signal is aborted once no reader is left
    */
   read(credential: string, address: string, signal: Signal, start: (signal: Signal) => Promise<T>): Promise<T>;
-  /** Runs a write; no read that starts after it began, or after it ended, joins one that started before. */
+  /** Runs a write. Reads that start during the write don't join earlier ones, nor do reads that start after it. */
   write(credential: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Lets identical reads in flight share one upstream call, within one credential alone. */
+/** Creates the policy that lets identical in-flight reads of one credential share one upstream call. */
 export function createCoalescing<T>(): Coalescing<T> {
-  /** What can still be joined: a list, for a credential has few calls on their way. */
-  const joinable = createPerCredential<SharedRead<T>[]>(
+  // An array per credential, because a credential has few in-flight calls.
+  const inFlight = createPerCredential<SharedRead<T>[]>(
     () => [],
     (reads) => reads.length === 0,
   );
 
-  function close(reads: SharedRead<T>[], shared: SharedRead<T>): void {
+  function stopSharing(reads: SharedRead<T>[], shared: SharedRead<T>): void {
     const at = reads.indexOf(shared);
     if (at >= 0) {
       reads.splice(at, 1);
     }
   }
 
-  function open(reads: SharedRead<T>[], address: string, start: (signal: Signal) => Promise<T>): SharedRead<T> {
+  function startShared(reads: SharedRead<T>[], address: string, start: (signal: Signal) => Promise<T>): SharedRead<T> {
     const controller = new Abort();
     const shared: SharedRead<T> = { address, readers: 0, controller, isSettled: false, result: start(controller) };
     reads.push(shared);
     const settled = () => {
       shared.isSettled = true;
-      close(reads, shared);
+      stopSharing(reads, shared);
     };
     shared.result.then(settled, settled);
     return shared;
@@ -53,19 +53,19 @@ export function createCoalescing<T>(): Coalescing<T> {
 
   return {
     read(credential, address, signal, start) {
-      const reads = joinable.of(credential);
-      const shared = reads.find((read) => read.address === address) ?? open(reads, address, start);
+      const reads = inFlight.get(credential);
+      const shared = reads.find((read) => read.address === address) ?? startShared(reads, address, start);
       shared.readers += 1;
-      return orAborted(shared.result, signal, () => {
+      return rejectOnAbort(shared.result, signal, () => {
         shared.readers -= 1;
         if (shared.readers === 0 && !shared.isSettled) {
-          close(reads, shared);
+          stopSharing(reads, shared);
           shared.controller.abort(signal.reason);
         }
       });
     },
     async write(credential, work) {
-      const reads = joinable.of(credential);
+      const reads = inFlight.get(credential);
       reads.length = 0;
       try {
         return await work();

@@ -2,48 +2,48 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Endpoint } from '../errors/errors.ts';
 import { endedEarly, overloaded } from '../errors/failures.ts';
 import type { Signal } from '../transport/signal.ts';
-import { orAborted } from './abortable.ts';
+import { rejectOnAbort } from './abortable.ts';
 import { createPerCredential } from './per-credential.ts';
 
 /** Settings of the concurrency limit. */
 export type ConcurrencySettings = Pick<Settings, 'maxConcurrentCallsPerKey' | 'maxQueuedCallsPerKey'>;
 
-/** Runs work when it is its turn, in the order of arrival for each credential. */
+/** Runs work as soon as its credential has a free slot, in order of arrival. */
 export interface LimitConcurrency {
   <T>(credential: string, endpoint: Endpoint, signal: Signal, work: () => Promise<T>): Promise<T>;
-  /** Calls that wait now, of all credentials. */
+  /** Returns the number of queued calls, of all credentials. */
   waiting(): number;
 }
 
-interface Lane {
+interface Queue {
   running: number;
   waiting: Set<() => void>;
 }
 
-/** Gives every credential a lane of its own, so that a busy one cannot take the sockets of all others. */
+/** Limits the concurrent calls of each credential, so that a busy one can't take all sockets. */
 export function limitConcurrency({
   maxConcurrentCallsPerKey,
   maxQueuedCallsPerKey,
 }: ConcurrencySettings): LimitConcurrency {
-  const lanes = createPerCredential<Lane>(
+  const queues = createPerCredential<Queue>(
     () => ({ running: 0, waiting: new Set() }),
     ({ running }) => running === 0,
   );
   let waiting = 0;
 
-  /** Waits for a place; it is handed over by whoever leaves. */
-  async function waitInLane(lane: Lane, endpoint: Endpoint, signal: Signal): Promise<void> {
-    if (lane.waiting.size >= maxQueuedCallsPerKey) {
+  /** Waits until another call hands over its slot. */
+  async function waitForSlot(queue: Queue, endpoint: Endpoint, signal: Signal): Promise<void> {
+    if (queue.waiting.size >= maxQueuedCallsPerKey) {
       throw overloaded(endpoint);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
-    lane.waiting.add(resolve);
+    queue.waiting.add(resolve);
     waiting += 1;
     try {
-      await orAborted(promise, signal);
+      await rejectOnAbort(promise, signal);
     } catch (reason) {
-      if (!lane.waiting.delete(resolve)) {
-        leave(lane); // The place was handed over in the same moment.
+      if (!queue.waiting.delete(resolve)) {
+        releaseSlot(queue); // The slot was handed over at the same moment.
       }
       throw endedEarly(endpoint, { sent: false }, reason);
     } finally {
@@ -51,29 +51,29 @@ export function limitConcurrency({
     }
   }
 
-  function leave(lane: Lane): void {
-    if (lane.waiting.size === 0) {
-      lane.running -= 1;
+  function releaseSlot(queue: Queue): void {
+    if (queue.waiting.size === 0) {
+      queue.running -= 1;
       return;
     }
-    const [next] = lane.waiting;
+    const [next] = queue.waiting;
     if (next !== undefined) {
-      lane.waiting.delete(next);
+      queue.waiting.delete(next);
       next();
     }
   }
 
   async function run<T>(credential: string, endpoint: Endpoint, signal: Signal, work: () => Promise<T>): Promise<T> {
-    const lane = lanes.of(credential);
-    if (lane.running < maxConcurrentCallsPerKey) {
-      lane.running += 1;
+    const queue = queues.get(credential);
+    if (queue.running < maxConcurrentCallsPerKey) {
+      queue.running += 1;
     } else {
-      await waitInLane(lane, endpoint, signal);
+      await waitForSlot(queue, endpoint, signal);
     }
     try {
       return await work();
     } finally {
-      leave(lane);
+      releaseSlot(queue);
     }
   }
 

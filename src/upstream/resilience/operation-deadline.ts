@@ -1,48 +1,53 @@
 import { Abort, type Signal } from '../transport/signal.ts';
 import { timeoutError } from './abortable.ts';
 
-/** When the calls of one operation have to end. */
+/** Deadline of all calls of one operation. */
 export interface OperationDeadline {
-  /** Aborted when the caller is gone or the deadline passes, while a call runs. */
+  /** Aborted if the client disconnects or the deadline passes while a call is in flight. */
   readonly signal: Signal;
-  /** Returns why no call may start any more: the deadline has passed or the caller is gone; undefined while they may. */
+  /** Returns the reason if no more calls may start, because the deadline has passed or the client has disconnected. */
   endReason(): { reason: DOMException } | undefined;
-  /** A call starts: the timer and the caller's signal are watched while any runs. */
-  enter(): void;
-  /** It has ended. */
-  leave(): void;
+  /** Called before a call starts. Timer and listener exist only while calls are in flight. */
+  startCall(): void;
+  /** Called when a call has ended. */
+  endCall(): void;
 }
 
-/** Not the caller's own reason: it may be a time limit of its own, which is not the operation's deadline. */
-const callerLeft = (): DOMException => new DOMException('The caller has left.', 'AbortError');
+/** Creates the reason for a disconnect. The caller's own reason could be a `TimeoutError`, which would look like the deadline. */
+const clientDisconnected = (): DOMException => new DOMException('The client has disconnected.', 'AbortError');
 
-/** @param deadlineAt on the clock of `performance.now()` */
+/**
+ * Creates the deadline of one operation.
+ *
+ * @param caller aborted when the client disconnects
+ * @param deadlineAt time on the clock of `performance.now()`
+ */
 export function createOperationDeadline(caller: Signal, deadlineAt: number): OperationDeadline {
   const signal = new Abort();
-  const follow = () => signal.abort(callerLeft());
-  const expire = () => signal.abort(timeoutError());
+  const onDisconnect = () => signal.abort(clientDisconnected());
+  const onTimeout = () => signal.abort(timeoutError());
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
     signal,
     endReason() {
       if (caller.aborted) {
-        return { reason: callerLeft() };
+        return { reason: clientDisconnected() };
       }
       return performance.now() >= deadlineAt ? { reason: timeoutError() } : undefined;
     },
-    enter() {
+    startCall() {
       running += 1;
       if (running === 1) {
-        timer = setTimeout(expire, deadlineAt - performance.now());
-        caller.addEventListener('abort', follow, { once: true });
+        timer = setTimeout(onTimeout, deadlineAt - performance.now());
+        caller.addEventListener('abort', onDisconnect, { once: true });
       }
     },
-    leave() {
+    endCall() {
       running -= 1;
       if (running === 0) {
         clearTimeout(timer);
-        caller.removeEventListener('abort', follow);
+        caller.removeEventListener('abort', onDisconnect);
       }
     },
   };

@@ -1,18 +1,19 @@
-/** Something for each credential, made when it is asked for. */
+/** Collection with one value per credential. */
 export interface PerCredential<T> {
-  of(credential: string): T;
+  /** Returns the value of a credential, and creates it if necessary. */
+  get(credential: string): T;
 }
 
-/** Idle ones are looked for when there are this many, and then each time there are twice as many as were left. */
-const MANY = 1_000;
+/** Number of values from which idle ones are removed. Then they are removed whenever the number of remaining values has doubled. */
+const MIN_SWEEP_SIZE = 1_000;
 
 /**
- * Keeps what belongs to idle credentials until there are many. A `Map` whose entries come and go with every request makes garbage that
- * the young generation's collector cannot see as such: each table it leaves behind points to the next one.
+ * Creates a collection that keeps the values of idle credentials until there are many. A `Map` whose entries are added and removed with
+ * every request creates garbage that V8's young-generation collector can't free, because each old hash table points to the next one.
  */
 export function createPerCredential<T>(create: () => T, isIdle: (value: T) => boolean): PerCredential<T> {
   const values = new Map<string, T>();
-  let limit = MANY;
+  let limit = MIN_SWEEP_SIZE;
 
   function sweep(): void {
     for (const [credential, value] of values) {
@@ -20,14 +21,14 @@ export function createPerCredential<T>(create: () => T, isIdle: (value: T) => bo
         values.delete(credential);
       }
     }
-    limit = Math.max(MANY, 2 * values.size);
+    limit = Math.max(MIN_SWEEP_SIZE, 2 * values.size);
   }
 
   return {
-    of(credential) {
-      const known = values.get(credential);
-      if (known !== undefined) {
-        return known;
+    get(credential) {
+      const existing = values.get(credential);
+      if (existing !== undefined) {
+        return existing;
       }
       if (values.size >= limit) {
         sweep();

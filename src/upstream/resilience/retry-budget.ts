@@ -1,63 +1,68 @@
 import type { Signal } from '../transport/signal.ts';
 
+/** Options of a retry budget. */
 export interface RetryBudgetOptions {
-  /** Retries on their way at any time, as a share of the calls on their way. */
+  /** Maximum in-flight retries, as a share of the in-flight calls. */
   share: number;
-  /** Retries that are always allowed on their way. */
+  /** Number of in-flight retries that are always allowed. */
   floor: number;
 }
 
-/** Bounds the retries that are on their way to an upstream, so that they cannot keep a service down. */
+/** Limit on in-flight retries, so that they can't keep a service down. */
 export interface RetryBudget {
+  /** Counts an in-flight call. */
   startCall(): void;
+  /** Ends a call that `startCall` counted. */
   endCall(): void;
   /**
-   * Takes a place for a retry, in the order of asking.
+   * Waits until a retry is allowed, in the order of requests.
    *
-   * @param patienceMs how long to wait for one
-   * @returns whether there was one; false too when the signal is aborted meanwhile
+   * @param maxWaitMs maximum time to wait, in milliseconds
+   * @returns whether the retry is allowed; false if the time passed or the signal was aborted
    */
-  startRetry(patienceMs: number, signal: Signal): Promise<boolean>;
+  startRetry(maxWaitMs: number, signal: Signal): Promise<boolean>;
+  /** Ends a retry that `startRetry` allowed. */
   endRetry(): void;
 }
 
+/** Creates an empty retry budget. */
 export function createRetryBudget({ share, floor }: RetryBudgetOptions): RetryBudget {
   const waiting = new Set<() => void>();
   let calls = 0;
   let retries = 0;
 
-  const hasPlace = () => retries + 1 <= Math.max(floor, share * calls);
+  const hasCapacity = () => retries + 1 <= Math.max(floor, share * calls);
 
-  function handOut(): void {
-    for (const take of waiting) {
-      if (!hasPlace()) {
+  function allowWaiting(): void {
+    for (const allow of waiting) {
+      if (!hasCapacity()) {
         return;
       }
-      waiting.delete(take);
+      waiting.delete(allow);
       retries += 1;
-      take();
+      allow();
     }
   }
 
   return {
     startCall() {
       calls += 1;
-      handOut();
+      allowWaiting();
     },
     endCall() {
       calls -= 1;
     },
-    async startRetry(patienceMs, signal) {
+    async startRetry(maxWaitMs, signal) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      const take = () => resolve(true);
+      const allow = () => resolve(true);
       const giveUp = () => {
-        waiting.delete(take);
-        resolve(false); // Does nothing where the place was handed out in the same moment.
+        waiting.delete(allow);
+        resolve(false); // Has no effect if the retry was allowed at the same moment.
       };
-      const timer = setTimeout(giveUp, patienceMs);
+      const timer = setTimeout(giveUp, maxWaitMs);
       signal.addEventListener('abort', giveUp, { once: true });
-      waiting.add(take);
-      handOut();
+      waiting.add(allow);
+      allowWaiting();
       try {
         return await promise;
       } finally {
@@ -67,7 +72,7 @@ export function createRetryBudget({ share, floor }: RetryBudgetOptions): RetryBu
     },
     endRetry() {
       retries -= 1;
-      handOut();
+      allowWaiting();
     },
   };
 }

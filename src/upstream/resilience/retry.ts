@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/settings.ts';
 import { isUpstreamError, type UpstreamError } from '../errors/errors.ts';
-import { afterUnknownFate } from '../errors/failures.ts';
+import { afterUnknownOutcome } from '../errors/failures.ts';
 import type { Signal } from '../transport/signal.ts';
 import { sleep } from './abortable.ts';
 import { createRetryBudget } from './retry-budget.ts';
@@ -16,31 +16,31 @@ export type RetrySettings = Pick<
   | 'retryBudgetFloor'
 >;
 
-/** What a retry must know of its call. */
-export interface RetriedCall {
-  /** Whether the service may carry the call out twice without harm. */
+/** Call that may be retried. */
+export interface RetryableCall {
+  /** Whether the service can apply the call twice without harm. */
   isRepeatable: boolean;
   signal: Signal;
-  /** When the call has to be answered, on the clock of `performance.now()`. */
+  /** Deadline of the call, on the clock of `performance.now()`. */
   deadlineAt: number;
 }
 
-/** Runs a call with its retries. */
-export type Retry = <T>(call: RetriedCall, attempt: () => Promise<T>) => Promise<T>;
+/** Runs a call, and retries it if necessary. */
+export type Retry = <T>(call: RetryableCall, attempt: () => Promise<T>) => Promise<T>;
 
 /**
- * Sends a call again after a failure that may pass: with full jitter, so that many callers do not come back at once, and within a
- * budget for the whole upstream, so that retries cannot keep a service down. Nothing is repeated blindly: see `RetryRule`.
+ * Creates the policy that retries temporary failures as `RetryRule` permits. Delays have full jitter, so that callers don't retry in
+ * unison. A budget for the whole upstream limits retries, so that they can't keep a service down.
  *
- * @param random returns numbers from 0 to 1, for the jitter
+ * @param random source of random numbers from 0 to 1, for the jitter
  */
 export function createRetry(settings: RetrySettings, random: () => number = Math.random): Retry {
   const { maxRetries, retryBaseDelayMs, retryMaxDelayMs, maxRetryAfterSeconds } = settings;
   const budget = createRetryBudget({ share: settings.retryBudgetPercent / 100, floor: settings.retryBudgetFloor });
 
-  /** The pause before the next attempt, in milliseconds; undefined: there is none. */
-  function planPause(error: UpstreamError, call: RetriedCall, retried: number): number | undefined {
-    if (retried >= maxRetries || call.signal.aborted) {
+  /** Returns the delay before the next attempt, in milliseconds; undefined if the call is not retried. */
+  function planDelay(error: UpstreamError, call: RetryableCall, retries: number): number | undefined {
+    if (retries >= maxRetries || call.signal.aborted) {
       return undefined;
     }
     if (error.retry === 'never' || (error.retry === 'repeatable' && !call.isRepeatable)) {
@@ -50,17 +50,17 @@ export function createRetry(settings: RetrySettings, random: () => number = Math
     if (retryAfterSeconds !== undefined && retryAfterSeconds > maxRetryAfterSeconds) {
       return undefined;
     }
-    const pause =
-      (retryAfterSeconds ?? 0) * 1_000 + random() * Math.min(retryMaxDelayMs, retryBaseDelayMs * 2 ** retried);
-    return performance.now() + pause < call.deadlineAt ? pause : undefined;
+    const delay =
+      (retryAfterSeconds ?? 0) * 1_000 + random() * Math.min(retryMaxDelayMs, retryBaseDelayMs * 2 ** retries);
+    return performance.now() + delay < call.deadlineAt ? delay : undefined;
   }
 
   return async (call, attempt) => {
-    let isFateUnknown = false;
+    let isOutcomeUnknown = false;
     let isRetrying = false;
     budget.startCall();
     try {
-      for (let retried = 0; ; retried += 1) {
+      for (let retries = 0; ; retries += 1) {
         try {
           return await attempt();
         } catch (failure) {
@@ -68,15 +68,15 @@ export function createRetry(settings: RetrySettings, random: () => number = Math
             budget.endRetry();
             isRetrying = false;
           }
-          const error: unknown = isFateUnknown && isUpstreamError(failure) ? afterUnknownFate(failure) : failure;
-          const pause = isUpstreamError(error) ? planPause(error, call, retried) : undefined;
-          if (pause === undefined) {
+          const error: unknown = isOutcomeUnknown && isUpstreamError(failure) ? afterUnknownOutcome(failure) : failure;
+          const delay = isUpstreamError(error) ? planDelay(error, call, retries) : undefined;
+          if (delay === undefined) {
             throw error;
           }
-          isFateUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
-          await sleep(pause, call.signal).catch(() => {}); // Who leaves meanwhile is told of the failure that is known.
-          const patience = Math.min(retryMaxDelayMs, call.deadlineAt - performance.now());
-          isRetrying = !call.signal.aborted && (await budget.startRetry(patience, call.signal));
+          isOutcomeUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
+          await sleep(delay, call.signal).catch(() => {}); // If aborted, the call fails with `error`.
+          const maxWaitMs = Math.min(retryMaxDelayMs, call.deadlineAt - performance.now());
+          isRetrying = !call.signal.aborted && (await budget.startRetry(maxWaitMs, call.signal));
           if (!isRetrying) {
             throw error;
           }

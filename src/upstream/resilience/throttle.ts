@@ -1,92 +1,92 @@
 import { LRUCache } from 'lru-cache';
 import type { Settings } from '../../settings/settings.ts';
 import { type Endpoint, isUpstreamError } from '../errors/errors.ts';
-import { heldBack } from '../errors/failures.ts';
+import { throttled } from '../errors/failures.ts';
 import type { UpstreamRateLimit } from '../errors/rate-limit.ts';
 
-/** A limit that ends within this time, in seconds, holds nothing back. */
+/** Rate limits that reset within this time, in seconds, don't pause calls. */
 const MIN_SECONDS = 3;
 
-/** Longest time without a call, in seconds, whatever the service says. */
+/** Maximum duration of a pause, in seconds. */
 const MAX_SECONDS = 60;
 
-/** Runs an attempt, or fails at once with RATE_LIMITED while the service wants no calls of its credential. */
+/** Runs an attempt, or fails immediately with RATE_LIMITED while calls of its credential are paused. */
 export interface UpstreamThrottle {
   <T>(credential: string, endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
-  /** An answer has said this. */
+  /** Called for every response that reports a rate limit. */
   note(credential: string, rateLimit: UpstreamRateLimit): void;
 }
 
-interface Hold {
+interface Pause {
   until: number;
-  /** Whether the service wants a longer time: then one call tries, before the others follow. */
-  isCutShort: boolean;
-  isTrying: boolean;
+  /** Whether the service's limit resets later than `until`. One call then probes it before others follow. */
+  isShortened: boolean;
+  isProbing: boolean;
   limit: number | undefined;
 }
 
-/** Maximum size of all holds. Clients can invent API keys of 2 KB, and a forgotten hold costs one request that is refused. */
+/** Maximum size of all pauses in bytes. Clients can invent API keys of 2 KB. An evicted pause costs one rejected request. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Size of a hold, besides its key. */
-const BYTES_PER_HOLD = 256;
+/** Size of a pause without its key, in bytes. */
+const BYTES_PER_PAUSE = 256;
 
 /**
- * Sends no calls of a credential when the service has said that it would refuse them, and until when: they would only be counted against
- * it. Other credentials are not touched. Answers of calls that were sent before do not end it, for they are of the time before.
+ * Creates the policy that pauses the calls of a credential after the service reported an exhausted rate limit, until it resets. Rejected
+ * calls would otherwise count against the credential. Responses to calls that were sent before the pause don't end it.
  */
 export function createThrottle(
   { maxRetryAfterSeconds }: Pick<Settings, 'maxRetryAfterSeconds'>,
   now: () => number = () => performance.now(),
 ): UpstreamThrottle {
-  const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter ones.
-  const holds = new LRUCache<string, Hold>({
+  const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter limits.
+  const pauses = new LRUCache<string, Pause>({
     maxSize: MAX_BYTES,
-    sizeCalculation: (_, credential) => BYTES_PER_HOLD + credential.length,
+    sizeCalculation: (_, credential) => BYTES_PER_PAUSE + credential.length,
   });
 
-  async function tryOne<T>(credential: string, hold: Hold, attempt: () => Promise<T>): Promise<T> {
-    const end = () => {
-      if (hold.until <= now()) {
-        holds.delete(credential); // It was answered, and no new time was named.
+  async function probe<T>(credential: string, pause: Pause, attempt: () => Promise<T>): Promise<T> {
+    const endPause = () => {
+      if (pause.until <= now()) {
+        pauses.delete(credential); // No new limit was reported during the probe.
       }
     };
-    hold.isTrying = true;
+    pause.isProbing = true;
     try {
       const result = await attempt();
-      end();
+      endPause();
       return result;
     } catch (error) {
       if (isUpstreamError(error) && error.status !== undefined && error.code !== 'RATE_LIMITED') {
-        end();
+        endPause();
       }
-      throw error; // Without an answer nothing is known, so the next one tries at once.
+      throw error; // Without a response the limit is unknown, so the next call probes immediately.
     } finally {
-      hold.isTrying = false;
+      pause.isProbing = false;
     }
   }
 
-  async function afterHold<T>(
+  async function runPaused<T>(
     credential: string,
-    hold: Hold,
+    pause: Pause,
     endpoint: Endpoint,
     attempt: () => Promise<T>,
   ): Promise<T> {
-    const left = hold.until - now();
-    if (left > 0 || hold.isTrying) {
-      const resetSeconds = Math.max(1, Math.ceil(left / 1_000));
-      throw heldBack(endpoint, { limit: hold.limit, remaining: 0, resetSeconds });
+    const remainingMs = pause.until - now();
+    if (remainingMs > 0 || pause.isProbing) {
+      const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
+      throw throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
     }
-    if (hold.isCutShort) {
-      return tryOne(credential, hold, attempt);
+    if (pause.isShortened) {
+      return probe(credential, pause, attempt);
     }
-    holds.delete(credential);
+    pauses.delete(credential);
     return attempt();
   }
 
   function run<T>(credential: string, endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
-    const hold = holds.size === 0 ? undefined : holds.get(credential); // Mostly there is none.
-    return hold === undefined ? attempt() : afterHold(credential, hold, endpoint, attempt);
+    const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
+    return pause === undefined ? attempt() : runPaused(credential, pause, endpoint, attempt);
   }
 
   function note(credential: string, { limit, remaining, resetSeconds = 0 }: UpstreamRateLimit): void {
@@ -94,12 +94,12 @@ export function createThrottle(
       return;
     }
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
-    const known = holds.get(credential);
-    if (known !== undefined && known.until >= until) {
+    const existing = pauses.get(credential);
+    if (existing !== undefined && existing.until >= until) {
       return;
     }
-    const isCutShort = resetSeconds > MAX_SECONDS;
-    holds.set(credential, Object.assign(known ?? { isTrying: false }, { until, isCutShort, limit }));
+    const isShortened = resetSeconds > MAX_SECONDS;
+    pauses.set(credential, Object.assign(existing ?? { isProbing: false }, { until, isShortened, limit }));
   }
 
   return Object.assign(run, { note });

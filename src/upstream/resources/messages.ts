@@ -1,9 +1,10 @@
 import type { UpstreamClient } from '../client.ts';
 import type { components } from '../openapi.gen.ts';
 
+/** Name of a channel in the contract. */
 export type ChannelName = components['schemas']['Channel'];
 
-/** All messages of the transaction, or those of one channel. The success has no body; one that comes is ignored. */
+/** Deletes all messages of a transaction, or those of one channel. A successful response has no body; if one is sent, it is ignored. */
 export const deleteMessagesByTransaction = (client: UpstreamClient, transactionId: string, channel?: ChannelName) =>
   client.write<undefined>({
     method: 'DELETE',

@@ -1,17 +1,20 @@
 import type { UpstreamClient } from '../client.ts';
 import type { components } from '../openapi.gen.ts';
 
+/** Notification group as the service returns it. */
 export type NotificationGroupBody = components['schemas']['NotificationGroup'];
+/** Result of a deletion as the service returns it. */
 export type DeletionBody = components['schemas']['DeletionAcknowledgement'];
 
-/** null: there is none. */
+/** Returns a group by id; null if it doesn't exist. */
 export const getNotificationGroup = (client: UpstreamClient, id: string) =>
   client.read<NotificationGroupBody>({ route: '/v1/notification-groups/{id}', params: { id }, expect: 'record' });
 
-/** All of them: the service does not page. */
+/** Returns all groups. The service has no pagination. */
 export const listNotificationGroups = (client: UpstreamClient) =>
   client.read<NotificationGroupBody[]>({ route: '/v1/notification-groups', expect: 'list' });
 
+/** Creates a group. */
 export const createNotificationGroup = (client: UpstreamClient, name: string, idempotencyKey?: string) =>
   client.write<NotificationGroupBody>({
     method: 'POST',
@@ -21,6 +24,7 @@ export const createNotificationGroup = (client: UpstreamClient, name: string, id
     expect: 'record',
   });
 
+/** Renames a group. */
 export const updateNotificationGroup = (client: UpstreamClient, id: string, name: string, idempotencyKey?: string) =>
   client.write<NotificationGroupBody>({
     method: 'PATCH',
@@ -31,6 +35,7 @@ export const updateNotificationGroup = (client: UpstreamClient, id: string, name
     expect: 'record',
   });
 
+/** Deletes a group. */
 export const deleteNotificationGroup = (client: UpstreamClient, id: string) =>
   client.write<DeletionBody>({
     method: 'DELETE',

@@ -1,13 +1,15 @@
 import type { UpstreamClient } from '../client.ts';
 import type { components } from '../openapi.gen.ts';
 
+/** Subscriber as the service returns it. */
 export type SubscriberBody = components['schemas']['Subscriber'];
+/** Fields of a subscriber to create or update. */
 export type SubscriberFields = components['schemas']['CreateSubscriber'];
 
 /**
- * Creates the subscriber, or updates the record with the same subscriberId.
+ * Creates a subscriber, or updates the one with the same `subscriberId`.
  *
- * @param isBulkItem whether it is one of many, which have a limit of their own
+ * @param isBulkItem whether the call is one item of a bulk write, which has a separate limit
  */
 export const createSubscriber = (
   client: UpstreamClient,

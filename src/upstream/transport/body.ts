@@ -1,23 +1,23 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../lib/is-record.ts';
-import { holdsLargeObject } from './large-objects.ts';
+import { containsLargeObject } from './large-objects.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './receive.ts';
 
-/** A body that breaks the contract: its message is for the log. */
+/** Response body that violates the contract. The message is for the log. */
 export class BodyError extends Error {
   override readonly name = 'BodyError';
 }
 
-/** What a success carries: one object, a list of objects, or nothing that matters. */
+/** Form of a successful response: one object, a list of objects, or a body that is ignored. */
 export type Expected = 'record' | 'list' | 'nothing';
 
-/** An error body is one sentence or a few; more is not read. */
+/** Maximum size of an error body that is read, in bytes. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** What is read and thrown away, so that the socket can be used again; past it the socket is closed. */
+/** Maximum number of bytes that are discarded to reuse a socket. If there are more, the socket is closed. */
 const MAX_DISCARDED_BYTES = 128 * 1024;
 
-/** Reading a body to its end lets the socket be used again, so what cannot be JSON is known before it is read. */
+/** Decides from the headers whether a body is kept, or only read to its end so that the socket can be reused. */
 export function planBody(status: number, headers: Headers, expected: Expected, maxBytes: number): BodyPlan {
   const isFailure = status > 299;
   const keep = (isFailure || expected !== 'nothing') && findHeaderProblem(headers) === undefined;
@@ -25,16 +25,16 @@ export function planBody(status: number, headers: Headers, expected: Expected, m
 }
 
 /**
- * Returns the body of a 2xx answer, out of its envelope.
+ * Returns the body of a 2xx response without its envelope.
  *
- * @param maxListItems a longer list is refused before anybody sorts it or makes objects of its items
- * @throws {BodyError} where it is not what the contract says
+ * @param maxListItems maximum list length; longer lists are rejected before they are sorted or mapped
+ * @throws {BodyError} if the body violates the contract
  */
-export function readSuccess(answer: UpstreamResponse, expected: Expected, maxListItems: number): unknown {
+export function readSuccess(response: UpstreamResponse, expected: Expected, maxListItems: number): unknown {
   if (expected === 'nothing') {
     return undefined;
   }
-  const body = unwrap(readJson(answer));
+  const body = unwrap(readJson(response));
   if (Array.isArray(body) && body.length > maxListItems) {
     throw new BodyError(`the list has more than ${maxListItems} items`);
   }
@@ -44,25 +44,25 @@ export function readSuccess(answer: UpstreamResponse, expected: Expected, maxLis
   return body;
 }
 
-/** The body of a failure; undefined when there is none that can be read. */
-export function readErrorBody(answer: UpstreamResponse): unknown {
+/** Returns the body of a failed response, or undefined if it is unreadable. */
+export function readErrorBody(response: UpstreamResponse): unknown {
   try {
-    return readJson(answer);
+    return readJson(response);
   } catch {
-    return undefined; // The status alone decides which error it is.
+    return undefined; // The error then depends only on the status.
   }
 }
 
 function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unknown {
   if (body === undefined) {
     const problem = findHeaderProblem(headers);
-    const why = isTooLong ? 'the body is larger than allowed' : 'the body was cut off';
-    throw new BodyError(problem === undefined ? why : `status ${status} with ${problem}`);
+    const sizeProblem = isTooLong ? 'the body is larger than allowed' : 'the body is truncated';
+    throw new BodyError(problem === undefined ? sizeProblem : `status ${status} with ${problem}`);
   }
   if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
   }
-  if (holdsLargeObject(body)) {
+  if (containsLargeObject(body)) {
     throw new BodyError('an object has too many members');
   }
   try {
@@ -72,14 +72,14 @@ function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unkno
   }
 }
 
-/** What is said of a content type in the log: no text that a service made up, which could quote a key. */
+/** Content types that are named in the log. Others are not, because the service could quote a key in them. */
 const KNOWN_TYPE =
   /^(?:text\/(?:html|plain|xml|csv)|application\/(?:xml|octet-stream|x-www-form-urlencoded))(?=\s*(?:;|$))/i;
 
-/** Why a body cannot be JSON, by what the headers say of it. */
+/** Returns why the body can't be JSON, judging by the headers; undefined if it can. */
 function findHeaderProblem(headers: Headers): string | undefined {
   if ((headerOf(headers, 'content-encoding') ?? 'identity') !== 'identity') {
-    return 'a content encoding, although none was accepted';
+    return 'a content encoding that was not requested';
   }
   const type = headerOf(headers, 'content-type') ?? '';
   return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)
@@ -87,17 +87,17 @@ function findHeaderProblem(headers: Headers): string | undefined {
     : `${KNOWN_TYPE.exec(type)?.[0] ?? 'another content type'} instead of JSON`;
 }
 
-/** The first value of a header that should come once. */
+/** Returns the first value of a header. */
 export const headerOf = (headers: Headers, name: string): string | undefined => {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 };
 
 /**
- * Takes a body out of its `{ "data": … }` envelope, if it is in one.
+ * Removes the `{ "data": … }` envelope of a body, if any.
  *
- * A workflow or subscriber may come bare and have a field `data` of its own; every such record also carries `_organizationId`,
- * which no envelope has.
+ * A workflow or subscriber without an envelope may have its own `data` field. Such records also have `_organizationId`, which
+ * envelopes don't.
  */
 export const unwrap = (body: unknown): unknown =>
   isRecord(body) && Object.hasOwn(body, 'data') && !Object.hasOwn(body, '_organizationId') ? body.data : body;

@@ -7,7 +7,7 @@ export type DispatcherSettings = Pick<
   'sockets' | 'isolateConnections' | 'connectTimeoutMs' | 'headersTimeoutMs' | 'maxBufferedBytes' | 'socketIdleMs'
 >;
 
-/** Creates the sockets to one origin: HTTP/1.1 without pipelining. Redirects are not followed. Whoever creates it closes it. */
+/** Creates the socket pool of one origin. It uses HTTP/1.1 without pipelining and follows no redirects. Whoever creates it closes it. */
 export function createDispatcher(
   origin: string,
   {

@@ -12,11 +12,11 @@ import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
 
-/** Address of the service, and the sockets to it. */
+/** Address of the service and the sockets to it. */
 export interface ExchangeTarget {
-  /** The scheme, host and port of the service. */
+  /** Scheme, host and port of the service. */
   origin: string;
-  /** The sockets; see `createDispatcher`. */
+  /** Sockets to the service, from `createDispatcher`. */
   dispatcher: SocketPool;
 }
 
@@ -26,15 +26,19 @@ export type ExchangeSettings = Pick<Settings, 'attemptTimeoutMs' | 'maxUpstreamB
 /** Sent as `User-Agent`. */
 const USER_AGENT = `notigraph/${VERSION}`;
 
-/** A decoded answer. */
+/** Decoded response. */
 export interface UpstreamResult extends WriteResult<unknown> {
   rateLimit: UpstreamRateLimit | undefined;
 }
 
-/** Sends one request once, and decodes its answer. Fails with `UpstreamError` alone. */
+/** Sends one request once and decodes its response. Fails only with `UpstreamError`. */
 export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResult>;
 
-/** @param noteRateLimit is told what answers say about the service's limit, as soon as they have come */
+/**
+ * Creates the function that sends requests.
+ *
+ * @param noteRateLimit called for every response that reports the service's rate limit
+ */
 export const createExchange =
   (
     { origin, dispatcher }: ExchangeTarget,
@@ -48,25 +52,25 @@ export const createExchange =
     }
     const progress: Progress = { sent: false, status: undefined };
     try {
-      const answer = await receive(
+      const response = await receive(
         dispatcher,
         {
           origin,
           path: request.path,
           method: endpoint.method,
-          headers: headersOf(request),
+          headers: buildHeaders(request),
           body: call.body === undefined ? null : JSON.stringify(call.body),
         },
         (status, headers) => planBody(status, headers, call.expect, maxUpstreamBodyBytes),
         { credential: authorization, progress, signal, timeoutMs: attemptTimeoutMs },
       );
-      const { status, headers } = answer;
+      const { status, headers } = response;
       const rateLimit = readRateLimit(status, headers);
       if (rateLimit !== undefined) {
         noteRateLimit(authorization, rateLimit);
       }
       if (status <= 299) {
-        const body = readSuccess(answer, call.expect, maxUpstreamListItems);
+        const body = readSuccess(response, call.expect, maxUpstreamListItems);
         return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
       }
       throw errorFromResponse(
@@ -76,22 +80,22 @@ export const createExchange =
           bodyFields: Object.keys(call.body ?? {}),
           idempotencyKey: call.idempotencyKey,
         },
-        { status, body: readErrorBody(answer), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
+        { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
       );
     } catch (failure) {
       if (isUpstreamError(failure)) {
         throw failure;
       }
-      const isOver = signal.aborted || isTimeoutError(failure);
-      if (isOver && !(failure instanceof BodyError)) {
+      const isEndedEarly = signal.aborted || isTimeoutError(failure);
+      if (isEndedEarly && !(failure instanceof BodyError)) {
         throw endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
       }
       throw errorFromFailure(endpoint, failure, progress);
     }
   };
 
-/** From scratch: nothing of the client's passes by itself. */
-function headersOf({ authorization, requestId, call }: UpstreamRequest): Record<string, string> {
+/** Returns the headers of a request. Headers of the client's request are not forwarded. */
+function buildHeaders({ authorization, requestId, call }: UpstreamRequest): Record<string, string> {
   const headers: Record<string, string> = {
     authorization,
     accept: 'application/json',

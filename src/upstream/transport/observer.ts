@@ -4,35 +4,36 @@ import type { Exchange } from './exchange.ts';
 /** Result of a request: the class of its status, or the kind of failure. */
 export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'OTHER';
 
+/** State of the circuit breaker. */
 export type CircuitState = 'closed' | 'probing' | 'open';
 
-/** How the service is called at present. */
+/** Current state of the upstream client. */
 export interface UpstreamState {
   circuit: CircuitState;
-  /** Calls that wait for others of their credential. */
+  /** Queued calls, of all credentials. */
   waiting: number;
 }
 
-/** Whoever wants to know how the service is called. */
+/** Receiver of the upstream client's metrics. */
 export interface UpstreamObserver {
-  /** A request has ended; each retry is one. */
+  /** Called when a request ends. Every retry is a request. */
   ended(endpoint: Endpoint, result: RequestResult, milliseconds: number): void;
-  /** Given once: reads the present state. */
+  /** Called once, with a function that returns the current state. */
   watch(getState: () => UpstreamState): void;
 }
 
-/** Tells the observer of every request, and answers as before. */
+/** Wraps an exchange to report every request to the observer. */
 export const observeExchange =
   (exchange: Exchange, observer: UpstreamObserver): Exchange =>
   (request, signal) => {
     const startedAt = performance.now();
     const ended = (result: RequestResult) => observer.ended(request.endpoint, result, performance.now() - startedAt);
-    const answer = exchange(request, signal);
-    answer.then(
+    const result = exchange(request, signal);
+    result.then(
       () => ended('2xx'),
       (failure: unknown) => ended(resultOf(failure)),
     );
-    return answer; // Not what `then` returns: nobody waits for the observer.
+    return result; // Not the promise that `then` returns, which would wait for the observer.
   };
 
 function resultOf(failure: unknown): RequestResult {

@@ -1,20 +1,20 @@
 import type { Endpoint } from '../errors/errors.ts';
-import { refusedInput } from '../errors/failures.ts';
+import { invalidInput } from '../errors/failures.ts';
 
-/** No service id is near this long; a longer one is a mistake or an attack. */
+/** Maximum length of an id. Real ids are much shorter. */
 const MAX_ID_LENGTH = 256;
 
-/** What ids look like; such a one needs no closer look, and no encoding. */
+/** Matches ordinary ids, which need no further checks. */
 const PLAIN = /^[\w-]{1,256}$/;
 
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
- * Says what is wrong with an id as one segment of a URL path, or undefined when nothing is.
+ * Returns why an id can't be a single segment of a URL path, or undefined if it can.
  *
- * `encodeURIComponent` leaves `.` and `..` as they are, and whoever parses the URL on the way then removes segments, so that the
- * call reaches another endpoint; an empty id turns "get one" into "list all". Servers and proxies on the way may decode a
- * segment more than once, so dot segments hidden behind percent-encoding or slashes are refused as well.
+ * `encodeURIComponent` doesn't encode `.` and `..`, which URL parsers resolve, so the call would reach another endpoint. An empty id
+ * would turn "get one" into "list all". Servers and proxies may decode a segment more than once, so dot segments that are hidden by
+ * percent-encoding or slashes are rejected too.
  */
 export function findIdProblem(id: string): string | undefined {
   if (PLAIN.test(id)) {
@@ -40,7 +40,7 @@ export function findIdProblem(id: string): string | undefined {
   return undefined;
 }
 
-/** The id as it is, and as it reads after each round of percent-decoding. Only ASCII matters to the checks. */
+/** Yields the id, and its form after each round of percent-decoding. Decodes only ASCII, because the checks need no more. */
 function* decodedForms(id: string): Generator<string> {
   let form = id;
   while (true) {
@@ -55,7 +55,7 @@ function* decodedForms(id: string): Generator<string> {
   }
 }
 
-/** Fills a path template (`/v1/feeds/{feedId}`) with ids that `findIdProblem` has passed, each one encoded segment. */
+/** Fills a path template (`/v1/feeds/{feedId}`) with ids that `findIdProblem` accepts, each as one encoded segment. */
 export function fillRoute(route: string, params: Readonly<Record<string, string>>): string {
   let path = '';
   let from = 0;
@@ -68,12 +68,12 @@ export function fillRoute(route: string, params: Readonly<Record<string, string>
   return path + route.slice(from);
 }
 
-/** Throws `UpstreamError` BAD_USER_INPUT for the first id that cannot be one path segment. */
+/** Throws an `UpstreamError` (BAD_USER_INPUT) for the first id that can't be a single path segment. */
 export function assertPathParams(endpoint: Endpoint, params: Readonly<Record<string, string>>): void {
   for (const name in params) {
     const problem = findIdProblem(params[name] ?? '');
     if (problem !== undefined) {
-      throw refusedInput(endpoint, { path: [name], message: `The id ${problem}.` });
+      throw invalidInput(endpoint, { path: [name], message: `The id ${problem}.` });
     }
   }
 }

@@ -4,9 +4,9 @@ import { Abort } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
 
 /**
- * Whether anything answers at the service's address; which answer does not matter, for there is no key to ask with.
+ * Checks that a server responds at the service's address. Accepts any response, because there is no key to send.
  *
- * @returns what is wrong, for the operator's eyes, or undefined
+ * @returns the problem, for the operator; undefined if there is none
  */
 export async function probeUpstream(baseUrl: URL, dispatcher: SocketPool): Promise<string | undefined> {
   try {

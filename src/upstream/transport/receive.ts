@@ -4,53 +4,55 @@ import { timeoutError } from '../resilience/abortable.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 
+/** Response headers as undici passes them. */
 export type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** What is done with a body. */
+/** Treatment of a response body. */
 export interface BodyPlan {
-  /** Whether it is kept, or read and thrown away so that the socket can be used again. */
+  /** Whether the body is kept. Otherwise it is read and discarded, so that the socket can be reused. */
   keep: boolean;
-  /** One that is longer is not read to its end: the socket is closed. */
+  /** Maximum size. If the body is larger, the socket is closed. */
   maxBytes: number;
 }
 
-/** A complete answer. */
+/** Complete response. */
 export interface UpstreamResponse {
   status: number;
   headers: Headers;
-  /** As it came; undefined where it was not kept, was too long, or was a failure's and cut off. */
+  /** Raw bytes; undefined if the body was not kept or too long, or if a failed response was truncated. */
   body: Buffer | undefined;
-  /** Whether it was longer than planned. */
+  /** Whether the body was larger than `maxBytes`. */
   isTooLong: boolean;
 }
 
-/** How far a request has come. */
+/** Progress of a request. */
 export interface Progress {
-  /** Whether a connection has taken it: until then nothing of it can have arrived. */
+  /** Whether a connection has accepted the request. Until then, the service can't have received any of it. */
   sent: boolean;
-  /** Known from the headers of the answer on. */
+  /** Status of the response; undefined until its headers arrive. */
   status: number | undefined;
 }
 
-/** What ends a request early, and how far it has come. */
+/** Options of one attempt to send a request. */
 export interface Attempt {
-  /** Chooses the socket; empty for a request without one. */
+  /** Credential by which the socket is chosen; empty for a request without a credential. */
   credential: string;
-  /** Kept up to date. */
+  /** Updated while the request is in flight. */
   progress: Progress;
+  /** Aborts the request. */
   signal: Signal;
-  /** For the whole answer, in milliseconds. */
+  /** Time limit for the complete response, in milliseconds. */
   timeoutMs: number;
 }
 
-/** Decides about the body when the headers are known. */
+/** Decides how the body is treated, from status and headers. */
 export type PlanBody = (status: number, headers: Headers) => BodyPlan;
 
 /**
- * Sends a request and collects its answer, without the streams of undici's `request()`, which cost more than everything else here.
+ * Sends a request and collects its response. Doesn't use undici's `request()`, because its streams cost more than everything else here.
  *
- * @returns rejects with undici's error, or at once with the signal's reason or a `TimeoutError`; but the headers of a failure, and those
- * of an answer whose body is not kept, are an answer even if the body does not come
+ * @returns the response. Rejects with undici's error, or immediately with the signal's reason or a `TimeoutError`. If the headers of
+ * a failed response have arrived, or the body isn't kept, resolves even if the body fails
  */
 export function receive(
   dispatcher: SocketPool,
@@ -63,7 +65,7 @@ export function receive(
   });
 }
 
-/** Too much is being received at a time, by all calls together. */
+/** Error for more bytes being received, by all calls together, than allowed. */
 export class BufferLimitError extends Error {
   override readonly name = 'BufferLimitError';
 }
@@ -73,9 +75,9 @@ class Receiver implements WaitingHandler {
   readonly #plan: PlanBody;
   readonly #progress: Progress;
   readonly #signal: Signal;
-  readonly #resolve: (answer: UpstreamResponse) => void;
+  readonly #resolve: (response: UpstreamResponse) => void;
   readonly #reject: (reason: unknown) => void;
-  readonly #leave = () => this.#end(this.#signal.reason);
+  readonly abort = () => this.#end(this.#signal.reason);
   readonly #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
   #ended: Error | undefined;
@@ -89,7 +91,7 @@ class Receiver implements WaitingHandler {
     pool: SocketPool,
     plan: PlanBody,
     { progress, signal, timeoutMs }: Attempt,
-    resolve: (answer: UpstreamResponse) => void,
+    resolve: (response: UpstreamResponse) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#pool = pool;
@@ -99,7 +101,7 @@ class Receiver implements WaitingHandler {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => this.#end(timeoutError()), timeoutMs);
-    signal.addEventListener('abort', this.#leave, { once: true });
+    signal.addEventListener('abort', this.abort, { once: true });
   }
 
   get isAbandoned(): boolean {
@@ -108,7 +110,7 @@ class Receiver implements WaitingHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended !== undefined) {
-      controller.abort(this.#ended); // It waited for the connection, and nobody waits for it any more.
+      controller.abort(this.#ended); // It ended while waiting for the connection.
       return;
     }
     this.#controller = controller;
@@ -150,7 +152,7 @@ class Receiver implements WaitingHandler {
     this.#fail(error);
   }
 
-  /** Nobody waits for it any more. */
+  /** Ends the request early. */
   #end(reason: unknown): void {
     this.#ended = asError(reason);
     this.#fail(reason);
@@ -160,14 +162,14 @@ class Receiver implements WaitingHandler {
   #fail(reason: unknown): void {
     const { status } = this.#progress;
     if (status !== undefined && (status > 299 || !this.#body.keep)) {
-      this.#finish(undefined); // Its status says all that is needed.
+      this.#finish(undefined); // The status is sufficient.
       return;
     }
     this.#release();
     this.#reject(reason);
   }
 
-  /** Does nothing once it has failed or finished: promises settle once. */
+  /** Resolves with the response. Has no effect if the promise has already settled. */
   #finish(body: Buffer | undefined): void {
     const { status = 0 } = this.#progress;
     this.#release();
@@ -178,9 +180,9 @@ class Receiver implements WaitingHandler {
     this.#pool.bufferedBytes -= this.#bufferedBytes;
     this.#bufferedBytes = 0;
     clearTimeout(this.#timer);
-    this.#signal.removeEventListener('abort', this.#leave);
+    this.#signal.removeEventListener('abort', this.abort);
   }
 }
 
-/** undici wants an `Error`; a reason can be anything. */
+/** Converts a reason, which can be any value, to the `Error` that undici requires. */
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));

@@ -1,22 +1,22 @@
-/** What the policies need of an `AbortSignal`; one is a `Signal` too. */
+/** Subset of `AbortSignal` that the policies use. Every `AbortSignal` is a `Signal`. */
 export interface Signal {
   readonly aborted: boolean;
-  /** Why, once it is aborted. */
+  /** Reason of the abort; undefined until then. */
   readonly reason: unknown;
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
 /**
- * Signal and controller in one, for what is made several times a request: an `AbortController` with its events costs as much as a
- * whole policy. Listeners run once, in the order they came.
+ * Lightweight replacement for `AbortController`, which costs as much as a whole policy and is needed several times per request.
+ * Listeners are called once, in the order they were added.
  */
 export class Abort implements Signal {
   aborted = false;
   reason: unknown = undefined;
   #listeners: (() => void)[] = [];
 
-  /** Does nothing the second time. */
+  /** Aborts and calls the listeners. Does nothing if already aborted. */
   abort(reason?: unknown): void {
     if (this.aborted) {
       return;

@@ -1,16 +1,18 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher, errors } from 'undici';
 
-/** The handler of a request that may wait for a socket. */
+/** Handler of a request that may be queued for a socket. */
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
-  /** Whether the caller has given up. The request is then dropped from the queue. */
+  /** Whether the caller has given up. The request is then removed from the queue. */
   readonly isAbandoned: boolean;
   onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void;
 }
 
+/** Options of a socket pool. */
 export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'connectTimeout'> {
   /** Maximum number of sockets. */
   connections: number;
+  /** Time limit for connecting, in milliseconds. */
   connectTimeoutMs: number;
   /** Maximum bytes of response bodies that are being received. */
   maxBufferedBytes: number;
@@ -18,14 +20,14 @@ export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'con
   isIsolated: boolean;
 }
 
-/** A place for one socket. Its client connects again by itself after the socket was closed. */
+/** Slot for one socket. Its client reconnects on its own after the socket was closed. */
 interface Slot {
   client: Client;
-  /** undefined while there is no connection. */
+  /** Undefined while there is no connection. */
   socket: Socket | undefined;
-  /** The credential of the last request. */
+  /** Credential of the last request. */
   credential: string | undefined;
-  /** From taking a request until the client can take the next one. */
+  /** Whether the client can't accept a request currently. */
   isBusy: boolean;
   idleSince: number;
 }
@@ -37,21 +39,21 @@ interface Waiting {
 }
 
 /**
- * How long a socket must have been idle before another credential gets it, as long as there is another choice. A response that nobody
- * asked for, and that comes within this time, meets an idle socket and closes it.
+ * Minimum idle time before a socket is reused for another credential, unless there is no other choice. An unsolicited response that
+ * arrives within this time finds the socket idle, and closes it.
  */
 const QUIET_MS = 20;
 
-/** Idle sockets above which none is opened only to let the others rest: with many sockets in turn, a request costs up to 10 % more CPU. */
+/** Number of idle sockets from which none is opened just to let others rest: using many in turn costs up to 10 % more CPU per request. */
 const MAX_RESTING = 16;
 
 /**
- * The sockets to one origin, one request at a time on each. undici's own `Pool` picks the first free socket, so that the most recently
- * used one goes to any other credential at once. This one prefers, in this order: an idle socket of the same credential, one that has
- * been quiet, a new one, the longest idle one. Of several it takes the most recently used one, to keep few sockets in turn.
+ * Pool of sockets to one origin, with one request at a time on each. undici's `Pool` takes the first free socket, so a socket could move
+ * to another credential immediately. This pool prefers, in this order: an idle socket of the same credential, one that has been idle for
+ * `QUIET_MS`, a new one, the one idle the longest. Within the first two it takes the most recently used one, to use few sockets.
  */
 export class SocketPool {
-  /** Bytes of response bodies that are being received. Kept by their receivers. */
+  /** Bytes of response bodies that are being received. Updated by the receivers. */
   bufferedBytes = 0;
   readonly maxBufferedBytes: number;
   readonly #origin: string;
@@ -60,11 +62,11 @@ export class SocketPool {
   readonly #clientOptions: Client.Options;
   readonly #connect: buildConnector.connector;
   readonly #slots: Slot[] = [];
-  /** Slots with an idle socket, the longest idle one first. */
+  /** Slots with an idle socket, in the order they became idle. */
   readonly #idle: Slot[] = [];
   /** Slots without a socket. */
   readonly #empty: Slot[] = [];
-  /** Requests in order of arrival. Only while every slot is busy. */
+  /** Queued requests in order of arrival. Empty unless every slot is busy. */
   readonly #queue: Waiting[] = [];
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
@@ -79,10 +81,10 @@ export class SocketPool {
     this.#isIsolated = isIsolated;
     this.#clientOptions = { ...clientOptions, pipelining: 1, allowH2: false };
     const options: Partial<buildConnector.BuildOptions> = { allowH2: false, timeout: connectTimeoutMs };
-    this.#connect = buildConnector(options as buildConnector.BuildOptions); // The types want a port, which comes with each call.
+    this.#connect = buildConnector(options as buildConnector.BuildOptions); // The types require a port, which is passed with each call.
   }
 
-  /** Sends a request as soon as there is a socket for it. */
+  /** Sends a request as soon as a socket is available. */
   dispatch(credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
     if (this.#closed !== undefined) {
       handler.onResponseError(null, new errors.ClientClosedError());
@@ -96,7 +98,7 @@ export class SocketPool {
     }
   }
 
-  /** Closes every socket when the requests that were taken have ended. */
+  /** Closes every socket once all accepted requests have ended. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -111,7 +113,7 @@ export class SocketPool {
     await Promise.all(this.#slots.map(({ client }) => client.close()));
   }
 
-  /** Removes the best slot for a credential from the free ones; undefined if all are busy. */
+  /** Removes and returns the best free slot for a credential; undefined if all are busy. */
   #take(credential: string): Slot | undefined {
     const idle = this.#idle;
     for (let i = idle.length - 1; i >= 0; i -= 1) {
@@ -144,7 +146,7 @@ export class SocketPool {
           slot.socket = socket;
           socket.on('readable', () => {
             if (!slot.isBusy) {
-              socket.destroy(); // undici itself tolerates line breaks before a response.
+              socket.destroy(); // Needed because undici tolerates line breaks before a response.
             }
           });
           callback(null, socket);
@@ -152,23 +154,23 @@ export class SocketPool {
     });
     const slot: Slot = { client, socket: undefined, credential: undefined, isBusy: false, idleSince: 0 };
     client.on('drain', () => this.#release(slot));
-    client.on('disconnect', () => this.#forgetSocket(slot));
+    client.on('disconnect', () => this.onDisconnect(slot));
     this.#slots.push(slot);
     return slot;
   }
 
   #send(slot: Slot, credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
     if (this.#isIsolated && slot.credential !== credential) {
-      slot.socket?.destroy(); // The client connects when this one is closed, so that there are never more than the limit.
+      slot.socket?.destroy(); // The client reconnects once it is closed, so the limit is never exceeded.
     }
     slot.credential = credential;
     slot.isBusy = true;
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
-      this.#release(slot); // undici refused the request as invalid, and emits no event.
+      this.#release(slot); // undici rejected the request as invalid and emits no event.
     }
   }
 
-  /** Called when the client can take a request again. */
+  /** Returns a slot to the free ones. Called when its client can accept a request again. */
   #release(slot: Slot): void {
     slot.isBusy = false;
     if (slot.socket === undefined || slot.socket.destroyed) {
@@ -197,7 +199,7 @@ export class SocketPool {
     this.#onQueueEmpty?.();
   }
 
-  #forgetSocket(slot: Slot): void {
+  onDisconnect(slot: Slot): void {
     slot.socket = undefined;
     const at = this.#idle.indexOf(slot);
     if (at >= 0) {

@@ -1,0 +1,20 @@
+import { ERROR_CODES, type ErrorCodeEntry } from '../src/settings/error-codes.ts';
+import { code, table } from './markdown.ts';
+
+const ENTRIES: [code: string, entry: ErrorCodeEntry][] = Object.entries(ERROR_CODES);
+
+/** Writes the codes as a type of the client, with their meaning and remedy as comments. */
+export const writeErrorCodeType = (): string =>
+  `/** Codes of the errors that a gateway sends. */\nexport type KnownErrorCode =${ENTRIES.map(
+    ([name, { meaning, remedy }]) => `\n  /** ${toText(meaning)} ${toText(remedy)} */\n  | '${name}'`,
+  ).join('')};\n`;
+
+/** Writes the table of docs/errors.md. */
+export const writeErrorCodeTable = (): string =>
+  table(
+    ['`code`', 'status', 'meaning', 'what to do'],
+    ENTRIES.map(([name, { status, meaning, remedy }]) => [code(name), String(status ?? ''), meaning, remedy]),
+  );
+
+/** Removes links, which lead nowhere outside the docs. */
+const toText = (markdown: string): string => markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
