@@ -1,12 +1,28 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/runner/longest-first.ts';
+import { STARTS_PROCESSES, TAKES_SAMPLES } from './test/runner/projects.ts';
 
 export default defineConfig({
-  // Node loads graphql's CommonJS build; Vite would take its ESM build for our files alone, and there would be two of each class.
-  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    include: ['test/**/*.test.ts'],
+    // Node.js runs the tests as it runs the gateway: it removes the types by itself.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.
+    maxWorkers: 3, // For two cores: many tests wait.
     testTimeout: 30_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } }, // The default of one second is short on a busy machine.
+    reporters: ['./test/runner/progress-reporter.ts'],
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...STARTS_PROCESSES, ...TAKES_SAMPLES] },
+      },
+      {
+        extends: true,
+        test: { name: 'processes', include: STARTS_PROCESSES, testTimeout: 60_000, hookTimeout: 120_000 },
+      },
+      { extends: true, test: { name: 'slow', include: TAKES_SAMPLES, testTimeout: 120_000 } },
+    ],
   },
 });

@@ -1,8 +1,8 @@
 /**
- * The public surface of the package: a gateway that is mounted in a server of one's own, at `listener` (`node:http` and frameworks on top
- * of it) or `fetch` (everything that speaks the fetch API).
+ * Public API of the package: a gateway to mount in your own server, with `listener` (`node:http` and frameworks based on it) or `fetch`
+ * (servers that use the Fetch API).
  *
- * Withheld, because they change with any version: the GraphQL schema's builder, the upstream client, the plugins, the configuration of the
- * process, and the sandbox, which comes with the `notigraph` command. The schema itself is in `schema/schema.graphql` of the package.
+ * Everything else is internal and can change in any version: the schema builder, the upstream client, the plugins and the configuration of
+ * the process. The sandbox is available only through the `notigraph` command. The package contains the schema as `schema/schema.graphql`.
  */
 export { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from './gateway.ts';

@@ -1,9 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-
-const SRC = fileURLToPath(new URL('../src/', import.meta.url));
+import { listSources, readImports, readSource } from './support/imports.ts';
 
 /** What one part of `src/` may import besides itself. */
 interface Rule {
@@ -163,34 +159,15 @@ const PARTS: Readonly<Record<string, Rule>> = {
 
 const NAMES = Object.keys(PARTS);
 
-interface Import {
-  from: string;
-  /** File below src, or name of a module. */
-  to: string;
-  isModule: boolean;
-}
+/** Removes `src/`, which the table leaves out. */
+const inSrc = (file: string): string => file.replace(/^src\//, '');
 
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => file.split(sep).join('/'));
+const sources = listSources('src');
+const files = sources.map(inSrc);
 
-const imports: Import[] = files.flatMap((from) => {
-  const text = readFileSync(join(SRC, from), 'utf8');
-  const statements = text.matchAll(/^(?:import|export)\s(?:[\w\s{},*]*?\sfrom\s)?['"]([^'"]+)['"]/gm);
-  const dynamic = text.matchAll(/\bimport\(['"]([^'"]+)['"]\)/g);
-  return [...statements, ...dynamic].map(([, target = '']) => {
-    const isModule = !target.startsWith('.');
-    return {
-      from,
-      to: isModule
-        ? target
-        : normalize(join(dirname(from), target))
-            .split(sep)
-            .join('/'),
-      isModule,
-    };
-  });
-});
+const imports = sources
+  .flatMap(readImports)
+  .map(({ from, to, isModule }) => ({ from: inSrc(from), to: inSrc(to), isModule }));
 
 /** The part that a file belongs to: the longest name that fits. */
 const partOf = (file: string): string | undefined =>
@@ -245,8 +222,8 @@ it('the table points downward', () => {
 });
 
 it('only the process entries touch the process', () => {
-  const touching = files.filter((file) => /\bprocess\.\w/.test(readFileSync(join(SRC, file), 'utf8')));
-  expect(touching).toEqual(['cli/main.ts', 'cli/sandbox.ts']);
+  const touching = sources.filter((file) => /\bprocess\.\w/.test(readSource(file)));
+  expect(touching.map(inSrc).sort()).toEqual(['cli/main.ts', 'cli/sandbox.ts']);
 });
 
 it('no file is imported in a circle, types included', () => {

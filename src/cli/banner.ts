@@ -2,9 +2,9 @@ import { VERSION } from '../lib/version.ts';
 import type { Config } from './config/load-config.ts';
 
 /**
- * What a person reads who has started the process.
+ * Writes the text that is printed at startup.
  *
- * @param authorization what the sandbox may be asked with
+ * @param authorization the sandbox's `Authorization` header; undefined with a real service
  */
 export function banner(
   url: string,

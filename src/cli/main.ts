@@ -24,7 +24,7 @@ import type { Environment } from './config/config-source.ts';
 import { type Config, ConfigError, loadConfig } from './config/load-config.ts';
 import { writeHelp } from './help.ts';
 
-/** The process: configuration, the sandbox where no upstream is given, gateway, server, signals. */
+/** Runs the process: configuration, sandbox if there is no upstream, gateway, server, signals. */
 async function main(): Promise<void> {
   const role = findWorkerRole(process.env);
   const env = role?.env ?? { ...readDotEnv(), ...process.env };
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Serves, alone or by workers, until a signal stops it. */
+/** Serves, in this process or in workers, until a signal stops it. */
 async function lead(config: Config, env: Environment): Promise<void> {
   const { port } = config;
   const logger = createLogger(config);
@@ -59,19 +59,19 @@ async function lead(config: Config, env: Environment): Promise<void> {
   }
 }
 
-// What not every process needs is loaded where it is needed: a primary has no gateway, and a worker no sandbox.
+// Gateway and sandbox are loaded on demand: a primary has no gateway, and a worker no sandbox.
 
 async function openSandbox(file: string): Promise<Sandbox> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   return startSandbox({ file });
 }
 
-// Not written where it is used: beside `await using`, the compiler leaves the path as it is, which the package does not have.
+// A function of its own: next to `await using`, the compiler doesn't rewrite the path, which doesn't exist in the package.
 const loadGateway = () => import('../gateway.ts');
 
-/** Serves beside other workers, until the primary stops it. */
+/** Serves as one of several workers, until the primary stops it. */
 async function work(config: Config, role: WorkerRole): Promise<void> {
-  process.on('SIGINT', () => {}); // A terminal's goes to the primary too, which knows the first from the second.
+  process.on('SIGINT', () => {}); // A terminal sends it to the primary too, which tells the first from the second.
   process.on('SIGTERM', role.stop);
   try {
     await serve(config, role.assignment, createLogger(config), async ({ url, checkUpstream }) => {
@@ -93,22 +93,22 @@ async function work(config: Config, role: WorkerRole): Promise<void> {
   role.leave();
 }
 
-/** What listens. */
+/** Process or group of workers that listens. */
 interface Service {
   /** The GraphQL endpoint. */
   url: string;
   checkUpstream(): Promise<string | undefined>;
-  /** Ends at once what this process does not end by ending itself. */
+  /** Ends the workers immediately. */
   kill?(): void;
 }
 
 /**
- * Keeps V8 from allocating objects among the old ones. It would decide so in the first seconds, when the young generation is small and
- * most requests in progress survive its collections, and then each such object keeps what it refers to alive until a full collection.
+ * Keeps V8 from allocating objects in the old generation (pretenuring). It decides so in the first seconds, when the young generation is small
+ * and in-flight requests survive its collections. Each such object would then keep everything it refers to alive until a full collection.
  */
 const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
-/** Listens for as long as `use` takes. */
+/** Serves until `use` ends. */
 async function serve(
   config: Config,
   { upstream, port }: Assignment,
@@ -138,41 +138,41 @@ async function serve(
   await use({ url: `${server.url}${gateway.endpoint}`, checkUpstream: gateway.checkUpstream });
 }
 
-/** Says that it listens, and waits for the signal to stop. */
+/** Prints the banner, and waits for the signal to stop. */
 async function untilStopped(config: Config, { url, checkUpstream, kill }: Service): Promise<void> {
-  const stopped = shutdownSignal(kill); // First: whoever reads that it listens may stop it at once.
+  const stopped = shutdownSignal(kill); // First, because the reader of the banner may stop the process immediately.
   process.stdout.write(banner(url, config, authorizationOf(config)));
 
   const problem = await Promise.race([checkUpstream(), stopped]);
   if (problem !== undefined) {
     process.stderr.write(
-      `The upstream cannot be reached (${problem}). Notigraph serves, but every call fails until the upstream can be reached.\n`,
+      `The upstream is unreachable (${problem}). Notigraph is running, but requests will fail until the upstream is reachable.\n`,
     );
   }
   await stopped;
-  process.stdout.write('Stopping: requests that run may finish; a second signal ends them.\n');
+  process.stdout.write('Shutting down: finishing in-flight requests. Press Ctrl-C again to quit now.\n');
 }
 
-/** JSON lines; for a person at a terminal, readable ones. */
+/** Creates a logger that writes JSON lines, or readable lines to a terminal. */
 function createLogger({ isProduction, workers }: Config): Logger {
   const isForPerson = process.stdout.isTTY && !isProduction;
   const ignore = workers === 1 ? 'pid,hostname' : 'hostname';
   return isForPerson ? pino(pretty({ ignore, singleLine: true, sync: true })) : pino();
 }
 
-/** What workers read their configuration from: the settings as this process read them, whatever becomes of the file .env. */
+/** Returns the environment of workers: the settings as this process read them, even if the file .env changes later. */
 function settingsForWorkers({ logSecret, variables }: Config, env: Environment): Environment {
   const isSetting = (name: string) => /^(?:NOTIGRAPH_|NODE_ENV$)/.test(name) || variables.includes(name);
   const settings = Object.entries(env).filter(([name]) => isSetting(name));
-  // Tenants have the same names in the lines of all of them.
+  // With the same secret, a tenant has the same name in the log lines of all workers.
   return { ...Object.fromEntries(settings), NOTIGRAPH_LOG_SECRET: logSecret ?? randomBytes(32).toString('hex') };
 }
 
-/** The sandbox's key, for everybody who tries it; a service's keys are the callers'. */
+/** Returns the sandbox's key, which everybody may use. The keys of a service are the callers'. */
 const authorizationOf = ({ upstream }: Config): string | undefined =>
   upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
 
-/** Settles at the first SIGINT or SIGTERM; from then on the next one ends the process at once. */
+/** Resolves at the first SIGINT or SIGTERM. The next one ends the process immediately. */
 async function shutdownSignal(kill?: () => void): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const onSignal = () => resolve(undefined);
@@ -186,7 +186,7 @@ async function shutdownSignal(kill?: () => void): Promise<undefined> {
   return undefined;
 }
 
-/** A configuration file's text; it is optional where nobody names it. */
+/** Returns a file's text, or undefined if it can't be read. */
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -201,19 +201,19 @@ function readDotEnv(): NodeJS.Dict<string> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'EISDIR') {
-      return {}; // It is optional, and some keep a folder of this name.
+      return {}; // It is optional, and some projects have a directory of this name.
     }
-    throw new ConfigError([`The file .env cannot be read (${code ?? error}).`]);
+    throw new ConfigError([`The file .env can't be read (${code ?? error}).`]);
   }
 }
 
-/** What a person is told of a fault that is not ours; undefined: it is. */
+/** Returns the message and exit code for a problem that is not a bug; undefined for bugs. */
 function explain(error: unknown): { message: string; exitCode: number } | undefined {
   if (error instanceof ConfigError) {
     return { message: error.problems.join('\n'), exitCode: 2 };
   }
   if (error instanceof SecretError || error instanceof ManifestError) {
-    return { message: `Notigraph cannot start: ${error.message}.`, exitCode: 2 };
+    return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
   }
   if (error instanceof WorkersError) {
     return error;

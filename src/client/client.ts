@@ -1,42 +1,45 @@
 import { type OperationResult, readResult } from './result.ts';
 import { hashOf, type RequestDocument, textOf } from './typed-document.ts';
 
+/** Options of `createClient`. */
 export interface ClientOptions {
-  /** The gateway's GraphQL endpoint, such as `https://notifications.example.com/graphql`. */
+  /** URL of the gateway's GraphQL endpoint, such as `https://notifications.example.com/graphql`. */
   url: string | URL;
   /**
-   * The `Authorization` header: `Bearer <token>`, or `ApiKey <key>` on a server. A function is asked for every request, so that it can
-   * renew a token; what it throws, `request` throws.
-   * @default none is sent
+   * Value of the `Authorization` header: `Bearer <token>`, or `ApiKey <key>` on a server. A function is called for every request, so it
+   * can renew an expired token. If it throws, `request` throws the same error.
+   * @default no header
    */
   authorization?: string | (() => string | undefined | Promise<string | undefined>);
-  /** Whether a document goes as its text, or as its id, which the gateway knows from its trusted documents. @default 'text' */
+  /** Form in which documents are sent. Use `id` if the gateway has them as trusted documents. @default 'text' */
   send?: 'text' | 'id';
-  /** Sends the requests. @default the global `fetch` */
+  /** Function that sends the requests. @default the global `fetch` */
   fetch?: (url: string | URL, init: RequestInit) => Promise<Response>;
 }
 
+/** Options of a single request. */
 export interface RequestOptions {
-  /** Ends the request; `request` then throws the signal's reason. */
+  /** Signal that cancels the request; `request` then throws the signal's reason. */
   signal?: AbortSignal;
-  /** More headers, such as `Idempotency-Key`. */
+  /** Additional headers, such as `Idempotency-Key`. */
   headers?: Record<string, string>;
 }
 
-/** Variables may be left out where none is required. */
+/** Arguments of `request` after the document. Variables are optional if the operation requires none. */
 export type RequestArguments<Variables> =
   Record<never, never> extends Variables
     ? [variables?: Variables, options?: RequestOptions]
     : [variables: Variables, options?: RequestOptions];
 
+/** Client for one gateway. */
 export interface Client {
   /**
-   * Sends an operation: one of the documents of this module, or a text of your own with types of your own.
+   * Sends an operation: a document of this module, or your own text with your own types.
    *
-   * Failures that the gateway tells are in the answer's `errors`, whatever its HTTP status.
+   * Errors reported by the gateway are in the result's `errors`, whatever the HTTP status.
    *
-   * @throws {UnexpectedAnswerError} when the answer is none of a gateway
-   * @throws {TypeError} when the document has no text or id to send, or as `fetch` does when nothing could be reached
+   * @throws {UnexpectedResponseError} if the response doesn't come from a gateway
+   * @throws {TypeError} if the document has no text or id to send, or if `fetch` can't reach the gateway
    */
   request<Result = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: RequestDocument<Result, Variables> | string,
@@ -44,7 +47,7 @@ export interface Client {
   ): Promise<OperationResult<Result>>;
 }
 
-/** A client for one gateway. It holds nothing but its options: no cache, no retries. */
+/** Creates a client for one gateway. It has no cache and doesn't retry. */
 export function createClient({ url, authorization, send = 'text', fetch = globalThis.fetch }: ClientOptions): Client {
   return {
     async request<Result, Variables>(

@@ -3,67 +3,67 @@ import type { TypedDocument } from './typed-document.ts';
 
 /** Internal type. DO NOT USE DIRECTLY. */
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
-/** How a message reaches its recipient. */
+/** A channel over which messages are sent. */
 export type Channel =
-  /** In a chat service. On the wire: chat. */
+  /** Message in a chat service (`chat` in REST). */
   | 'CHAT'
-  /** By e-mail. On the wire: email. */
+  /** Email (`email` in REST). */
   | 'EMAIL'
-  /** Inside the app. On the wire: in_app. */
+  /** In-app message (`in_app` in REST). */
   | 'IN_APP'
-  /** As a push notification. On the wire: push. */
+  /** Push notification (`push` in REST). */
   | 'PUSH'
-  /** By text message. On the wire: sms. */
+  /** Text message (`sms` in REST). */
   | 'SMS';
 
-/** Why a mutation conflicts. */
+/** The reason for a conflict. */
 export type ConflictReason =
-  /** A record with this name exists already. */
+  /** A record with this name already exists. */
   | 'ALREADY_EXISTS'
-  /** The first request with this idempotency key still runs: ask again in a second. */
+  /** The first request with this idempotency key is still in progress. Retry after a second. */
   | 'IDEMPOTENCY_IN_PROGRESS'
-  /** This idempotency key was used before, with another input. */
+  /** This idempotency key was already used with a different input. */
   | 'IDEMPOTENCY_KEY_REUSED'
-  /** The service gave another reason; see the message. */
+  /** Another reason, given in `message`. */
   | 'OTHER';
 
 /** The feed to create. */
 export type CreateFeedInput = {
-  /** New for every change and the same on a repetition, so that the service carries it out once. Default: the header Idempotency-Key. */
+  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** A name that no other feed has. */
+  /** The name, which must be unique. */
   name: string;
 };
 
 /** The group to create. */
 export type CreateNotificationGroupInput = {
-  /** New for every change and the same on a repetition, so that the service carries it out once. Default: the header Idempotency-Key. */
+  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The name shown to people. */
+  /** The display name. */
   name: string;
 };
 
-/** The subscriber to create or update. A field that is null or left out is not sent. */
+/** The subscriber to create or update. Fields that are null or omitted are not sent to the service. */
 export type CreateSubscriberInput = {
   /** The http URL of the profile image. */
   avatar?: string | null | undefined;
   /** The channel settings, such as push tokens. */
   channels?: Array<Record<string, unknown>> | null | undefined;
-  /** The caller's own key/value pairs; replaces what was there. */
+  /** Custom key/value pairs, which replace the existing ones. */
   data?: Record<string, unknown> | null | undefined;
-  /** The e-mail address. */
+  /** The email address. */
   email?: string | null | undefined;
   /** The first name. */
   firstName?: string | null | undefined;
-  /** New for every change and the same on a repetition, so that the service carries it out once. Default: the header Idempotency-Key. */
+  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
   /** The last name. */
   lastName?: string | null | undefined;
-  /** The language and region, such as en-US. */
+  /** The language and region, such as `en-US`. */
   locale?: string | null | undefined;
   /** The phone number. */
   phone?: string | null | undefined;
-  /** The caller's own identifier of the user; the key. */
+  /** Your own id of the user, which identifies the subscriber. */
   subscriberId: string | number;
 };
 
@@ -79,11 +79,11 @@ export type DeleteFeedInput = {
   id: string | number;
 };
 
-/** Which messages to delete. */
+/** The messages to delete. */
 export type DeleteMessagesByTransactionInput = {
-  /** Only the messages of this channel. Default: those of every channel. */
+  /** The channel whose messages are deleted. Default: all channels. */
   channel?: Channel | null | undefined;
-  /** The transaction that the messages were sent in. */
+  /** The id of the transaction whose messages are deleted. */
   transactionId: string | number;
 };
 
@@ -93,45 +93,45 @@ export type DeleteNotificationGroupInput = {
   id: string | number;
 };
 
-/** How a deletion ended. */
+/** The status of a deletion. */
 export type DeletionStatus =
-  /** The record is deleted. On the wire: deleted. */
+  /** The record was deleted (`deleted` in REST). */
   | 'DELETED';
 
-/** The kind of a mutation's failure. Each belongs to one type that implements MutationError. */
+/** The kind of failure of a mutation. Each kind has its own type that implements `MutationError`. */
 export type MutationErrorCode =
-  /** ConflictError: the record, or an earlier request, stands against it. */
+  /** `ConflictError`: the change conflicts with an existing record or an earlier request. */
   | 'CONFLICT'
-  /** InvalidInputError: the input was refused. */
+  /** `InvalidInputError`: the input is invalid. */
   | 'INVALID_INPUT'
-  /** NotFoundError: there is no such record. */
+  /** `NotFoundError`: the record does not exist. */
   | 'NOT_FOUND'
-  /** UpstreamFailure: the service failed on this item of a bulk mutation. */
+  /** `UpstreamFailure`: the service failed for this item of a bulk mutation. */
   | 'UPSTREAM_FAILURE';
 
 /** The group to rename. */
 export type UpdateNotificationGroupInput = {
   /** The group's id. */
   id: string | number;
-  /** New for every change and the same on a repetition, so that the service carries it out once. Default: the header Idempotency-Key. */
+  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
   /** The new name. */
   name: string;
 };
 
-/** The workflow and the state it shall have. */
+/** The workflow and its new status. */
 export type UpdateWorkflowStatusInput = {
-  /** Whether triggering it shall send anything. */
+  /** Whether the workflow should be active. */
   active: boolean;
   /** The workflow's id, not its trigger identifier. */
   workflowId: string | number;
 };
 
-/** What became of a write that failed. */
+/** Whether a failed write was applied. */
 export type WriteOutcome =
-  /** It was not carried out: safe to send again. */
+  /** It was not applied and is safe to retry. */
   | 'NOT_APPLIED'
-  /** The service may have carried it out: check before sending it again. */
+  /** It may have been applied. Check before you retry. */
   | 'UNKNOWN';
 
 export type CreateFeedVariables = Exact<{

@@ -1,6 +1,6 @@
 /**
- * `notigraph/client`: the shipped operations as typed documents for urql, Apollo Client and graphql-request, with a small client of its own
- * for those who need none of them. Nothing here runs in the gateway, and nothing of the gateway is loaded.
+ * Public API of `notigraph/client`: the shipped operations as typed documents for urql, Apollo Client and graphql-request, and a small
+ * client for apps that use none of them. It imports no gateway code.
  */
 
 export {

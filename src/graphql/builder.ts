@@ -2,7 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from './context.ts';
 import { EXACT_ID } from './exact-id.ts';
 
-/** The schema under construction: context, scalars and defaults. What it contains is in `types/`, one noun a file. */
+/** Schema builder with the context type, scalars and defaults. The files in `types/` add one noun each. */
 export const builder = new SchemaBuilder<{
   Context: GatewayContext;
   DefaultFieldNullability: false;

@@ -1,9 +1,9 @@
 import { createLimit } from '../lib/limit.ts';
 
-/** Calls at a time of one bulk mutation: as many as a credential may have running. */
+/** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const CONCURRENCY = 10;
 
-/** Runs `work` for every item with bounded concurrency; results are in the items' order. */
+/** Runs `work` for every item with bounded concurrency. Results are in the order of the items. */
 export const mapBounded = <Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<Result>,

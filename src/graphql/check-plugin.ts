@@ -12,13 +12,13 @@ const UNUSED_HOOKS = [
   'onSubscribe',
 ];
 
-/** The same for the members of `instrumentation`. */
+/** Members of `instrumentation` that never run, for the same reason. */
 const UNUSED_INSTRUMENTATION = ['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'];
 
 /**
- * Returns the plugin with the same check for plugins that it adds itself.
+ * Checks that a plugin has no hook that would never run. Returns the plugin, changed to check the plugins that it adds.
  *
- * @throws {TypeError} naming a hook that would never run: a rule in it would silently not hold
+ * @throws {TypeError} if the plugin has such a hook, because the rules in it would silently not apply
  */
 export function checkPlugin(plugin: Plugin<GatewayContext>): Plugin<GatewayContext> {
   const hook = findUnusedHook(plugin);

@@ -6,27 +6,27 @@ import type { ErrorCode } from '../settings/error-codes.ts';
 import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
 import { DocumentError, isInvalidValueError } from './executor/located-error.ts';
 
-/** The `extensions` of every error a client sees: closed, nothing else gets through. */
+/** The `extensions` of errors in responses. Errors never have other members. */
 export interface ClientExtensions {
-  /** One of `settings/error-codes.ts`, or a plugin's own. */
+  /** Code from `settings/error-codes.ts`, or a code defined by a plugin. */
   code: string;
-  /** Whether sending the same again can help, and is safe. */
+  /** Whether sending the same request again can succeed and is safe. */
   retryable: boolean;
   requestId: string | undefined;
   retryAfterSeconds?: number;
-  /** On writes: what became of the write. */
+  /** Outcome of the write; only on mutations. */
   outcome?: WriteOutcome;
-  /** With UNAUTHENTICATED: what is wrong with the credential. */
+  /** Problem with the credential; only with UNAUTHENTICATED. */
   reason?: string;
-  /** With FORBIDDEN: the scope that the token lacks. */
+  /** Scope that the token lacks; only with FORBIDDEN. */
   scope?: string;
-  /** Finds the failure in a log: ours for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
+  /** Id of the failure in a log: the gateway's for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
   errorId?: string;
-  /** `route` is the template, without ids. */
+  /** Upstream call that failed. `route` is a template, without ids. */
   upstream?: { status?: number; method: string; route: string };
 }
 
-/** One entry of `errors[]`, in the order of its members. */
+/** Entry of `errors[]`, with its members in the order in which they are written. */
 export interface ClientError {
   message: string;
   locations?: readonly SourceLocation[];
@@ -34,43 +34,44 @@ export interface ClientError {
   extensions: ClientExtensions;
 }
 
-/** What is known of the request that failed. */
-export interface Circumstances {
+/** Facts about the failed request that decide how its errors are reported. */
+export interface ErrorContext {
   requestId: string | undefined;
   isMutation: boolean;
-  /** Whether anything was sent upstream for it. */
+  /** Whether any request was sent upstream for it. */
   wasSent: boolean;
-  /** Whether the client has left: its calls were ended on purpose. */
-  isGone: boolean;
-  /** Who asked, where that could be found out. */
+  /** Whether the client has disconnected, which cancels its upstream calls. */
+  isDisconnected: boolean;
+  /** Kind of client, if it was authenticated. */
   clientKind: ClientKind | undefined;
 }
 
-/** Turns the errors of one answer into what its client sees. */
+/** Converts an error to the entry that the client sees. */
 export type ToClientError = (error: GraphQLError) => ClientError;
 
-/** Made for every answer. */
-export type CreateClientErrors = (circumstances: Circumstances) => ToClientError;
+/** Creates the conversion for one response. */
+export type CreateClientErrors = (context: ErrorContext) => ToClientError;
 
 /**
- * The one place where errors become what a client sees: `UpstreamError` as its code says, bad requests as they are, upstream values
- * that GraphQL's own checks refuse as UPSTREAM_BAD_RESPONSE, and everything else masked and logged under an error id.
+ * Creates the conversion of errors to what clients see, which happens only here. An `UpstreamError` is shown with its code and a client's
+ * mistake with its message. An upstream value that GraphQL rejects becomes UPSTREAM_BAD_RESPONSE. Any other error is masked, and logged
+ * with an error id.
  */
 export const createClientErrors =
   (logger: Logger): CreateClientErrors =>
-  ({ requestId, isMutation, wasSent, isGone, clientKind }) => {
+  ({ requestId, isMutation, wasSent, isDisconnected, clientKind }) => {
     const logged = new Set<string>();
 
-    /** One line for each fault of an endpoint in an answer: a list that fails may fail fifty fields. */
+    /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
     function logOnce(error: UpstreamError): void {
-      const fault = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
-      if (!logged.has(fault)) {
-        logged.add(fault);
+      const endpointFailure = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
+      if (!logged.has(endpointFailure)) {
+        logged.add(endpointFailure);
         logUpstreamError(logger, error, requestId, clientKind);
       }
     }
 
-    /** Of an error without a path, nothing was applied if nothing was sent; otherwise the write may have been applied. */
+    /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream. */
     const outcomeOf = (error: GraphQLError, known: WriteOutcome): { outcome?: WriteOutcome } => {
       if (!isMutation) {
         return {};
@@ -84,64 +85,64 @@ export const createClientErrors =
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
-      return { message: 'Unexpected error.', ...placeOf(error), extensions };
+      return { message: 'Unexpected error.', ...pickPlace(error), extensions };
     }
 
-    function ofUpstream(error: GraphQLError, original: UpstreamError): ClientError {
-      if (!isGone) {
+    function toUpstreamClientError(error: GraphQLError, original: UpstreamError): ClientError {
+      if (!isDisconnected) {
         logOnce(original);
       }
       const extensions = upstreamExtensions(original, requestId);
-      // A browser has no key that the service could refuse: signing in again would not help.
-      const isRefusedKey = clientKind === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
+      // The tenant's key was rejected, not the browser's token, so signing in again would not help.
+      const isRejectedKey = clientKind === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
       return {
         message: original.message,
-        ...placeOf(error),
-        extensions: isRefusedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions,
+        ...pickPlace(error),
+        extensions: isRejectedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions,
       };
     }
 
     return (error) => {
       const original = originalOf(error);
       if (isUpstreamError(original)) {
-        return ofUpstream(error, original);
+        return toUpstreamClientError(error, original);
       }
       const code = codeOf(error, original);
       if (code === undefined) {
         return mask(error, original);
       }
-      const isBroken = code === 'UPSTREAM_BAD_RESPONSE';
+      const isBadResponse = code === 'UPSTREAM_BAD_RESPONSE';
       return {
         message: isInvalidValueError(original)
-          ? 'The notification service sent no valid value here.'
+          ? 'The notification service sent an invalid value for this field.'
           : clip(error.message),
-        ...placeOf(error),
+        ...pickPlace(error),
         extensions: {
           code,
           retryable: false,
           requestId,
-          ...(code !== 'RESULT_LIMIT_EXCEEDED' && outcomeOf(error, isBroken ? 'UNKNOWN' : 'NOT_APPLIED')),
+          ...(code !== 'RESULT_LIMIT_EXCEEDED' && outcomeOf(error, isBadResponse ? 'UNKNOWN' : 'NOT_APPLIED')),
           ...readDetails(error.extensions),
         },
       };
     };
   };
 
-/** Maximum length of a message that can quote the request, in characters: documents and variables are long. */
+/** Maximum length of a message that can quote the request, in characters. Documents and variables can be long. */
 const MAX_MESSAGE = 300;
 
 const clip = (message: string): string =>
   message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1).replace(/\p{Cs}$/u, '')}…`;
 
-/** A conflict of fields can concern hundreds of places. */
+/** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;
 
-const placeOf = ({ locations, path }: GraphQLError): Pick<ClientError, 'locations' | 'path'> => ({
+const pickPlace = ({ locations, path }: GraphQLError): Pick<ClientError, 'locations' | 'path'> => ({
   ...(locations !== undefined && { locations: locations.slice(0, MAX_LOCATIONS) }),
   ...(path !== undefined && { path }),
 });
 
-/** What refusals of our own say besides their code; an operation's errors say nothing of the kind by themselves. */
+/** Reads the details that the gateway's own errors add to their code. */
 function readDetails(extensions: GraphQLError['extensions'] | undefined): Partial<ClientExtensions> {
   const { retryable, retryAfterSeconds, reason, scope, outcome } = extensions ?? {};
   return {
@@ -153,7 +154,7 @@ function readDetails(extensions: GraphQLError['extensions'] | undefined): Partia
   };
 }
 
-/** The innermost cause: execution wraps what a resolver threw, some layers twice. */
+/** Returns the innermost original error. Execution wraps a resolver's error, sometimes twice. */
 function originalOf(error: GraphQLError): unknown {
   let inner: unknown = error;
   while (inner instanceof GraphQLError && inner.originalError !== undefined) {
@@ -162,7 +163,7 @@ function originalOf(error: GraphQLError): unknown {
   return inner;
 }
 
-/** The code of an error that is the caller's or the upstream's fault; undefined: it is ours. */
+/** Returns the code of an error caused by the caller or the upstream. Returns undefined for a bug of the gateway. */
 function codeOf(error: GraphQLError, original: unknown): string | undefined {
   if (isInvalidValueError(original)) {
     return 'UPSTREAM_BAD_RESPONSE';
@@ -170,15 +171,15 @@ function codeOf(error: GraphQLError, original: unknown): string | undefined {
   if (!(original instanceof GraphQLError)) {
     return undefined;
   }
-  const code = original.extensions?.code; // One of a compiled operation may have none.
+  const code = original.extensions?.code; // Subclasses of GraphQLError may have no extensions.
   if (typeof code === 'string') {
     return code === 'INTERNAL_SERVER_ERROR' ? undefined : code;
   }
-  // A variable (before execution) or an argument that does not fit its type.
+  // A variable (before execution) or an argument that doesn't match its type.
   return error.path === undefined || original instanceof DocumentError ? 'BAD_USER_INPUT' : undefined;
 }
 
-/** Codes as clients see them: of a conflict or a missing record outside a result union, only that the upstream refused. */
+/** Returns the code that clients see. Conflicts and missing records have codes of their own only in result unions. */
 const visibleCode = (error: UpstreamError): ErrorCode =>
   error.code === 'CONFLICT' || error.code === 'NOT_FOUND' ? 'UPSTREAM_ERROR' : error.code;
 
@@ -195,8 +196,7 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
 });
 
 /**
- * Faults of the service are worth an operator's eye, and so is a tenant's key that it refuses; what the caller did wrong is not. Never a
- * body, an id or a key.
+ * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key.
  */
 function logUpstreamError(
   logger: Logger,

@@ -7,34 +7,35 @@ import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './loaders/workflow-loader.ts';
 
-/** Parameters of the operation and its request, for plugins. The request has no body, for it was read. */
+/** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
 export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 
-/** Context of one operation, made anew for each so that nothing is shared between callers. */
+/** Context of one operation. Each operation has its own, so that callers share nothing. */
 export interface GatewayContext extends PluginContext {
-  /** Names this request in the answer, the log and the upstream's log. */
+  /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
-  /** Who asks. */
+  /** Identity of the caller. */
   readonly identity: Identity;
-  /** What the operation has cost upstream so far. */
+  /** Upstream calls made for the operation so far. */
   readonly usage: Readonly<Usage>;
-  /** The twelve endpoints, as the caller reaches them. */
+  /** The twelve endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
+  /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
-  /** The request header `Idempotency-Key`: the default of every input's `idempotencyKey`. */
+  /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
   readonly logger: Logger;
-  /** The current time. */
+  /** Returns the current time. */
   readonly now: () => Date;
 }
 
-/** Each remembers for one operation alone. */
+/** Loaders of one operation. They cache only for that operation. */
 export interface Loaders {
   readonly workflow: WorkflowLoader;
   readonly notificationGroup: NotificationGroupLoader;
 }
 
-/** Makes each loader when it is needed: most operations need one of them. */
+/** Creates each loader on first use, because most operations need only one of them. */
 class OperationLoaders implements Loaders {
   readonly #upstream: Upstream;
   #workflow: WorkflowLoader | undefined;
@@ -55,27 +56,33 @@ class OperationLoaders implements Loaders {
   }
 }
 
-/** What every operation's context is made from. */
+/** Options shared by the contexts of all operations. */
 export interface ContextOptions {
+  /** Creates the upstream client of an operation. */
   bindCaller: BindCaller;
   logger: Logger;
+  /** Returns the current time. */
   now: () => Date;
-  /** For one operation with all its upstream calls, in milliseconds. */
+  /** Maximum time for one operation with all its upstream calls, in milliseconds. */
   operationTimeoutMs: number;
 }
 
-/** What an operation's context takes from its request. */
+/** Parts of a request that its operation's context needs. */
 export interface OperationRequest {
+  /** Identity of the caller. */
   identity: Identity;
-  /** The header `Idempotency-Key`. */
+  /** `Idempotency-Key` header. */
   idempotencyKey: string | undefined;
+  /** Id of the request in the response and the logs. */
   requestId: string;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   signal: Signal;
 }
 
+/** Creates the context of one operation. */
 export type CreateContext = (request: OperationRequest, plugins: PluginContext) => GatewayContext;
 
+/** Creates a function that creates the context of each operation. */
 export const createContextFactory =
   ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions): CreateContext =>
   ({ identity, idempotencyKey, requestId, signal }, { params, request }) => {

@@ -3,8 +3,8 @@ import { isUpstreamError, type UpstreamError } from '../upstream/errors/errors.t
 import { builder } from './builder.ts';
 
 /**
- * The failures a client can act on: members of the mutations' result unions. Everything else a resolver throws goes untouched to
- * the error plugin, which makes it an entry of `errors[]`.
+ * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
+ * (see `client-errors.ts`).
  */
 interface Failure {
   code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
@@ -36,42 +36,42 @@ interface BulkItemFailure extends Failure {
 }
 
 const MutationErrorCode = builder.enumType('MutationErrorCode', {
-  description: "The kind of a mutation's failure. Each belongs to one type that implements MutationError.",
+  description: 'The kind of failure of a mutation. Each kind has its own type that implements `MutationError`.',
   values: {
-    NOT_FOUND: { description: 'NotFoundError: there is no such record.' },
-    CONFLICT: { description: 'ConflictError: the record, or an earlier request, stands against it.' },
-    INVALID_INPUT: { description: 'InvalidInputError: the input was refused.' },
-    UPSTREAM_FAILURE: { description: 'UpstreamFailure: the service failed on this item of a bulk mutation.' },
+    NOT_FOUND: { description: '`NotFoundError`: the record does not exist.' },
+    CONFLICT: { description: '`ConflictError`: the change conflicts with an existing record or an earlier request.' },
+    INVALID_INPUT: { description: '`InvalidInputError`: the input is invalid.' },
+    UPSTREAM_FAILURE: { description: '`UpstreamFailure`: the service failed for this item of a bulk mutation.' },
   } as const,
 });
 
 const ConflictReason = builder.enumType('ConflictReason', {
-  description: 'Why a mutation conflicts.',
+  description: 'The reason for a conflict.',
   values: {
-    ALREADY_EXISTS: { description: 'A record with this name exists already.' },
+    ALREADY_EXISTS: { description: 'A record with this name already exists.' },
     IDEMPOTENCY_IN_PROGRESS: {
-      description: 'The first request with this idempotency key still runs: ask again in a second.',
+      description: 'The first request with this idempotency key is still in progress. Retry after a second.',
     },
-    IDEMPOTENCY_KEY_REUSED: { description: 'This idempotency key was used before, with another input.' },
-    OTHER: { description: 'The service gave another reason; see the message.' },
+    IDEMPOTENCY_KEY_REUSED: { description: 'This idempotency key was already used with a different input.' },
+    OTHER: { description: 'Another reason, given in `message`.' },
   } as const,
 });
 
 const WriteOutcome = builder.enumType('WriteOutcome', {
-  description: 'What became of a write that failed.',
+  description: 'Whether a failed write was applied.',
   values: {
-    NOT_APPLIED: { description: 'It was not carried out: safe to send again.' },
-    UNKNOWN: { description: 'The service may have carried it out: check before sending it again.' },
+    NOT_APPLIED: { description: 'It was not applied and is safe to retry.' },
+    UNKNOWN: { description: 'It may have been applied. Check before you retry.' },
   } as const,
 });
 
 const MutationError = builder.interfaceRef<Failure>('MutationError').implement({
   description:
-    'What every failure of a mutation has in common: `... on MutationError { code message }` catches all of them.',
+    'The fields that all failures of mutations share: `... on MutationError { code message }` selects them for any failure.',
   fields: (t) => ({
     code: t.expose('code', { type: MutationErrorCode, description: 'The kind of failure.' }),
     message: t.exposeString('message', {
-      description: "One sentence for a person; the service's own where it gave one.",
+      description: "A message for people: the service's own message, if it sent one.",
     }),
   }),
 });
@@ -80,58 +80,62 @@ export const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError')
   description: 'The service has no record with this id.',
   interfaces: [MutationError],
   fields: (t) => ({
-    resource: t.exposeString('resource', { description: 'What was looked for, such as NotificationGroup.' }),
-    id: t.exposeID('id', { description: 'The id that was asked for.' }),
+    resource: t.exposeString('resource', { description: 'The type of the record, such as `NotificationGroup`.' }),
+    id: t.exposeID('id', { description: 'The requested id.' }),
   }),
 });
 
 export const ConflictError = builder.objectRef<ConflictFailure>('ConflictError').implement({
-  description: 'The input is fine, but something that exists already stands against it.',
+  description: 'The input is valid, but conflicts with an existing record or an earlier request.',
   interfaces: [MutationError],
   fields: (t) => ({
-    reason: t.expose('reason', { type: ConflictReason, description: 'What stands against it.' }),
+    reason: t.expose('reason', { type: ConflictReason, description: 'The reason for the conflict.' }),
   }),
 });
 
 const InputIssue = builder.objectRef<UpstreamError['issues'][number]>('InputIssue').implement({
-  description: 'One thing that is wrong with the input.',
+  description: 'A problem with the input.',
   fields: (t) => ({
     path: t.exposeStringList('path', {
       description:
-        'Where in the arguments it is: input, then the field; only input when the service did not say which field.',
+        'The path of the value in the arguments, such as `["input", "name"]`, or only `["input"]` if the field is unknown.',
     }),
-    message: t.exposeString('message', { description: 'What is wrong, in one sentence.' }),
+    message: t.exposeString('message', { description: 'A description of the problem.' }),
   }),
 });
 
 export const InvalidInputError = builder.objectRef<InvalidInputFailure>('InvalidInputError').implement({
-  description: 'The input was refused; nothing was carried out.',
+  description: 'The input is invalid. Nothing was changed.',
   interfaces: [MutationError],
   fields: (t) => ({
-    issues: t.expose('issues', { type: [InputIssue], description: 'What is wrong, one entry a problem.' }),
+    issues: t.expose('issues', { type: [InputIssue], description: 'The problems, one entry each.' }),
   }),
 });
 
 export const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailure').implement({
-  description: 'The service failed on one item of a bulk mutation. A single mutation reports this in errors[].',
+  description: 'The service failed for one item of a bulk mutation. Other mutations report such failures in `errors`.',
   interfaces: [MutationError],
   fields: (t) => ({
-    status: t.exposeInt('status', { nullable: true, description: 'The HTTP status; null when no answer came.' }),
-    retryable: t.exposeBoolean('retryable', { description: 'Whether sending this item again can help and is safe.' }),
+    status: t.exposeInt('status', {
+      nullable: true,
+      description: 'The HTTP status, or null if there was no response.',
+    }),
+    retryable: t.exposeBoolean('retryable', { description: 'Whether retrying this item can succeed and is safe.' }),
     retryAfterSeconds: t.exposeInt('retryAfterSeconds', {
       nullable: true,
-      description: 'How long to wait before sending it again, where the service said so.',
+      description: 'Seconds to wait before retrying, if the service sent a value.',
     }),
-    outcome: t.expose('outcome', { type: WriteOutcome, description: 'What became of the write.' }),
+    outcome: t.expose('outcome', { type: WriteOutcome, description: 'Whether the write was applied.' }),
   }),
 });
 
+/** Converts an error to a failure, or returns undefined if it handles other errors. */
 type Handler = (error: UpstreamError) => Failure | undefined;
 
 /**
- * Runs a write. A failure that one of the handlers takes becomes data of the result union; every other one is thrown on.
+ * Runs a write and returns its result. Returns the failure of the first handler that handles an error, and rethrows any other error.
  *
- * @example settle(() => createFeed(…), asInvalidInput(), asConflict)
+ * @example toMutationResult(() => createFeed(…), asInvalidInput(), asConflict)
  */
 export async function toMutationResult<Success, Handlers extends readonly Handler[]>(
   write: () => Promise<Success>,
@@ -152,21 +156,21 @@ export async function toMutationResult<Success, Handlers extends readonly Handle
   }
 }
 
-/** 404 and 410. */
+/** Creates a handler of missing records (404 and 410). */
 export const asNotFound =
   (resource: string, id: string) =>
   ({ code, message }: UpstreamError): NotFoundFailure | undefined =>
     code === 'NOT_FOUND' ? { __typename: 'NotFoundError', code, message, resource, id } : undefined;
 
-/** 409, and 422 of the idempotency protocol. */
+/** Handles conflicts (409, and 422 of the idempotency protocol). */
 export const asConflict = ({ code, message, conflict }: UpstreamError): ConflictFailure | undefined =>
   code === 'CONFLICT' ? { __typename: 'ConflictError', code, message, reason: conflict } : undefined;
 
 /**
- * 400, 422, and an id that was refused before the call.
+ * Creates a handler of invalid input (400, 422, and ids rejected before the call).
  *
- * @param at where the input is in the arguments
- * @param inputNames the input's name of a path parameter, where it has another
+ * @param at path of the input in the arguments
+ * @param inputNames name in the input of each path parameter that is named differently
  */
 export const asInvalidInput =
   (at: readonly string[] = ['input'], inputNames: Readonly<Record<string, string>> = {}) =>
@@ -183,7 +187,7 @@ export const asInvalidInput =
         }
       : undefined;
 
-/** Every other failure, for items of a bulk mutation. A missing credential fails the whole mutation instead. */
+/** Handles all other failures of an item of a bulk mutation. A missing credential fails the whole mutation instead. */
 export const asUpstreamFailure = (error: UpstreamError): BulkItemFailure | undefined =>
   error.code === 'UNAUTHENTICATED' && !error.sent
     ? undefined
@@ -197,18 +201,18 @@ export const asUpstreamFailure = (error: UpstreamError): BulkItemFailure | undef
         outcome: error.outcome ?? 'UNKNOWN',
       };
 
-/** Whether the service, asked, refused the input (400, 422). */
+/** Checks whether an error is a response of the service that rejects the input (400, 422). */
 export const isRejectedInput = (error: unknown): boolean =>
   isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;
 
-/** An argument that the gateway itself refuses, before any call. */
+/** Creates the error of an argument that the gateway rejects before any call. */
 export const badUserInput = (message: string): GraphQLError =>
   new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
-/** The value, or UPSTREAM_BAD_RESPONSE where the service did not send what is due and GraphQL's own checks would not see it. */
+/** Returns a value that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing. Used where GraphQL doesn't check it. */
 export function requireValue<T>(value: T | null | undefined): T {
   if (value == null) {
-    throw new GraphQLError('The notification service did not send what is due here.', {
+    throw new GraphQLError('The notification service did not send a required value.', {
       extensions: { code: 'UPSTREAM_BAD_RESPONSE' },
     });
   }
@@ -218,6 +222,6 @@ export function requireValue<T>(value: T | null | undefined): T {
 /** Throws BAD_USER_INPUT unless `min <= value <= max`. */
 export function assertRange(name: string, value: number, min: number, max: number): void {
   if (value < min || value > max) {
-    throw badUserInput(`${name} must be from ${min} to ${max}; it is ${value}.`);
+    throw badUserInput(`${name} must be between ${min} and ${max}, but is ${value}.`);
   }
 }

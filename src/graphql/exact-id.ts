@@ -1,7 +1,7 @@
 import SchemaBuilder, { BasePlugin, type PothosTypeConfig, type SchemaTypes } from '@pothos/core';
 import { GraphQLError, GraphQLID, GraphQLScalarType } from 'graphql';
 
-/** GraphQL's own ID, except that it refuses integers that a JavaScript number cannot hold exactly: they were changed when they were parsed. */
+/** GraphQL's ID, except that it rejects integers that a JavaScript number can't hold exactly. Parsing has already changed them. */
 const ExactID = new GraphQLScalarType<string>({
   ...GraphQLID.toConfig(),
   serialize: (value) => GraphQLID.serialize(requireExact(value)),
@@ -10,21 +10,22 @@ const ExactID = new GraphQLScalarType<string>({
 
 function requireExact(value: unknown): unknown {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new GraphQLError('ID cannot represent a number that would not arrive as it was sent; send it as a string.');
+    throw new GraphQLError('ID cannot represent this number exactly; send it as a string.');
   }
   return value;
 }
 
-/** Makes a schema use `ExactID`: for the name ID, Pothos builds graphql-js's own scalar, whatever the builder was given. */
+/** Makes a schema use `ExactID`. Pothos always uses the scalar of graphql-js for the name ID. */
 class ExactIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onTypeConfig(config: PothosTypeConfig): PothosTypeConfig {
     if (config.kind !== 'Scalar' && config.kind !== 'Enum') {
-      this.buildCache.types.set('ID', ExactID); // Scalars are built first, and looked up by name in everything that follows.
+      this.buildCache.types.set('ID', ExactID); // Scalars are built first; later types look them up by name.
     }
     return config;
   }
 }
 
+/** Name of the plugin, for the builder's `plugins`. */
 export const EXACT_ID = 'exactId';
 
 SchemaBuilder.registerPlugin(EXACT_ID, ExactIdPlugin);

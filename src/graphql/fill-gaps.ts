@@ -5,15 +5,15 @@ const DAY_MS = 86_400_000;
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** Days are added no further from today: a date that is far off must not become millions of entries. */
+/** Maximum distance from today at which days are added, so that a date far off doesn't cause millions of entries. */
 const MAX_DISTANCE_MS = 3_650 * DAY_MS;
 
 /**
- * Adds an entry with count 0 for every day that is missing, oldest first.
+ * Adds an entry with count 0 for every missing day, oldest first.
  *
- * The span is the `days` UTC days that end today; without `days`, from the oldest entry to today. It grows to hold every entry
- * that the service sent, up to ten years from today; entries further off stay, without days in between. Entries that are no days
- * stay too, at the end.
+ * The period is the last `days` UTC days including today, or from the oldest entry to today if `days` is undefined. It is extended to
+ * include every entry up to ten years from today. Entries further away are kept, without adding the days in between. Entries whose key is
+ * not a date are kept at the end.
  */
 export function fillGaps(entries: readonly StatsEntryBody[], days: number | undefined, now: Date): StatsEntryBody[] {
   const byDay = new Map(entries.filter(({ _id }) => isLocalDate(_id)).map((entry) => [entry._id, entry]));

@@ -3,19 +3,22 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { GatewayContext } from './context.ts';
 import { badUserInput } from './errors.ts';
 
-/** Describes the input field `idempotencyKey`. */
+/** Description of the input field `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
-  'New for every change and the same on a repetition, so that the service carries it out once. Default: the header Idempotency-Key.';
+  'A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header.';
 
-/** Describes the result field `replayed`. */
-export const REPLAYED = 'Whether this is the stored answer of an earlier request with the same idempotency key.';
+/** Description of the result field `replayed`. */
+export const REPLAYED = 'Whether this is the stored result of an earlier request with the same idempotency key.';
 
 /**
- * The upstream's idempotency key of one write: a digest of field name, response path and the caller's key (the input's, or else the
- * request header's), so that one header serves several root fields. Services store a key without its endpoint: the bare key
- * would replay another endpoint's answer. undefined: the caller gave no key.
+ * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path and the caller's key. This lets
+ * one header serve several root fields. Services store keys without the endpoint, so the caller's key itself would replay the response of
+ * another endpoint.
  *
+ * @param given the key of the input, which takes precedence over the request header
  * @param item the position in a bulk mutation
+ * @returns the key, or undefined if the caller sent none
+ * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
  */
 export function deriveIdempotencyKey(
   ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
@@ -28,7 +31,7 @@ export function deriveIdempotencyKey(
     return undefined;
   }
   if (key.trim() === '') {
-    throw badUserInput('idempotencyKey must not be empty: leave it out, or give a value that is new for every change.');
+    throw badUserInput('idempotencyKey must not be empty. Omit it, or send a value that is unique per change.');
   }
   const { clientKind, callerId } = ctx.identity;
   const parts = [
@@ -36,7 +39,7 @@ export function deriveIdempotencyKey(
     info.path.key,
     key,
     ...(item === undefined ? [] : [item]),
-    ...(clientKind === 'browser' ? [callerId] : []), // Many share a tenant's upstream key: none gets another's answer by its key.
+    ...(clientKind === 'browser' ? [callerId] : []), // Browser users share a tenant's upstream key; a user must not get another's response.
   ];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

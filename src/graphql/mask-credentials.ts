@@ -1,22 +1,23 @@
 import { isRecord } from '../lib/is-record.ts';
 import { requireValue } from './errors.ts';
 
-/** What stands in place of a credential. */
+/** Replacement for a credential. */
 const MASK = '[masked]';
 
-/** What says which provider a channel belongs to; everything else in it can be a token, or the address of a webhook. */
-const SHOWN = new Set(['providerId', 'provider', 'type', 'integrationIdentifier', '_integrationId']);
+/** Members that identify the provider of a channel. All others can contain a token or a webhook URL. */
+const VISIBLE_MEMBERS = new Set(['providerId', 'provider', 'type', 'integrationIdentifier', '_integrationId']);
 
-/** What a member is called, as opposed to a token that things are filed under. */
+/** Form of member names that are shown. Other names can be tokens used as keys. */
 const MEMBER_NAME = /^[a-z_]{1,32}$/i;
 
-/** What is deeper is no setting. */
+/** Maximum nesting of settings; deeper values are masked as a whole. */
 const MAX_DEPTH = 16;
 
 /**
- * The channel settings of a subscriber without their credentials: which providers there are, and what is set.
+ * Masks the credentials in a subscriber's channel settings. Shows the providers and which settings have a value.
  *
- * @param channels as the service sent them; fails with UPSTREAM_BAD_RESPONSE where they are no list of objects
+ * @param channels the settings as the service sent them
+ * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not a list of objects
  */
 export function maskCredentials(channels: unknown): Record<string, unknown>[] {
   const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
@@ -24,13 +25,13 @@ export function maskCredentials(channels: unknown): Record<string, unknown>[] {
     const members = Object.entries(requireValue(isRecord(channel) ? channel : undefined));
     return Object.fromEntries(
       members.map(([name, value]) =>
-        SHOWN.has(name) && typeof value === 'string' ? [name, value] : [shownName(name), mask(value, 1)],
+        VISIBLE_MEMBERS.has(name) && typeof value === 'string' ? [name, value] : [maskName(name), mask(value, 1)],
       ),
     );
   });
 }
 
-/** Keeps the structure, and whether something is set. */
+/** Masks a value. Keeps its structure, and null and empty values. */
 function mask(value: unknown, depth: number): unknown {
   if (value === null || value === '') {
     return value;
@@ -40,7 +41,7 @@ function mask(value: unknown, depth: number): unknown {
   }
   return Array.isArray(value)
     ? value.map((item) => mask(item, depth + 1))
-    : Object.fromEntries(Object.entries(value).map(([name, inner]) => [shownName(name), mask(inner, depth + 1)]));
+    : Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskName(name), mask(inner, depth + 1)]));
 }
 
-const shownName = (name: string): string => (MEMBER_NAME.test(name) ? name : MASK);
+const maskName = (name: string): string => (MEMBER_NAME.test(name) ? name : MASK);

@@ -2,26 +2,27 @@ import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphq
 import { isRecord } from '../lib/is-record.ts';
 import { builder } from './builder.ts';
 
-/** JSON is nested no deeper than this, both ways: deeper values parse but cannot be written again. */
+/** Maximum nesting of JSON values in requests and responses. Deeper values can be parsed but not written. */
 const MAX_JSON_DEPTH = 32;
 
-/** Members and items of one JSON value, at all levels together: looking at them must not hold up other requests. */
+/** Maximum members and items of one JSON value, at all levels, so that checking it doesn't block other requests. */
 const MAX_JSON_NODES = 100_000;
 
-/** RFC 3339 with the freedom of ISO 8601 that services use: seconds' fraction of any length, zone as Z or an offset. */
+/** RFC 3339 with the variants of ISO 8601 that services send: optional seconds with a fraction of any length, and an optional zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
 
 builder.scalarType('DateTime', {
-  description: 'An ISO-8601 timestamp.',
-  serialize: (value) => check(value, isDateTime, 'DateTime cannot represent a value that is no ISO-8601 timestamp.'),
+  description: 'An ISO 8601 timestamp, such as `2026-01-31T12:00:00Z`.',
+  serialize: (value) =>
+    check(value, isDateTime, 'DateTime cannot represent a value that is not an ISO 8601 timestamp.'),
   parseValue: (value) =>
-    check(value, isDateTime, 'DateTime takes an ISO-8601 timestamp, such as "2026-01-31T12:00:00Z".'),
+    check(value, isDateTime, 'DateTime must be an ISO 8601 timestamp, such as "2026-01-31T12:00:00Z".'),
 });
 
 builder.scalarType('LocalDate', {
-  description: 'A calendar day, YYYY-MM-DD, without a zone.',
-  serialize: (value) => check(value, isLocalDate, 'LocalDate cannot represent a value that is no calendar day.'),
-  parseValue: (value) => check(value, isLocalDate, 'LocalDate takes a calendar day, such as "2026-01-31".'),
+  description: 'A calendar date without a time zone, such as `2026-01-31`.',
+  serialize: (value) => check(value, isLocalDate, 'LocalDate cannot represent a value that is not a calendar date.'),
+  parseValue: (value) => check(value, isLocalDate, 'LocalDate must be a calendar date, such as "2026-01-31".'),
 });
 
 builder.scalarType('JSON', {
@@ -32,11 +33,11 @@ builder.scalarType('JSON', {
 });
 
 builder.scalarType('JSONObject', {
-  description: 'A JSON object: free-form key/value pairs.',
-  serialize: (value) => check(checkJson(value), isRecord, 'JSONObject cannot represent a value that is no object.'),
-  parseValue: (value) => check(checkJson(value), isRecord, 'JSONObject takes an object.'),
+  description: 'A JSON object with arbitrary keys and values.',
+  serialize: (value) => check(checkJson(value), isRecord, 'JSONObject cannot represent a value that is not an object.'),
+  parseValue: (value) => check(checkJson(value), isRecord, 'JSONObject must be an object.'),
   parseLiteral: (node, variables) =>
-    check(checkJson(literalOf(node, variables)), isRecord, 'JSONObject takes an object.'),
+    check(checkJson(literalOf(node, variables)), isRecord, 'JSONObject must be an object.'),
 });
 
 function check<T>(value: unknown, is: (value: unknown) => value is T, message: string): T {
@@ -49,7 +50,7 @@ function check<T>(value: unknown, is: (value: unknown) => value is T, message: s
 const isDateTime = (value: unknown): value is string =>
   typeof value === 'string' && DATE_TIME.test(value) && !Number.isNaN(Date.parse(value));
 
-/** A real day of the calendar, not only its shape; reckoned, for making a `Date` and its text takes ten times as long. */
+/** Checks that a value is an existing date in the form YYYY-MM-DD. Computes the days itself: a `Date` takes ten times as long. */
 export function isLocalDate(value: unknown): value is string {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
     return false;
@@ -67,30 +68,30 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Refuses what would not arrive as it was sent: too deep, too large, `__proto__` (it changes prototypes when copied), no exact number. */
+/** Rejects values that would change in transit: too deep, too large, inexact numbers, and `__proto__`, which sets prototypes when copied. */
 function checkJson(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     countNodes(value, 0, 0);
     return value;
   }
-  const known = verdicts.get(value);
-  if (known instanceof GraphQLError) {
-    throw known;
+  const result = checkedValues.get(value);
+  if (result instanceof GraphQLError) {
+    throw result;
   }
-  if (known === undefined) {
-    verdicts.set(value, judge(value));
+  if (result === undefined) {
+    checkedValues.set(value, findJsonError(value));
     return checkJson(value);
   }
   return value;
 }
 
-/** Verdicts on values that were checked: one record is often selected under several names. */
-const verdicts = new WeakMap<object, GraphQLError | 'fine'>();
+/** Results of checks by value, because one record is often selected under several names. */
+const checkedValues = new WeakMap<object, GraphQLError | 'valid'>();
 
-function judge(value: object): GraphQLError | 'fine' {
+function findJsonError(value: object): GraphQLError | 'valid' {
   try {
     countNodes(value, 0, 0);
-    return 'fine';
+    return 'valid';
   } catch (error) {
     if (error instanceof GraphQLError) {
       return error;
@@ -99,7 +100,11 @@ function judge(value: object): GraphQLError | 'fine' {
   }
 }
 
-/** @throws {GraphQLError} when there are more than one value may have */
+/**
+ * Adds to the number of members and items of a value.
+ *
+ * @throws {GraphQLError} if the value has too many
+ */
 function addNodes(count: number, more: number): number {
   if (count + more > MAX_JSON_NODES) {
     throw new GraphQLError(`JSON cannot represent more than ${MAX_JSON_NODES} members and items in one value.`);
@@ -108,17 +113,17 @@ function addNodes(count: number, more: number): number {
 }
 
 /**
- * Checks a value with all that is in it.
+ * Checks a value and everything in it.
  *
- * @param count nodes seen before it
- * @returns with those in it
+ * @param count nodes counted before this value
+ * @returns `count` plus the nodes in this value
  */
 function countNodes(value: unknown, depth: number, count: number): number {
   if (
     typeof value === 'bigint' ||
     (typeof value === 'number' && (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)))
   ) {
-    throw new GraphQLError('JSON cannot represent a number that would not arrive as it was sent; send it as a string.');
+    throw new GraphQLError('JSON cannot represent this number exactly; send it as a string.');
   }
   if (typeof value !== 'object' || value === null) {
     return count;
@@ -134,7 +139,7 @@ function countNodes(value: unknown, depth: number, count: number): number {
     return total;
   }
   const members = value as Record<string, unknown>;
-  const keys = Object.keys(members); // Half the time of `Object.entries`, which makes an array for each member.
+  const keys = Object.keys(members); // Takes half the time of `Object.entries`, which creates an array per member.
   let total = addNodes(count, keys.length);
   for (const key of keys) {
     if (key === '__proto__') {
@@ -145,7 +150,7 @@ function countNodes(value: unknown, depth: number, count: number): number {
   return total;
 }
 
-/** A literal as JSON. `valueFromASTUntyped` alone would take an enum name for a string. */
+/** Converts a literal to JSON. Rejects enum values, which `valueFromASTUntyped` would convert to strings. */
 function literalOf(literal: ValueNode, variables?: Record<string, unknown> | null): unknown {
   visit(literal, {
     IntValue(node) {
@@ -154,7 +159,7 @@ function literalOf(literal: ValueNode, variables?: Record<string, unknown> | nul
       }
     },
     EnumValue(node) {
-      throw new GraphQLError(`JSON has no enum values: write "${node.value}" in quotes.`, { nodes: node });
+      throw new GraphQLError(`JSON has no enum values; write "${node.value}" in quotes.`, { nodes: node });
     },
   });
   return valueFromASTUntyped(literal, variables);

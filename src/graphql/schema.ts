@@ -3,11 +3,11 @@ import { builder } from './builder.ts';
 import './scalars.ts';
 import './types/index.gen.ts';
 
-builder.queryType({ description: 'Reads. A field that costs an upstream call is null when that call fails.' });
+builder.queryType({ description: 'Queries. A field that calls the notification service is null if the call fails.' });
 builder.mutationType({
   description:
-    'Writes, carried out one after the other. What a client can act on is in the result union; everything else is in errors[].',
+    'Mutations, executed one after another. Failures that a client can act on are members of the result union; all others are in `errors`.',
 });
 
-/** Builds the schema from all that the files above have added to the builder. */
+/** Builds the schema from everything that the imported files added to the builder. */
 export const createSchema = (): GraphQLSchema => builder.toSchema();

@@ -126,6 +126,6 @@ const createToClientError = (
     requestId,
     isMutation: operation?.type === 'mutation',
     wasSent: (context?.usage.requests ?? 0) > 0,
-    isGone: request.signal.aborted,
+    isDisconnected: request.signal.aborted,
     clientKind: identity?.clientKind,
   });

@@ -9,7 +9,7 @@ import { integer } from './rows.ts';
 /** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
 const APPLICATION_ID = 0x4e_54_47_52;
 
-/** How long a write waits while another process holds the write lock, for example to upgrade the file. */
+/** Maximum time that a write waits for another process's write lock, for example during an upgrade of the file. */
 const BUSY_TIMEOUT_MS = 5000;
 
 export interface DatabaseOptions {

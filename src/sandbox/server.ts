@@ -8,7 +8,7 @@ import { SandboxError } from './errors.ts';
 import type { RequestHandler } from './handler.ts';
 import { type SandboxResponse, unexpectedErrorResponse } from './response.ts';
 
-/** How long `close()` waits for in-flight requests. A stalled upload would never end. */
+/** Maximum time that `close()` waits for in-flight requests. A stalled upload would never end. */
 const CLOSE_GRACE_MS = 5000;
 
 export interface RunningServer {

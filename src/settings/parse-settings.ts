@@ -5,7 +5,7 @@ import { GATEWAY_SETTINGS, type GatewaySettings, SETTINGS } from './settings.ts'
 
 /** Problem of one setting. */
 export interface SettingProblem {
-  /** Where it is: names, and indexes of lists. */
+  /** Path of the setting: names, and indexes of lists. */
   path: readonly PropertyKey[];
   /** Clause that follows the path, without a period. Never repeats a value, which may be a secret. */
   message: string;

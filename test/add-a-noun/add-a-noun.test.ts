@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { restore } from '../sandbox-versions/recorded-files.ts';
-import { type NotigraphProcess, sendOperation, startNotigraph } from '../support/process.ts';
+import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { sendOperation } from '../support/send-operation.ts';
 import { addTopics, copyProject, type ProjectCopy } from './project-copy.ts';
 
 const CONFIG = `

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/http/server.ts';
+import { startTarget } from '../support/attack.ts';
 import { startHeldServer } from '../support/held-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { startTarget } from './attack.ts';
 
 const MIB = 1024 * 1024;
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repeat } from '../support/attack.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { repeat } from './attack.ts';
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { measure, measureCheapest, parseMs, postWithKey, startTarget } from '../support/attack.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { measure, measureCheapest, parseMs, postWithKey, startTarget } from './attack.ts';
 
 /** Bound on the cost of a document that no manifest lists: it is hashed for the log. */
 const BASE_CPU_MS = 10;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { type Attack, JSON_TYPE, post, repeat, startTarget } from './attack.ts';
+import { type Attack, JSON_TYPE, post, repeat, startTarget } from '../support/attack.ts';
 
 const CONNECTIONS = 100;
 

@@ -47,6 +47,7 @@ async function fails(folder: string, test: string): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
     cwd: folder,
+    env: { ...process.env, NOTIGRAPH_TEST_SAMPLES: 'large' },
     stdio: 'ignore',
     timeout: TIMEOUT_MS,
   });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ProbedGateway, startProbedGateway, type Vitals } from './gateway.ts';
+import { type ProbedGateway, startProbedGateway, type Vitals } from '../support/probed-gateway.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { type Load, startLoad } from './load.ts';
 import type { Phases } from './phases.ts';

@@ -6,8 +6,15 @@ import type { Exchange } from './recorder.ts';
 /** Holds what went over the wire against the OpenAPI document; answers what breaks it, one sentence a problem. */
 export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
 
-/** Reads `schema/upstream.openapi.yaml`. */
-export async function createContractCheck(): Promise<ContractCheck> {
+let check: Promise<ContractCheck> | undefined;
+
+/** Reads `schema/upstream.openapi.yaml`, once per process. */
+export function createContractCheck(): Promise<ContractCheck> {
+  check ??= readContract();
+  return check;
+}
+
+async function readContract(): Promise<ContractCheck> {
   const definition: Document = parse(
     readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
   );

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
+import { CHILD_ENV } from './child-env.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedAnswer, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
 import { startStaticFiles } from './static-files.ts';
@@ -103,7 +104,7 @@ export async function startDashboard({
       { now },
     ),
   );
-  await buildApp(folder, { VITE_GATEWAY_URL: gateway.url, VITE_ISSUER_URL: issuer.url });
+  await copyApp(folder, new URL(gateway.url).origin, issuer.url);
   const started = stack.move();
 
   return {
@@ -144,10 +145,30 @@ async function forward(target: string, { method, path, headers, body }: Scripted
   };
 }
 
-/** Builds the app as its README says. */
-async function buildApp(folder: string, addresses: Record<string, string>): Promise<void> {
+/** Origins in the build, which are replaced by those of a dashboard: one build serves all tests of the process. */
+const GATEWAY = 'http://gateway.invalid';
+const ISSUER = 'http://issuer.invalid';
+
+let build: Promise<ReadonlyMap<string, string>> | undefined;
+
+/** Builds the app as its README says. Returns the texts of its files. */
+async function buildApp(): Promise<ReadonlyMap<string, string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-build-'));
   const args = [VITE, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
-  await promisify(execFile)(process.execPath, args, { cwd: APP, env: { PATH: process.env.PATH, ...addresses } });
+  const addresses = { VITE_GATEWAY_URL: `${GATEWAY}/graphql`, VITE_ISSUER_URL: ISSUER };
+  await promisify(execFile)(process.execPath, args, { cwd: APP, env: { ...CHILD_ENV, ...addresses } });
+  const files = await readFolder(folder);
+  await rm(folder, { recursive: true });
+  return new Map([...files].map(([file, text]) => [relative(folder, file), text]));
+}
+
+/** Writes the built app with the origins of its services. */
+async function copyApp(folder: string, gateway: string, issuer: string): Promise<void> {
+  build ??= buildApp();
+  for (const [file, text] of await build) {
+    await mkdir(dirname(join(folder, file)), { recursive: true });
+    await writeFile(join(folder, file), text.replaceAll(GATEWAY, gateway).replaceAll(ISSUER, issuer));
+  }
 }
 
 async function readFolder(folder: string): Promise<Map<string, string>> {

@@ -32,6 +32,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly url: string;
   /** Lines of the log so far, parsed. */
   readonly log: Record<string, unknown>[];
+  /** Requests that run now. */
+  running(): number;
   /** Sends an operation. */
   send<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: TestDocument<Data, Variables> | string,
@@ -83,6 +85,7 @@ export async function startGateway(
   return {
     url,
     log,
+    running: () => server.load().running,
     send,
     async data(document, variables, request) {
       const { status, body } = await send(document, variables, request);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { CHILD_ENV } from './child-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/sandbox.ts', import.meta.url));
 
@@ -15,7 +16,10 @@ export interface SandboxProcess extends AsyncDisposable {
 
 /** Starts the sandbox as a process of its own and waits until it listens. */
 export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [MAIN, '--port', '0', ...args], {
+    env: CHILD_ENV,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   let output = '';
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -44,7 +48,7 @@ export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
 
 /** Runs the sandbox with flags that make it end by itself. */
 export async function runSandbox(...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, ...args], { env: CHILD_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => {
     stdout += chunk;

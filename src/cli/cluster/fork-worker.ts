@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { type Assignment, type Report, reports, STOP, variablesFor } from './worker.ts';
 
-/** How a worker ended, in the words of the log. */
+/** End of a worker, as fields of the log. */
 export interface Ending {
   workerPid?: number | undefined;
   code?: number | null;

@@ -13,7 +13,7 @@ export type Report = z.infer<typeof reports>;
 /** Message from the primary that stops a worker. */
 export const STOP = 'stop';
 
-/** What the primary assigns to a worker. */
+/** Settings that the primary assigns to a worker. */
 export interface Assignment {
   /** Base address of the service, or of the sandbox in the primary. */
   upstream: string;

@@ -1,15 +1,15 @@
 import { type DocumentNode, type Token, TokenKind } from 'graphql';
 import { LRUCache } from 'lru-cache';
 
-/** Bounds of the caches of documents, in bytes of the heap. */
+/** Limits of the document caches, in bytes of heap. */
 export interface DocumentCacheOptions {
-  /** Parsed documents. @default 20 MiB */
+  /** Maximum size of parsed documents. @default 20 MiB */
   maxDocumentBytes?: number;
-  /** Syntax errors. @default 2 MiB */
+  /** Maximum size of syntax errors. @default 2 MiB */
   maxErrorBytes?: number;
 }
 
-/** Caches of Yoga's parser, by the text of the document. */
+/** Caches for Yoga's parser, keyed by the text of the document. */
 export interface DocumentCaches {
   documentCache: LRUCache<string, DocumentNode>;
   errorCache: LRUCache<string, Error>;
@@ -17,26 +17,26 @@ export interface DocumentCaches {
 
 const MIB = 1024 * 1024;
 
-/** Heap of a node with its location and token, measured: 240 to 510 bytes per token, depending on the document. */
+/** Heap of a node with its location and token. Measured: 240 to 510 bytes per token, depending on the document. */
 const BYTES_PER_TOKEN = 520;
 
-/** Comments have a token, but no node. */
+/** Heap of a comment, which has a token but no node. */
 const BYTES_PER_COMMENT = 120;
 
-/** An index of line breaks is kept for documents whose errors have been located. */
+/** Heap per line of the index of line breaks, which is kept for documents whose errors were located. */
 const BYTES_PER_LINE = 12;
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** Errors of validation are kept with their document: 5 at most, with messages of 300 characters. */
+/** Heap of the validation errors kept with a document: at most 5, with messages of 300 characters. */
 const BYTES_OF_ERRORS = 4_096;
 
-/** Heap of anything that is cached, besides its text. */
+/** Heap of a cache entry, besides its text. */
 const BYTES_PER_ENTRY = 2_048;
 
 /**
- * Creates caches that are bounded by bytes. Yoga's own count entries: 1,100 anonymous documents of 32 KB took the heap from 32 to
+ * Creates caches limited by bytes. Yoga's default caches count entries: 1,100 anonymous documents of 32 KB grew the heap from 32 to
  * 335 MB.
  */
 export const createDocumentCaches = ({
@@ -54,7 +54,7 @@ export const createDocumentCaches = ({
   }),
 });
 
-/** Two bytes per character: text from a request is rarely pure ASCII to V8. */
+/** Assumes two bytes per character, because V8 rarely stores text of requests with one byte. */
 const bytesOfText = (text: string): number => BYTES_PER_ENTRY + 2 * text.length;
 
 function bytesOfLines(text: string): number {

@@ -13,8 +13,8 @@ export type DocumentLimits = Pick<
   'maxDocumentCharacters' | 'maxTokens' | 'maxDepth' | 'maxAliases' | 'maxRootFields' | 'maxFields' | 'maxDirectives'
 >;
 
-/** Says in one sentence what is too much, or undefined. */
-export function findExcess(
+/** Finds the first exceeded limit. Returns a message that names it, or undefined. */
+export function findExceededLimit(
   document: DocumentNode,
   { maxDepth, maxAliases, maxRootFields, maxFields, maxDirectives }: DocumentLimits,
 ): string | undefined {
@@ -25,37 +25,37 @@ export function findExcess(
   const measure = createMeasure(document);
   const sizes = operations.map(measure);
   const most = (key: keyof Size) => Math.max(0, ...sizes.map((size) => size[key]));
-  const checks: [found: number, limit: number, what: string][] = [
+  const checks: [found: number, limit: number, unit: string][] = [
     [most('depth'), maxDepth, 'levels deep'],
     [most('aliases'), maxAliases, 'aliases'],
     [most('ownFields'), maxRootFields, 'root fields'],
     [most('fields'), maxFields, 'fields'],
     [most('directives'), maxDirectives, 'directives'],
   ];
-  const excess = checks.find(([found, limit]) => found > limit);
-  return excess && `The operation has ${excess[0]} ${excess[2]}; at most ${excess[1]} are allowed.`;
+  const exceeded = checks.find(([found, limit]) => found > limit);
+  return exceeded && `The operation has ${exceeded[0]} ${exceeded[2]}; at most ${exceeded[1]} are allowed.`;
 }
 
-/** What a selection comes to with its fragments spread out. */
+/** Size of a selection with its fragments expanded. */
 interface Size {
   depth: number;
   aliases: number;
   directives: number;
-  /** Fields at its own level. */
+  /** Fields at the top level. */
   ownFields: number;
-  /** Fields at every level. */
+  /** Fields at all levels. */
   fields: number;
 }
 
 const EMPTY: Size = { depth: 0, aliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
-/** Creates a function that counts the fields of an operation with its fragments spread out. */
+/** Creates a function that counts the fields of an operation with its fragments expanded. */
 export function createFieldCount(document: DocumentNode): (operation: OperationDefinitionNode) => number {
   const measure = createMeasure(document);
   return (operation) => measure(operation).fields;
 }
 
-/** Measures operations; each fragment is measured once, however often it is spread, and one that contains itself counts as empty. */
+/** Creates a function that measures operations. Measures each fragment once, however often it is spread; a cyclic one counts as empty. */
 function createMeasure(document: DocumentNode): (operation: OperationDefinitionNode) => Size {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const node of document.definitions) {
@@ -65,23 +65,23 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
   }
   const measured = new Map<string, Size>();
 
-  function ofFragment(name: string): Size {
+  function measureFragment(name: string): Size {
     const known = measured.get(name);
     const fragment = fragments.get(name);
     if (known !== undefined || fragment === undefined) {
       return known ?? EMPTY;
     }
     measured.set(name, EMPTY);
-    const size = ofSelections(fragment.selectionSet.selections);
+    const size = measureSelections(fragment.selectionSet.selections);
     measured.set(name, size);
     return size;
   }
 
-  function ofSelection(node: SelectionNode): Size {
+  function measureSelection(node: SelectionNode): Size {
     if (node.kind === Kind.FRAGMENT_SPREAD) {
-      return ofFragment(node.name.value);
+      return measureFragment(node.name.value);
     }
-    const inner = ofSelections(node.selectionSet?.selections ?? []);
+    const inner = measureSelections(node.selectionSet?.selections ?? []);
     if (node.kind === Kind.INLINE_FRAGMENT) {
       return inner;
     }
@@ -95,10 +95,10 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
     };
   }
 
-  function ofSelections(nodes: readonly SelectionNode[]): Size {
+  function measureSelections(nodes: readonly SelectionNode[]): Size {
     let total = EMPTY;
     for (const node of nodes) {
-      const size = ofSelection(node);
+      const size = measureSelection(node);
       total = {
         depth: Math.max(total.depth, size.depth),
         aliases: total.aliases + size.aliases,
@@ -111,7 +111,7 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
   }
 
   return ({ selectionSet, directives = [] }) => {
-    const size = ofSelections(selectionSet.selections);
+    const size = measureSelections(selectionSet.selections);
     return { ...size, directives: size.directives + directives.length };
   };
 }

@@ -3,42 +3,42 @@ import { join } from 'node:path';
 import { fileFingerprint } from '../../lib/file-fingerprint.ts';
 import { assertIds, type Manifest, ManifestError, parseManifest } from './manifest.ts';
 
-/** Manifests that can be added to while the process runs. */
+/** Manifests that can be reloaded while the process runs. */
 export interface ManifestFiles {
-  /** The present ones; another list as soon as one has changed. */
+  /** Returns the current manifests: the same array until one changes. */
   manifests(): readonly Manifest[];
-  /** Looks at the files again. @throws {ManifestError} and keeps what was there */
+  /** Reads the files again if one has changed. @throws {ManifestError} if one cannot be used; the current manifests stay in use */
   reload(): void;
 }
 
 /**
- * Reads manifests; of a folder, every file that ends in `.json`.
+ * Reads manifests from files, and from all files in a folder that end in `.json`.
  *
- * @param sources manifests as they are, or the paths of files and folders
- * @throws {ManifestError} when one cannot be used
+ * @param sources inline manifests, or paths of files and folders
+ * @throws {ManifestError} if a manifest cannot be used
  */
 export function createManifestFiles(sources: readonly (string | Manifest)[]): ManifestFiles {
   const paths = sources.filter((source) => typeof source === 'string');
-  const given = sources.filter((source) => typeof source !== 'string');
-  let signature: string | undefined;
-  let present: readonly Manifest[] = given;
+  const inline = sources.filter((source) => typeof source !== 'string');
+  let fingerprint: string | undefined;
+  let current: readonly Manifest[] = inline;
 
   function reload(): void {
-    const files = paths.flatMap(filesOf);
-    const found = files.map(({ signature: each }) => each).join('\n');
-    if (found !== signature) {
-      const manifests = [...given, ...files.map(({ file }) => readManifest(file))];
+    const files = paths.flatMap(findManifests);
+    const newFingerprint = files.map((file) => file.fingerprint).join('\n');
+    if (newFingerprint !== fingerprint) {
+      const manifests = [...inline, ...files.map(({ file }) => readManifest(file))];
       assertIds(manifests);
-      present = manifests;
-      signature = found;
+      current = manifests;
+      fingerprint = newFingerprint;
     }
   }
 
   reload();
-  return { manifests: () => present, reload };
+  return { manifests: () => current, reload };
 }
 
-function filesOf(path: string) {
+function findManifests(path: string) {
   try {
     const names = statSync(path).isDirectory()
       ? readdirSync(path)
@@ -46,7 +46,7 @@ function filesOf(path: string) {
           .sort()
           .map((name) => join(path, name))
       : [path];
-    return names.map((file) => ({ file, signature: fileFingerprint(file) }));
+    return names.map((file) => ({ file, fingerprint: fileFingerprint(file) }));
   } catch (cause) {
     throw new ManifestError(`the manifest ${path} cannot be read`, { cause });
   }
@@ -56,7 +56,7 @@ function readManifest(file: string): Manifest {
   try {
     return parseManifest(readFileSync(file, 'utf8'));
   } catch (cause) {
-    const why = cause instanceof ManifestError ? cause.message : 'it cannot be read';
-    throw new ManifestError(`the manifest ${file} cannot be used: ${why}`, { cause });
+    const reason = cause instanceof ManifestError ? cause.message : 'it cannot be read';
+    throw new ManifestError(`the manifest ${file} cannot be used: ${reason}`, { cause });
   }
 }

@@ -1,36 +1,36 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
-/** Documents by their ids: those that an app of one version sends. */
+/** Texts of the documents that one version of an app sends, by id. */
 export type Manifest = Readonly<Record<string, string>>;
 
-/** Why a manifest cannot be used: one clause. */
+/** Reason why a manifest cannot be used. The message is a clause for use in a sentence. */
 export class ManifestError extends Error {
   override readonly name = 'ManifestError';
 }
 
-/** The id that a document has without a manifest's saying so. */
+/** Returns the SHA-256 of a document as hex, its default id. */
 export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** An id that says how it was made. */
+/** Form of ids that are a SHA-256. */
 const SHA256_ID = /^(?:sha256:)?([0-9a-f]{64})$/;
 
-const plain = z.record(z.string(), z.string());
+const plainFormat = z.record(z.string(), z.string());
 
-/** What `@apollo/generate-persisted-query-manifest` writes. */
-const apollo = z.object({
+/** Format of `@apollo/generate-persisted-query-manifest`. */
+const apolloFormat = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   version: z.literal(1),
   operations: z.array(z.object({ id: z.string(), body: z.string() })),
 });
 
-/** An id as it is looked up: clients and manifests may say how it was made. */
-export const withoutScheme = (id: string): string => (id.startsWith('sha256:') ? id.slice('sha256:'.length) : id);
+/** Returns an id as it is looked up, without the prefix `sha256:` that clients and manifests may add. */
+export const withoutHashPrefix = (id: string): string => (id.startsWith('sha256:') ? id.slice('sha256:'.length) : id);
 
 /**
- * Reads a manifest: a JSON object of texts by id, or Apollo's format.
+ * Parses a manifest: a JSON object of texts by id, or Apollo's format.
  *
- * @throws {ManifestError} also when an id that is a SHA-256 is another text's: then the file was changed by hand, or broken
+ * @throws {ManifestError} if the format is unknown, or an id is the SHA-256 of another text because the file was edited or damaged
  */
 export function parseManifest(text: string): Manifest {
   const manifest = readFormat(parseJson(text));
@@ -39,21 +39,21 @@ export function parseManifest(text: string): Manifest {
 }
 
 /**
- * Makes sure that every id means one document: an app that was built before must not be given another one's.
+ * Checks that every id stands for one document, so that no app executes the document of another.
  *
- * @throws {ManifestError}
+ * @throws {ManifestError} if an id stands for two documents, or is the SHA-256 of another text
  */
 export function assertIds(manifests: readonly Manifest[]): void {
   const texts = new Map<string, string>();
   for (const [id, document] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const hash = SHA256_ID.exec(id)?.[1];
     if (hash !== undefined && hash !== sha256Of(document)) {
-      throw new ManifestError(`the text under the id ${shorten(id)} has another SHA-256`);
+      throw new ManifestError(`the id ${shorten(id)} is not the SHA-256 of its text`);
     }
-    if ((texts.get(withoutScheme(id)) ?? document) !== document) {
+    if ((texts.get(withoutHashPrefix(id)) ?? document) !== document) {
       throw new ManifestError(`the id ${shorten(id)} stands for two documents`);
     }
-    texts.set(withoutScheme(id), document);
+    texts.set(withoutHashPrefix(id), document);
   }
 }
 
@@ -68,15 +68,15 @@ function parseJson(text: string): unknown {
 }
 
 function readFormat(value: unknown): Manifest {
-  const byApollo = apollo.safeParse(value);
-  if (byApollo.success) {
-    const { operations } = byApollo.data;
-    assertIds(operations.map(({ id, body }) => ({ [id]: body }))); // Two of one id would become one.
+  const apolloResult = apolloFormat.safeParse(value);
+  if (apolloResult.success) {
+    const { operations } = apolloResult.data;
+    assertIds(operations.map(({ id, body }) => ({ [id]: body }))); // Before duplicate ids are merged.
     return Object.fromEntries(operations.map(({ id, body }) => [id, body]));
   }
-  const parsed = plain.safeParse(value);
+  const parsed = plainFormat.safeParse(value);
   if (!parsed.success) {
-    throw new ManifestError('it is neither an object of documents by id nor a manifest of Apollo');
+    throw new ManifestError('it is neither an object of documents by id nor an Apollo manifest');
   }
   return parsed.data;
 }

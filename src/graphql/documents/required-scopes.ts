@@ -14,43 +14,44 @@ import {
 } from 'graphql';
 import { isScope, type Scope } from '../../settings/scopes.ts';
 
-/** What an operation needs, found out once for all of its executions. */
+/** Scopes that an operation requires, computed once for all of its executions. */
 export interface RequiredScopes {
-  /** Those that are not granted, in the order in which the document needs them. */
+  /** Returns the required scopes that are not granted, in the order of the document. */
   missing(granted: ReadonlySet<Scope>, variables: Readonly<Record<string, unknown>>): readonly Scope[];
 }
 
-/** Reads what an operation of a valid document needs. */
+/** Reads the scopes that an operation of a valid document requires. */
 export type ReadRequiredScopes = (document: DocumentNode, operationName: string | undefined) => RequiredScopes;
 
-/** A variable that decides whether a field is there. */
+/** Condition of `@skip` or `@include` that depends on a variable. */
 interface Condition {
   variable: string;
-  /** What it must be for the field to be there. */
+  /** Value with which the field is included. */
   value: boolean;
 }
 
+/** Scope that is required if all conditions hold. */
 interface Requirement {
   scope: Scope;
   conditions: readonly Condition[];
 }
 
-/** Remembers what it found out of a document, which is the same object every time that the document is sent. */
+/** Creates a function that reads required scopes. Caches them by document, because parsed documents are cached. */
 export function createReadRequiredScopes(schema: GraphQLSchema): ReadRequiredScopes {
-  const found = new WeakMap<DocumentNode, Map<string | undefined, RequiredScopes>>();
+  const scopesByDocument = new WeakMap<DocumentNode, Map<string | undefined, RequiredScopes>>();
   return (document, operationName) => {
-    const ofDocument = found.get(document) ?? new Map<string | undefined, RequiredScopes>();
-    found.set(document, ofDocument);
-    const required = ofDocument.get(operationName) ?? readRequiredScopes(schema, document, operationName);
-    ofDocument.set(operationName, required);
+    const scopesByOperation = scopesByDocument.get(document) ?? new Map<string | undefined, RequiredScopes>();
+    scopesByDocument.set(document, scopesByOperation);
+    const required = scopesByOperation.get(operationName) ?? readRequiredScopes(schema, document, operationName);
+    scopesByOperation.set(operationName, required);
     return required;
   };
 }
 
-const NOTHING: readonly Scope[] = [];
+const NO_SCOPES: readonly Scope[] = [];
 
-/** Whether the field may be there: executors need not agree on what is neither true nor false. */
-function mayHold(
+/** Returns false only if the condition excludes the field. Values that are not booleans can include it, depending on the executor. */
+function canHold(
   { variable, value }: Condition,
   variables: Readonly<Record<string, unknown>>,
   defaults: ReadonlyMap<string, boolean | undefined>,
@@ -80,17 +81,17 @@ function readRequiredScopes(
     missing(granted, variables) {
       let missing: Set<Scope> | undefined;
       for (const { scope, conditions } of requirements) {
-        if (!granted.has(scope) && conditions.every((condition) => mayHold(condition, variables, defaults))) {
+        if (!granted.has(scope) && conditions.every((condition) => canHold(condition, variables, defaults))) {
           missing ??= new Set();
           missing.add(scope);
         }
       }
-      return missing === undefined ? NOTHING : [...missing];
+      return missing === undefined ? NO_SCOPES : [...missing];
     },
   };
 }
 
-/** Walks once over an operation and the fragments that it uses. */
+/** Collects the requirements of an operation and its fragments. */
 function collect(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -103,17 +104,17 @@ function collect(
       .map((fragment) => [fragment.name.value, fragment]),
   );
   const requirements: Requirement[] = [];
-  /** How fragments were seen so far. Each is walked twice at most, however often it is spread: what is spread under several conditions counts as always there. */
+  /** Visited fragments. Each is walked at most twice: after a second spread it counts as always included. */
   const seen = new Map<string, 'sometimes' | 'always'>();
 
-  function need(scope: unknown, conditions: readonly Condition[]): void {
+  function addRequirement(scope: unknown, conditions: readonly Condition[]): void {
     if (isScope(scope)) {
       requirements.push({ scope, conditions });
     }
   }
 
   function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
-    need(parent.extensions.scope, outer); // However it was reached: by a field, or by a fragment on a member of a union.
+    addRequirement(parent.extensions.scope, outer); // Also if a fragment on a member of a union selects it.
     for (const selection of selections) {
       const own = conditionsOf(selection.directives);
       if (own === undefined) {
@@ -125,10 +126,10 @@ function collect(
           const field =
             isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[selection.name.value] : undefined;
           if (field === undefined) {
-            break; // `__typename` and introspection need nothing.
+            break; // `__typename` and introspection require no scope.
           }
           const type = getNamedType(field.type);
-          need(field.extensions.scope, conditions);
+          addRequirement(field.extensions.scope, conditions);
           if (selection.selectionSet !== undefined && isCompositeType(type)) {
             walk(selection.selectionSet, type, conditions);
           }
@@ -150,9 +151,9 @@ function collect(
     if (before === 'always' || fragment === undefined || type === undefined) {
       return;
     }
-    const isAlways = before === 'sometimes' || conditions.length === 0;
-    seen.set(name, isAlways ? 'always' : 'sometimes');
-    walk(fragment.selectionSet, type, isAlways ? [] : conditions);
+    const isUnconditional = before === 'sometimes' || conditions.length === 0;
+    seen.set(name, isUnconditional ? 'always' : 'sometimes');
+    walk(fragment.selectionSet, type, isUnconditional ? [] : conditions);
   }
 
   function typeNamed(name: string | undefined): GraphQLCompositeType | undefined {
@@ -164,7 +165,7 @@ function collect(
   return requirements;
 }
 
-/** The variables that decide over a selection; undefined: it is never there. */
+/** Returns the conditions of a selection, or undefined if it is never included. */
 function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] | undefined {
   const conditions: Condition[] = [];
   for (const { name, arguments: args = [] } of directives) {
@@ -172,10 +173,10 @@ function conditionsOf(directives: readonly DirectiveNode[] = []): Condition[] | 
     if (name.value !== 'skip' && name.value !== 'include') {
       continue;
     }
-    const isDue = name.value === 'include';
+    const isInclude = name.value === 'include';
     if (value?.kind === Kind.VARIABLE) {
-      conditions.push({ variable: value.name.value, value: isDue });
-    } else if (value?.kind === Kind.BOOLEAN && value.value !== isDue) {
+      conditions.push({ variable: value.name.value, value: isInclude });
+    } else if (value?.kind === Kind.BOOLEAN && value.value !== isInclude) {
       return undefined;
     }
   }

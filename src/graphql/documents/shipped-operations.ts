@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A named operation that ships with the gateway, with an example that works on the sandbox. */
+/** Named operation that ships with the gateway, with an example that works on the sandbox. */
 export interface ShippedOperation {
   name: string;
   /** Text of the operation, without the example. */
   query: string;
   /** Example variables as JSON text. */
   variables?: string;
-  /** The REST calls that the example makes, such as `POST /v1/feeds`. A trailing `*` stands for any number of different calls. */
+  /** REST calls made by the example, such as `POST /v1/feeds`. A trailing `*` stands for any number of different calls. */
   calls: readonly string[];
 }
 

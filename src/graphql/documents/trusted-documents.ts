@@ -3,7 +3,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
-import { type Manifest, sha256Of, withoutScheme } from './manifest.ts';
+import { type Manifest, sha256Of, withoutHashPrefix } from './manifest.ts';
 import type { ManifestFiles } from './manifest-files.ts';
 
 /** Parameters of a request that identify its document. */
@@ -16,40 +16,43 @@ export interface DocumentRequest {
   extensions: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Caller of a document, with the rules that apply to it. */
-export interface DocumentAsker {
+/** Caller that sends a document, with the rules that apply to it. */
+export interface DocumentCaller {
   clientKind: string;
+  /** Rule for documents that are in no manifest. */
   mode: TrustedDocumentsMode;
-  /** The only documents that may be sent, by their SHA-256; undefined: as the mode says. */
+  /** SHA-256 of the documents that the caller's token permits; undefined if it permits all. */
   documents: ReadonlySet<string> | undefined;
 }
 
-/** The documents of all manifests. */
+/** Documents of all manifests. */
 export interface TrustedDocuments {
-  /** The SHA-256 of the document that has this id. */
+  /** Returns the SHA-256 of the document with this id. */
   hashOf(id: string): string | undefined;
   /**
    * Finds the text to execute.
    *
    * @throws {Refusal} BAD_REQUEST, PERSISTED_QUERY_NOT_FOUND or DOCUMENT_NOT_TRUSTED
    */
-  find(request: DocumentRequest, asker: DocumentAsker): string;
+  find(request: DocumentRequest, caller: DocumentCaller): string;
 }
 
-interface Listed {
+/** Document of a manifest. */
+interface TrustedDocument {
   text: string;
   hash: string;
 }
 
-/** Unlisted documents that were noted in the log; each is noted once. */
-const MAX_NOTED = 1_000;
+/** Maximum unlisted documents to log; each is logged once. */
+const MAX_LOGGED = 1_000;
 
+/** Creates the lookup of trusted documents, which follows changes of the manifests. */
 export function createTrustedDocuments(files: ManifestFiles, logger: Logger): TrustedDocuments {
-  const present = memoizeBySource(() => files.manifests(), index);
-  const noted = new Set<string>();
+  const currentIndex = memoizeBySource(() => files.manifests(), createIndex);
+  const loggedHashes = new Set<string>();
 
-  function findById(id: string): Listed {
-    const listed = present().byId.get(withoutScheme(id));
+  function findById(id: string): TrustedDocument {
+    const listed = currentIndex().byId.get(withoutHashPrefix(id));
     if (listed === undefined) {
       throw refuse(
         'PERSISTED_QUERY_NOT_FOUND',
@@ -59,34 +62,37 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
     return listed;
   }
 
-  /** Returns the text with its SHA-256 if a manifest contains it. */
-  const findByText = (text: string): { text: string; hash?: string } => present().byText.get(text) ?? { text };
+  /** Returns the text, with its SHA-256 if a manifest contains it. */
+  const findByText = (text: string): { text: string; hash?: string } => currentIndex().byText.get(text) ?? { text };
 
-  /** Finds a document by its id; a text beside the id must be that document's. */
-  function findNamed(id: unknown, query: string | undefined): { text: string; hash?: string } {
+  /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
+  function findByIdAndText(id: unknown, query: string | undefined): { text: string; hash?: string } {
     if (typeof id !== 'string') {
       throw refuse('BAD_REQUEST', 'The id of a document must be a string.');
     }
     if (query === undefined) {
       return findById(id);
     }
-    if (sha256Of(query) !== withoutScheme(id)) {
-      throw refuse('BAD_REQUEST', "A request with both a document and an id must send the document's own SHA-256.");
+    if (sha256Of(query) !== withoutHashPrefix(id)) {
+      throw refuse(
+        'BAD_REQUEST',
+        'A request with both a document and an id must use the SHA-256 of the document as the id.',
+      );
     }
     return findByText(query);
   }
 
-  function note(text: string, clientKind: string): void {
+  function logUnlisted(text: string, clientKind: string): void {
     const hash = sha256Of(text);
-    if (!noted.has(hash) && noted.size < MAX_NOTED) {
-      noted.add(hash);
+    if (!loggedHashes.has(hash) && loggedHashes.size < MAX_LOGGED) {
+      loggedHashes.add(hash);
       const operation = /\b(?:query|mutation)\s+(\w{1,100})/.exec(text)?.[1];
       logger.warn({ clientKind, document: hash, operation }, 'a document that is in no manifest was served');
     }
   }
 
   return {
-    hashOf: (id) => present().byId.get(withoutScheme(id))?.hash,
+    hashOf: (id) => currentIndex().byId.get(withoutHashPrefix(id))?.hash,
     find({ query, documentId, extensions }, { clientKind, mode, documents }) {
       const id = documentId ?? hashIn(extensions) ?? undefined;
       const isRestricted = mode !== 'off' || documents !== undefined;
@@ -96,7 +102,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
       if (id === undefined && query !== undefined && !isRestricted) {
         return query;
       }
-      const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findNamed(id, query);
+      const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findByIdAndText(id, query);
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
       }
@@ -107,25 +113,25 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
         );
       }
       if (hash === undefined && mode === 'log') {
-        note(text, clientKind);
+        logUnlisted(text, clientKind);
       }
       return text;
     },
   };
 }
 
-/** By every id, that of its SHA-256 too, and by its text. */
-function index(manifests: readonly Manifest[]) {
-  const byId = new Map<string, Listed>();
-  const byText = new Map<string, Listed>();
+/** Indexes the documents by text, by id and by SHA-256. */
+function createIndex(manifests: readonly Manifest[]) {
+  const byId = new Map<string, TrustedDocument>();
+  const byText = new Map<string, TrustedDocument>();
   for (const [id, text] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const listed = byText.get(text) ?? { text, hash: sha256Of(text) };
     byText.set(text, listed);
-    byId.set(listed.hash, listed).set(withoutScheme(id), listed);
+    byId.set(listed.hash, listed).set(withoutHashPrefix(id), listed);
   }
   return { byId, byText };
 }
 
-/** Apollo's form of an id. */
+/** Returns the id in Apollo's form, if any. */
 const hashIn = (extensions: unknown): unknown =>
   isRecord(extensions) && isRecord(extensions.persistedQuery) ? extensions.persistedQuery.sha256Hash : undefined;

@@ -9,16 +9,17 @@ import {
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Settings } from '../../settings/settings.ts';
-import { type DocumentLimits, findExcess } from './document-limits.ts';
+import { type DocumentLimits, findExceededLimit } from './document-limits.ts';
 import { validateDocument } from './validate-document.ts';
 import { withoutStack } from './without-stack.ts';
 
-/** Most problems of a document that are reported. */
+/** Maximum errors reported per document. */
 const MAX_ERRORS = 5;
 
 /**
- * Refuses documents that cost more than any real client needs. The text is limited before it is parsed, the document before it is
- * validated, because rules of validation take more than linear time. The final document counts: another plugin may have replaced it.
+ * Creates a plugin that rejects documents larger than any real client needs. It limits the text before parsing, and the document before
+ * validation, because some validation rules take more than linear time. It checks the final document, which another plugin may have
+ * replaced.
  */
 export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'introspection'>): Plugin {
   const { introspection, maxTokens, maxDocumentCharacters } = limits;
@@ -26,7 +27,7 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
   return {
     onParse({ params: { source }, setParseFn }) {
       if (source.toString().length > maxDocumentCharacters) {
-        throw limitExceeded(`The document has more than ${maxDocumentCharacters} characters.`); // Before it is cached.
+        throw limitExceeded(`The document has more than ${maxDocumentCharacters} characters.`); // Thrown before the document is cached.
       }
       setParseFn((text, options) => parseWithin(maxTokens, text, options));
     },
@@ -40,7 +41,7 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
       if (accepted.has(documentAST)) {
         return;
       }
-      const problem = findExcess(documentAST, limits);
+      const problem = findExceededLimit(documentAST, limits);
       if (problem === undefined) {
         accepted.add(documentAST);
       } else {
@@ -59,7 +60,7 @@ function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof 
   }
 }
 
-/** Whether a document has more tokens than `max`, as the parser counts them: its own error for that has no code. */
+/** Checks whether a document has more than `max` tokens, as the parser counts them. The parser's error for that has no code. */
 function hasMoreTokens(source: string | Source, max: number): boolean {
   const lexer = new Lexer(typeof source === 'string' ? new Source(source) : source);
   try {
@@ -70,7 +71,7 @@ function hasMoreTokens(source: string | Source, max: number): boolean {
     }
     return true;
   } catch {
-    return false; // An invalid character comes first, and that is what the parser reported.
+    return false; // The parser reported an invalid character before the limit.
   }
 }
 

@@ -11,20 +11,20 @@ import {
 import { setNodes, truncateMessage } from '../executor/located-error.ts';
 import { withoutStack } from './without-stack.ts';
 
+/** Options of `validateDocument`. */
 export interface ValidateDocumentOptions {
-  /** Maximum errors to report. */
+  /** Maximum number of errors to report. */
   maxErrors: number;
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;
 }
 
-/** Maximum nodes of an error: a conflict of fields can name hundreds, and errors are cached with their document. */
+/** Maximum nodes of an error. A conflict of fields can name hundreds, and errors are cached with their document. */
 const MAX_NODES = 10;
 
 /**
- * Validates a document as graphql-js does, but at a cost that does not depend on its line breaks: the rules see a copy without
- * locations, because GraphQLError's constructor scans the source for the location of each node. The rule that compares fields in pairs
- * runs only if all others are satisfied.
+ * Validates a document as graphql-js does. Passes the rules a copy without locations, because GraphQLError's constructor would scan the
+ * source for the location of each node. The rule that compares fields in pairs runs only if there are no other errors.
  */
 export function validateDocument(
   schema: GraphQLSchema,

@@ -1,6 +1,6 @@
 /**
- * Runs a function whose errors have no stack trace. A trace keeps everything that its functions can reach: 24 KB for an error of
- * validation, and errors are cached with their documents.
+ * Runs a function without recording stack traces in its errors. A trace keeps everything alive that its functions can reach: 24 KB per
+ * validation error, and these are cached with their documents.
  */
 export function withoutStack<T>(run: () => T): T {
   const { stackTraceLimit } = Error;

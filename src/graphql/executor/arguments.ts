@@ -12,12 +12,13 @@ import {
 } from 'graphql';
 import { DocumentError, truncateMessage } from './located-error.ts';
 
+/** Values of variables by name. */
 export type Variables = Readonly<Record<string, unknown>>;
 
-/** Returns the coerced arguments, as an object of its own for each call. */
+/** Returns the coerced arguments. Each call returns a new object. */
 export type ReadArguments = (variables: Variables) => Record<string, unknown>;
 
-/** Creates a function that coerces the arguments of a field or directive; those without variables are coerced once. */
+/** Creates a function that coerces the arguments of a field or directive. Coerces arguments without variables only once. */
 export function createReadArguments(
   definition: GraphQLField<unknown, unknown> | GraphQLDirective,
   node: FieldNode | DirectiveNode,
@@ -29,7 +30,7 @@ export function createReadArguments(
   if (fixed !== undefined) {
     return () => ({ ...fixed });
   }
-  const bare = withoutLocations(node);
+  const unlocatedNode = withoutLocations(node);
   const sources = findVariables(definition, node);
   return (variables) => {
     const values = sources && readVariables(sources, variables);
@@ -37,21 +38,21 @@ export function createReadArguments(
       return values;
     }
     try {
-      return getArgumentValues(definition, bare, variables);
+      return getArgumentValues(definition, unlocatedNode, variables);
     } catch (error) {
-      throw error instanceof GraphQLError ? blame(error, node, bare) : error;
+      throw error instanceof GraphQLError ? toDocumentError(error, node, unlocatedNode) : error;
     }
   };
 }
 
-/** An argument that takes the value of a variable. */
+/** Argument whose value is a variable. */
 interface VariableArgument {
   readonly name: string;
   readonly variable: string;
   readonly isNonNull: boolean;
 }
 
-/** Returns the arguments of a field or directive if each takes the value of a variable or has neither value nor default. */
+/** Returns the arguments whose value is a variable. Returns undefined if another argument has a value or default, or is required. */
 function findVariables(
   { args }: GraphQLField<unknown, unknown> | GraphQLDirective,
   node: FieldNode | DirectiveNode,
@@ -69,7 +70,7 @@ function findVariables(
   return found;
 }
 
-/** Returns the values of variables that were coerced before; undefined if one is missing or null where it must not be. */
+/** Returns the arguments from coerced variables. Returns undefined if one is missing, or null for a non-null argument. */
 function readVariables(args: readonly VariableArgument[], variables: Variables): Record<string, unknown> | undefined {
   const values: Record<string, unknown> = {};
   for (const { name, variable, isNonNull } of args) {
@@ -82,7 +83,7 @@ function readVariables(args: readonly VariableArgument[], variables: Variables):
   return values;
 }
 
-/** Returns undefined if the arguments contain variables, are invalid, or contain objects that a resolver could change. */
+/** Coerces arguments once for all calls. Returns undefined if they contain variables, are invalid, or contain objects, which resolvers could change. */
 function coerceFixed(
   definition: GraphQLField<unknown, unknown> | GraphQLDirective,
   node: FieldNode | DirectiveNode,
@@ -94,7 +95,7 @@ function coerceFixed(
     const values = getArgumentValues(definition, withoutLocations(node));
     return Object.values(values).every(isPrimitive) ? values : undefined;
   } catch {
-    return undefined; // Reported when the field is reached.
+    return undefined; // Reported when the field is executed.
   }
 }
 
@@ -114,7 +115,7 @@ function containsVariable(value: ValueNode): boolean {
   }
 }
 
-/** Copies the nodes that errors name, so that GraphQLError's constructor does not scan the source for their location. */
+/** Copies a node without locations, so that GraphQLError's constructor doesn't scan the source for them. */
 function withoutLocations<Node extends FieldNode | DirectiveNode>(node: Node): Node {
   return {
     ...node,
@@ -123,12 +124,13 @@ function withoutLocations<Node extends FieldNode | DirectiveNode>(node: Node): N
   };
 }
 
-function blame(
-  { message, nodes: [blamed] = [] }: GraphQLError,
+/** Converts an error of `getArgumentValues` to one that names the original node. */
+function toDocumentError(
+  { message, nodes: [invalidNode] = [] }: GraphQLError,
   node: FieldNode | DirectiveNode,
-  bare: FieldNode | DirectiveNode,
+  unlocatedNode: FieldNode | DirectiveNode,
 ): DocumentError {
-  const index = bare.arguments?.findIndex(({ value }) => value === blamed) ?? -1;
+  const index = unlocatedNode.arguments?.findIndex(({ value }) => value === invalidNode) ?? -1;
   const original: ASTNode = node.arguments?.[index]?.value ?? node;
   return new DocumentError(truncateMessage(message), [original]);
 }

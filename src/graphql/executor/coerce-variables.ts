@@ -16,13 +16,15 @@ import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import type { Limits } from './limits.ts';
 import { excerpt, setNodes, truncateMessage } from './located-error.ts';
 
-/** Errors of variables in one response. */
+/** Maximum errors of variables in one response. */
 const MAX_ERRORS = 5;
 
+/** Coerced variables, or the errors found. */
 export type CoercedVariables =
   | { readonly errors: readonly GraphQLError[]; readonly coerced?: undefined }
   | { readonly coerced: Record<string, unknown>; readonly errors?: undefined };
 
+/** Options of `coerceVariables`. */
 export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'> {
   /** Whether messages leave out suggestions, which reveal names of the schema. */
   hideSuggestions: boolean;
@@ -30,22 +32,22 @@ export interface CoerceVariablesOptions extends Pick<Limits, 'maxInputListItems'
 
 type RawVariables = Readonly<Record<string, unknown>>;
 
-/** More than a request body can hold. */
+/** Maximum objects in one variable, more than a request body can contain. */
 const MAX_NODES = 1_000_000;
 
-const NONE: RawVariables = {};
+const NO_VARIABLES: RawVariables = {};
 
-/** Thrown once there are enough errors. */
-const ENOUGH = Symbol('enough errors');
+/** Thrown when the maximum number of errors is reached. */
+const TOO_MANY_ERRORS = Symbol('too many errors');
 
-/** Coerces the variables of an operation to their types, or returns what is wrong with them. */
+/** Coerces the variables of an operation to their types. Returns errors if any is invalid. */
 export function coerceVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   rawVariables: RawVariables | null | undefined,
   { maxInputListItems, hideSuggestions }: CoerceVariablesOptions,
 ): CoercedVariables {
-  const raw = rawVariables ?? NONE;
+  const raw = rawVariables ?? NO_VARIABLES;
   for (const { variable } of variableDefinitions) {
     const name = variable.name.value;
     if (Object.hasOwn(raw, name) && hasListLongerThan(maxInputListItems, raw[name])) {
@@ -58,7 +60,7 @@ export function coerceVariables(
       coercion.coerce(definition);
     }
   } catch (error) {
-    if (error !== ENOUGH) {
+    if (error !== TOO_MANY_ERRORS) {
       throw error;
     }
   }
@@ -67,8 +69,8 @@ export function coerceVariables(
 }
 
 /**
- * Follows `getVariableValues` of graphql-js, whose messages quote whole values (5 errors of an object with 20,000 unknown fields took
- * 100 ms) and whose errors scan the source for their locations.
+ * Coercion of one operation's variables. Replaces `getVariableValues` of graphql-js, whose messages quote whole values (5 errors of an
+ * object with 20,000 unknown fields took 100 ms) and whose errors scan the source for their locations.
  */
 class Coercion {
   readonly coerced: Record<string, unknown> = {};
@@ -113,7 +115,7 @@ class Coercion {
         error,
       );
     };
-    this.#set(name, coerceInputValue(value, type, onError, this.#hideSuggestions || holdsLongText(value)));
+    this.#set(name, coerceInputValue(value, type, onError, this.#hideSuggestions || containsLongText(value)));
   }
 
   #set(name: string, value: unknown): void {
@@ -129,16 +131,16 @@ class Coercion {
       setNodes(new GraphQLError(truncateMessage(message), { originalError: originalError ?? null }), [node]),
     );
     if (this.errors.length === MAX_ERRORS) {
-      throw ENOUGH;
+      throw TOO_MANY_ERRORS;
     }
   }
 }
 
-/** Messages that quote more are truncated, so that a suggestion at their end is not seen; looking for it takes 5 ms for 250 KB. */
+/** Length of quoted text from which messages are truncated before their suggestion. Finding a suggestion takes 5 ms for 250 KB. */
 const MAX_QUOTED = 300;
 
-/** Whether a value, or a member of it, is text that fills a message. */
-function holdsLongText(value: unknown): boolean {
+/** Checks whether a value, or a key or member of it, is text that fills a message. */
+function containsLongText(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) {
     return isLongText(value);
   }
@@ -158,7 +160,7 @@ const inputListError = (name: string, maxInputListItems: number): GraphQLError =
     { extensions: { code: 'BAD_USER_INPUT' } },
   );
 
-/** Walks without recursion, because JSON.parse accepts nesting that would overflow the stack. */
+/** Checks the length of all lists in a value. Doesn't use recursion, because JSON.parse accepts nesting that would overflow the stack. */
 function hasListLongerThan(maxItems: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null || maxItems === Number.POSITIVE_INFINITY) {
     return false;

@@ -12,6 +12,7 @@ import {
 import type { Variables } from './arguments.ts';
 import { isIncluded } from './conditions.ts';
 
+/** Fragments of a document by name. */
 export type Fragments = Record<string, FragmentDefinitionNode>;
 
 /** Definitions that selections refer to. */
@@ -20,7 +21,7 @@ export interface PlanSource {
   readonly fragments: Fragments;
 }
 
-/** Returns the fields that are selected on an object type, by response key and in the order of the result. */
+/** Returns the fields selected on an object type, by response key and in the order of the result. */
 export function collectFields(
   source: PlanSource,
   type: GraphQLObjectType,
@@ -35,7 +36,7 @@ export function collectFields(
   return nodesByKey;
 }
 
-/** Follows CollectFields of the specification; each fragment is visited once, so that fragments cannot multiply. */
+/** Implements CollectFields of the specification. Visits each fragment once, so that nested fragments can't multiply the work. */
 function collectFrom(
   source: PlanSource,
   type: GraphQLObjectType,

@@ -13,16 +13,16 @@ import type { Complete } from './complete.ts';
 import type { Execution } from './execution.ts';
 import { excerpt, markInvalidValue } from './located-error.ts';
 
-/** Deeper than any JSON the scalars accept; a guard against objects that contain themselves. */
+/** Maximum depth at which sizes are estimated, deeper than any JSON the scalars accept. Guards against cyclic objects. */
 const MAX_DEPTH = 64;
 
-/** JSON that takes as long to look at as an average value takes to complete. */
+/** Bytes of JSON that take as long to check as an average value takes to complete. */
 const BYTES_PER_VALUE = 50;
 
-/** Values that take as long to complete as a large object takes to quote. */
+/** Number of values that take as long to complete as quoting a large object takes. */
 const VALUES_PER_QUOTE = 2_000;
 
-/** Creates the completion of scalars and enums of one type, which adds their size to the result's. */
+/** Creates the completion function of a scalar or enum type, which adds the size of values to the result's size. */
 export const createLeafCompletion =
   (type: GraphQLLeafType): Complete =>
   (execution, _plan, _info, _path, value) =>
@@ -32,13 +32,13 @@ function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknow
   const serialized = serialize(execution, type, value);
   const bytes = sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0);
   if (typeof serialized === 'object') {
-    execution.spend(bytes / BYTES_PER_VALUE);
+    execution.countWork(bytes / BYTES_PER_VALUE);
   }
   execution.addBytes(bytes);
   return serialized;
 }
 
-/** Skips `serialize` of GraphQL's own scalars for values that it returns unchanged, which are nearly all: saves 30 ns each. */
+/** Serializes a value. Skips `serialize` of GraphQL's own scalars if it would return the value unchanged, which saves 30 ns per value. */
 function serialize(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
   switch (typeof value) {
     case 'string':
@@ -58,9 +58,9 @@ function serialize(execution: Execution, type: GraphQLLeafType, value: unknown):
       break;
     default:
   }
-  const isQuoted = isRefused(type, value);
+  const isQuoted = isQuotedByError(type, value);
   if (isQuoted) {
-    execution.spend(VALUES_PER_QUOTE);
+    execution.countWork(VALUES_PER_QUOTE);
   }
   const serialized = serializeChecked(type, isQuoted ? excerpt(value) : value);
   if (serialized == null) {
@@ -71,7 +71,7 @@ function serialize(execution: Execution, type: GraphQLLeafType, value: unknown):
   return serialized;
 }
 
-/** Calls `serialize`. GraphQL.js and our scalars reject values with a GraphQLError; any other error is a bug of the scalar. */
+/** Calls `serialize`. Scalars reject values with a GraphQLError; any other error is a bug of the scalar. */
 function serializeChecked(type: GraphQLLeafType, value: unknown): unknown {
   try {
     return type.serialize(value);
@@ -80,8 +80,8 @@ function serializeChecked(type: GraphQLLeafType, value: unknown): unknown {
   }
 }
 
-/** Whether a scalar of GraphQL refuses the value with a message that quotes it, which takes long for a large value. */
-function isRefused(type: GraphQLLeafType, value: unknown): boolean {
+/** Checks whether a scalar of GraphQL rejects the value with a message that quotes it, which is slow for large values. */
+function isQuotedByError(type: GraphQLLeafType, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'string' && type === GraphQLBoolean;
   }
@@ -89,7 +89,7 @@ function isRefused(type: GraphQLLeafType, value: unknown): boolean {
   return isSpecifiedScalarType(type) && (prototype === Object.prototype || Array.isArray(value));
 }
 
-/** Estimates the size as JSON. Stops once it is above `limit`. Escapes and non-ASCII characters are counted as one byte. */
+/** Estimates the size as JSON. Stops above `limit`. Counts escapes and non-ASCII characters as one byte. */
 function sizeOf(value: unknown, limit: number, depth: number): number {
   switch (typeof value) {
     case 'string':

@@ -6,15 +6,15 @@ import { listError, STOPPED } from './limits.ts';
 import { markInvalidValue } from './located-error.ts';
 import { Pending, PendingList } from './pending.ts';
 
-/** Creates the completion of lists with these items. */
+/** Creates the completion function of lists with these items. */
 export const createListCompletion =
   (item: ValuePlan): Complete =>
   (execution, plan, info, path, value) => {
     const items = toItems(execution, value, info);
     const list = new PendingList(execution, plan, path, []);
     try {
-      // Counted before the first item: a list that exceeds a limit is abandoned as a whole.
-      execution.charge(items.length, items.length + 2);
+      // Counted before the first item, so that a list that exceeds a limit is null as a whole.
+      execution.countValues(items.length, items.length + 2);
       completeItems(list, item, info, path, items, 0);
     } catch (error) {
       list.isSettled = true;
@@ -24,7 +24,7 @@ export const createListCompletion =
     return list.isPending ? list : list.result;
   };
 
-/** Completes the items from `start` on; leaves the rest for a later turn of the event loop if this one has done enough. */
+/** Completes the items from `start` on. Yields to the event loop when enough values were completed in this turn. */
 function completeItems(
   list: PendingList,
   plan: ValuePlan,
@@ -37,8 +37,8 @@ function completeItems(
   for (let index = start; index < items.length; index += 1) {
     if (index > start && execution.shouldYield) {
       list.hold();
-      ignoreRejections(items); // Until their turn comes nobody listens to them.
-      execution.later(() => {
+      ignoreRejections(items); // They are not awaited until a later turn.
+      execution.runLater(() => {
         try {
           completeItems(list, plan, info, path, items, index);
         } catch (error) {
@@ -77,12 +77,13 @@ function completeItem(
   }
 }
 
+/** Returns the items of a list or other iterable. Throws if it has too many. */
 function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo): readonly unknown[] {
   const maxItems = execution.limits.maxUpstreamListItems;
   if (Array.isArray(value)) {
     if (value.length > maxItems) {
-      if (execution.isFirstLook(value)) {
-        ignoreRejections(value); // Once: a record can be selected under many names, with a million items.
+      if (execution.isFirstVisit(value)) {
+        ignoreRejections(value); // Only once: many aliases can select the same list of a million items.
       }
       throw listError(value.length, maxItems);
     }
@@ -102,7 +103,7 @@ function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo)
   return items;
 }
 
-/** Keeps rejections of items that are not awaited from ending the process. */
+/** Prevents rejections of items that are not awaited from ending the process. */
 function ignoreRejections(items: readonly unknown[]): void {
   for (const item of items) {
     if (item instanceof Promise) {

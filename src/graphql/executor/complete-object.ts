@@ -13,10 +13,10 @@ import { awaitValue, isPromise } from './pending.ts';
 import { toRuntimeType } from './runtime-type.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 
-/** Plans what a field selects on one object type. */
+/** Plans the selection of a field on one object type. */
 export type PlanSelection = (type: GraphQLObjectType, execution: Execution) => SelectionPlan;
 
-/** Creates the completion of objects of one type. */
+/** Creates the completion function of an object type. */
 export function createObjectCompletion(type: GraphQLObjectType, planSelection: PlanSelection): Complete {
   let selection: SelectionPlan | undefined;
   return (execution, plan, info, path, value) => {
@@ -25,7 +25,7 @@ export function createObjectCompletion(type: GraphQLObjectType, planSelection: P
   };
 }
 
-/** Creates the completion of objects whose type is found out by `resolveType`. */
+/** Creates the completion function of an interface or union, whose object types `resolveType` determines. */
 export function createAbstractCompletion(abstractType: GraphQLAbstractType, planSelection: PlanSelection): Complete {
   const possibleTypes = new Map<unknown, { type: GraphQLObjectType; selection: SelectionPlan }>();
 

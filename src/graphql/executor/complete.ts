@@ -3,8 +3,8 @@ import type { Execution, Position } from './execution.ts';
 import { markInvalidValue } from './located-error.ts';
 
 /**
- * Completes a value of one type: returns it, or a Pending one, and throws if null is not allowed. The functions of this kind avoid
- * closures, arrays and promises per value, because they are the hot path.
+ * Completes a value of one type. Returns the value or a Pending one, and throws if null is not allowed. Implementations avoid closures,
+ * arrays and promises per value, because they are the hot path.
  */
 export type Complete = (
   execution: Execution,
@@ -14,13 +14,13 @@ export type Complete = (
   value: unknown,
 ) => unknown;
 
-/** How values are completed at one position of the document: a field, or the items of its list. */
+/** Plan for completing the values at one position of the document: a field, or the items of its list. */
 export interface ValuePlan extends Position {
   /** Completes a value that is neither null nor an error. */
   readonly complete: Complete;
 }
 
-/** Completes a value that is no promise. */
+/** Completes a value that is not a promise. */
 export const completeValue: Complete = (execution, plan, info, path, value) => {
   if (value instanceof Error) {
     throw value;

@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { createReadArguments, type Variables } from './arguments.ts';
 
-/** Returns whether `@skip` and `@include` keep the selection. Throws if their variable has no value. */
+/** Checks whether `@skip` and `@include` include the selection. Throws if their variable has no value. */
 export function isIncluded({ directives }: SelectionNode, variables: Variables): boolean {
   if (directives === undefined || directives.length === 0) {
     return true;
@@ -54,7 +54,7 @@ function addVariable({ name, arguments: conditions = [] }: DirectiveNode, names:
   }
 }
 
-/** Returns a key that is the same for variables which include the same selections. */
+/** Returns a key of the variables' values. Variables with the same key include the same selections. */
 export const conditionsKey = (names: readonly string[], variables: Variables): string =>
   names.length === 0 ? '' : names.map((name) => keyOf(variables, name)).join('');
 

@@ -8,11 +8,12 @@ import { createPlanCache, findOperation } from './plan-cache.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 import { SerialExecution } from './serial.ts';
 
+/** Executes an operation. */
 export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>;
 
 /**
- * Creates a function that executes operations as graphql-js' `execute` does, but within limits and from plans that it keeps for each
- * document. Differences from graphql-js are listed in `docs/graphql-execution.md`.
+ * Creates a function that executes operations like `execute` of graphql-js, but with limits and cached plans. See
+ * `docs/graphql-execution.md` for the differences.
  */
 export function createExecutor(given: Partial<Limits> = {}): Execute {
   const limits = withDefaults(given);
@@ -57,7 +58,7 @@ function executeRoot(
 
 const resultOf = (execution: Execution, pending: PendingObject | SerialExecution): Promise<ExecutionResult> =>
   new Promise((resolve) => {
-    pending.goesTo(
+    pending.setDestination(
       {
         isSettled: false,
         put: () => resolve(execution.finish(pending.result)),

@@ -16,6 +16,7 @@ import type { Fragments, PlanSource } from './collect-fields.ts';
 import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 import { locate, toOperationError } from './located-error.ts';
 
+/** Inputs of an execution. */
 interface ExecutionOptions extends PlanSource {
   args: ExecutionArgs;
   operation: OperationDefinitionNode;
@@ -23,14 +24,14 @@ interface ExecutionOptions extends PlanSource {
   limits: Limits;
 }
 
-/** Position of the document that values are completed at. */
+/** Position in the document at which values are completed. */
 export interface Position {
-  /** The nodes that errors of the value name. */
+  /** Nodes to which errors of the value refer. */
   readonly nodes: readonly FieldNode[];
   readonly isNonNull: boolean;
 }
 
-/** State of one execution: its inputs, its errors and what its limits count. */
+/** State of one execution: its inputs, errors and counters of its limits. */
 export class Execution implements PlanSource {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
@@ -41,15 +42,15 @@ export class Execution implements PlanSource {
   readonly fieldResolver: GraphQLFieldResolver<unknown, unknown>;
   readonly typeResolver: GraphQLTypeResolver<unknown, unknown>;
   readonly limits: Limits;
-  /** Once set, nothing more is resolved or completed. */
+  /** Whether execution has stopped: no more fields are resolved and no more values completed. */
   isStopped = false;
-  /** Estimated size of the result so far. */
+  /** Estimated size of the result so far, in bytes. */
   bytes = 0;
 
   readonly #errors: GraphQLError[] = [];
-  /** Lists that `isFirstLook` was asked about. */
-  #seenLists: WeakSet<object> | undefined;
-  /** Positions that an error made null. */
+  /** Lists passed to `isFirstVisit`. */
+  #visitedLists: WeakSet<object> | undefined;
+  /** Paths that are null because of an error. */
   #nulledPaths: Set<ResponsePath> | undefined;
   #stopReason: StopReason | undefined;
   #values = 0;
@@ -74,8 +75,8 @@ export class Execution implements PlanSource {
     return this.operation.operation === OperationTypeNode.MUTATION;
   }
 
-  /** Counts values that are about to be completed. Throws STOPPED if they are too many. */
-  charge(values: number, bytes: number): void {
+  /** Counts values to be completed, and the size of their result. Throws STOPPED if a limit is exceeded. */
+  countValues(values: number, bytes: number): void {
     this.#values += values;
     if (this.#values > this.limits.maxResultValues) {
       this.stop('maxValues');
@@ -83,7 +84,7 @@ export class Execution implements PlanSource {
     this.addBytes(bytes);
   }
 
-  /** Adds to the size of the result. Throws STOPPED if it is too large. */
+  /** Adds to the size of the result. Throws STOPPED if the limit is exceeded. */
   addBytes(bytes: number): void {
     this.bytes += bytes;
     if (this.bytes > this.limits.maxResponseBytes) {
@@ -91,14 +92,14 @@ export class Execution implements PlanSource {
     }
   }
 
-  /** Stops execution: from here on every value is STOPPED. */
+  /** Stops execution and throws STOPPED. */
   stop(reason: StopReason): never {
     this.isStopped = true;
     this.#stopReason ??= reason;
     throw STOPPED;
   }
 
-  /** Turns an error at a position into its value, null, or throws it on to the next position that may be null. */
+  /** Reports an error at a position and returns null, or rethrows it if the position is non-null. */
   handleError(error: unknown, { isNonNull, nodes }: Position, path: ResponsePath): null {
     if (error === STOPPED) {
       this.#reportOutcome(nodes, path);
@@ -112,12 +113,12 @@ export class Execution implements PlanSource {
     return null;
   }
 
-  /** Reports a mutation that does not run because execution has stopped. */
+  /** Reports a mutation that was not executed because execution had stopped. */
   reportNotApplied(nodes: readonly FieldNode[], path: ResponsePath): void {
     this.#errors.push(locate(outcomeError('NOT_APPLIED'), nodes, path));
   }
 
-  /** Returns the result. Errors that come later are dropped. */
+  /** Returns the result. Later errors are ignored. */
   finish(data: Record<string, unknown> | null): ExecutionResult {
     if (this.#stopReason !== undefined) {
       this.#errors.push(stopError(this.#stopReason, this.limits));
@@ -134,26 +135,26 @@ export class Execution implements PlanSource {
     return this.finish(null);
   }
 
-  /** Whether so much has been completed in this turn of the event loop that the rest should wait. */
+  /** Whether execution should yield, because enough values were completed in this turn of the event loop. */
   get shouldYield(): boolean {
     return this.#values >= this.#yieldAt;
   }
 
-  /** Returns whether a list is looked at for the first time. */
-  isFirstLook(list: object): boolean {
-    this.#seenLists ??= new WeakSet();
-    const isFirst = !this.#seenLists.has(list);
-    this.#seenLists.add(list);
+  /** Returns true if a list is passed for the first time. */
+  isFirstVisit(list: object): boolean {
+    this.#visitedLists ??= new WeakSet();
+    const isFirst = !this.#visitedLists.has(list);
+    this.#visitedLists.add(list);
     return isFirst;
   }
 
-  /** Counts work that is no value of its own, so that the event loop gets its turn as soon. */
-  spend(values: number): void {
+  /** Counts other work as a number of values, so that execution yields to the event loop after the same time. */
+  countWork(values: number): void {
     this.#yieldAt -= values;
   }
 
   /** Runs a task in a later turn of the event loop. It must not throw. */
-  later(task: () => void): void {
+  runLater(task: () => void): void {
     this.#tasks.push(task);
     this.#scheduleTasks();
   }
@@ -193,7 +194,7 @@ export class Execution implements PlanSource {
     this.#errors.push(locate(error, nodes, path));
   }
 
-  /** Nobody waits for what is pending below a position that became null: its errors come late, if at all. */
+  /** Checks whether a path is at or below one that became null. Later errors there are ignored. */
   #isNulled(path: ResponsePath): boolean {
     let at: ResponsePath | undefined = this.#nulledPaths && path;
     while (at !== undefined && !this.#nulledPaths?.has(at)) {
@@ -202,6 +203,7 @@ export class Execution implements PlanSource {
     return at !== undefined;
   }
 
+  /** Reports a mutation that was executed, but whose result exceeds a limit. */
   #reportOutcome(nodes: readonly FieldNode[], path: ResponsePath): void {
     if (this.isMutation && path.prev === undefined) {
       this.#errors.push(locate(outcomeError('UNKNOWN'), nodes, path));

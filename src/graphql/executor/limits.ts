@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql';
 import { defaultSettings } from '../../settings/parse-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Bounds on one operation's variables and result. */
+/** Limits of one operation's variables and result. */
 export interface Limits
   extends Pick<
     Settings,
@@ -13,16 +13,16 @@ export interface Limits
     | 'maxInputListItems'
     | 'introspection'
   > {
-  /** Values to complete before the event loop gets a turn: about 5 ms of work. @default 10_000 */
+  /** Values to complete before yielding to the event loop, about 5 ms of work. @default 10_000 */
   readonly valuesPerTurn: number;
 }
 
-/** Returns limits with defaults for those that are left out. */
+/** Returns the limits, with defaults for omitted ones. */
 export function withDefaults(given: Partial<Limits>): Limits {
   const { maxErrors, maxResultValues, maxResponseBytes, ...others } = { ...defaultSettings(), ...given };
   const { maxUpstreamListItems, maxInputListItems, introspection } = others;
   const { valuesPerTurn = 10_000 } = given;
-  // An object of these properties only: the executor reads them for every value.
+  // A small object, because the executor reads it for every value.
   return {
     maxErrors,
     maxResultValues,
@@ -34,15 +34,15 @@ export function withDefaults(given: Partial<Limits>): Limits {
   };
 }
 
-/** The limits that stop an execution. */
+/** Limit that stopped an execution. */
 export type StopReason = 'maxErrors' | 'maxValues' | 'maxResponseBytes';
 
 const CODE = 'RESULT_LIMIT_EXCEEDED';
 
-/** Thrown in place of a value once execution has stopped. Never becomes an error of the result. */
+/** Thrown instead of returning a value when execution has stopped. Never becomes an error of the result. */
 export const STOPPED = Symbol('execution stopped');
 
-/** Returns the error without a path that explains why fields of the result are null. */
+/** Creates the error, without a path, that explains why fields of the result are null. */
 export function stopError(reason: StopReason, limits: Limits): GraphQLError {
   const limit = {
     maxErrors: `more than ${limits.maxErrors} errors`,
@@ -55,7 +55,7 @@ export function stopError(reason: StopReason, limits: Limits): GraphQLError {
   );
 }
 
-/** Returns the error of a mutation that a limit kept from reporting its result. */
+/** Creates the error of a mutation whose result is missing because of a limit. */
 export function outcomeError(outcome: 'NOT_APPLIED' | 'UNKNOWN'): GraphQLError {
   const message =
     outcome === 'NOT_APPLIED'
@@ -64,7 +64,7 @@ export function outcomeError(outcome: 'NOT_APPLIED' | 'UNKNOWN'): GraphQLError {
   return new GraphQLError(message, { extensions: { code: CODE, outcome } });
 }
 
-/** Returns the error of a list that has too many items. */
+/** Creates the error of a list with too many items. */
 export const listError = (length: number | string, maxListItems: number): GraphQLError =>
   new GraphQLError(`The notification service sent a list of ${length} items; at most ${maxListItems} are accepted.`, {
     extensions: { code: 'UPSTREAM_BAD_RESPONSE' },

@@ -14,49 +14,49 @@ const MAX_MESSAGE_LENGTH = 300;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** An error of the document. Its nodes are no `nodes`, because GraphQLError scans the source for the location of each. */
+/** Error of the document. Doesn't pass its nodes to GraphQLError, which would scan the source for the location of each. */
 export class DocumentError extends GraphQLError {
-  readonly blamedNodes: readonly ASTNode[];
+  readonly documentNodes: readonly ASTNode[];
 
-  constructor(message: string, blamedNodes: readonly ASTNode[]) {
+  constructor(message: string, documentNodes: readonly ASTNode[]) {
     super(message);
-    this.blamedNodes = blamedNodes;
+    this.documentNodes = documentNodes;
   }
 }
 
 const invalidValueErrors = new WeakSet<object>();
 
-/** Marks the error of a resolved value that does not fit the schema. A class of its own would differ from what graphql-js throws. */
+/** Marks an error of a resolved value that doesn't match the schema. A subclass would differ from the errors of graphql-js. */
 export function markInvalidValue<E extends Error>(error: E): E {
   invalidValueErrors.add(error);
   return error;
 }
 
-/** Whether the error is about a resolved value that does not fit the schema, such as null for a non-null field. */
+/** Checks whether an error is marked: a resolved value doesn't match the schema, such as null for a non-null field. */
 export const isInvalidValueError = (error: unknown): boolean => error instanceof Error && invalidValueErrors.has(error);
 
 /**
- * Returns the error as an entry of the result, as graphql-js' `locatedError` does.
+ * Converts an error to an entry of the result, like `locatedError` of graphql-js.
  *
- * @param nodes the AST nodes of the field, unless the error names others
+ * @param nodes the AST nodes of the field; not used if the error has nodes
  */
 export function locate(raw: unknown, nodes: readonly ASTNode[], path: ResponsePath): GraphQLError {
   const error = locatedError(raw, undefined, responsePathAsArray(path));
   if (error === raw || error.nodes !== undefined) {
     return error;
   }
-  return setNodes(error, raw instanceof DocumentError ? raw.blamedNodes : nodes);
+  return setNodes(error, raw instanceof DocumentError ? raw.documentNodes : nodes);
 }
 
-/** Returns an error of the whole operation as an entry of the result. */
+/** Converts an error of the whole operation to an entry of the result. */
 export function toOperationError(raw: unknown): GraphQLError {
   if (raw instanceof DocumentError) {
-    return setNodes(new GraphQLError(raw.message), raw.blamedNodes);
+    return setNodes(new GraphQLError(raw.message), raw.documentNodes);
   }
   return raw instanceof GraphQLError ? raw : locatedError(raw, undefined);
 }
 
-/** Sets what GraphQLError's constructor makes of nodes, but looks lines up in an index: its scans cost 1.3 ms for 32 KB. */
+/** Sets the nodes of an error and what its constructor derives from them. Uses an index of lines: scanning 32 KB would take 1.3 ms. */
 export function setNodes(error: GraphQLError, nodes: readonly ASTNode[]): GraphQLError {
   if (nodes.length === 0) {
     return error;
@@ -91,7 +91,7 @@ function toSourceLocation({ source, start }: Location): SourceLocation {
   return { line: line + 1, column: start + 1 - (lineStarts[line] ?? 0) };
 }
 
-/** Looks at characters, because matching a regular expression takes 50 times as long. */
+/** Compares characters, because matching a regular expression takes 50 times as long. */
 function findLineStarts(text: string): number[] {
   const starts = [0];
   for (let index = 0; index < text.length; index += 1) {
@@ -113,15 +113,15 @@ export function truncateMessage(message: string): string {
   return `${message.slice(0, splitsPair ? MAX_MESSAGE_LENGTH - 2 : MAX_MESSAGE_LENGTH - 1)}…`;
 }
 
-/** Levels, list items and object members that `inspect` of graphql-js shows within the length of a message. */
+/** Maximum levels, list items and object members that `inspect` of graphql-js shows within the length of a message. */
 const SHOWN_DEPTH = 3;
 const SHOWN_ITEMS = 10;
 const SHOWN_MEMBERS = 100;
 
-/** Excerpts of objects: listing 20,000 keys takes 2 ms, and one value can have several errors. */
+/** Cached excerpts. Listing 20,000 keys takes 2 ms, and one value can have several errors. */
 const excerpts = new WeakMap<object, unknown>();
 
-/** Returns so much of a value that a message which quotes it is the same after truncation: writing large values is slow. */
+/** Returns the part of a value that a truncated message can show, because formatting large values is slow. */
 export function excerpt(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     return createExcerpt(value, 0);
@@ -144,11 +144,11 @@ function createExcerpt(value: unknown, depth: number): unknown {
   }
   if (Array.isArray(value)) {
     const items = value.slice(0, SHOWN_ITEMS).map((item) => createExcerpt(item, depth + 1));
-    items.length = value.length; // Its length is shown, too.
+    items.length = value.length; // `inspect` shows the number of further items.
     return items;
   }
   if (Object.getPrototypeOf(value) !== Object.prototype) {
-    return value; // Shown by its class, or by its own methods.
+    return value; // `inspect` shows its class name or calls its own methods.
   }
   const members: [string, unknown][] = [];
   for (const key of Object.keys(value).slice(0, SHOWN_MEMBERS)) {

@@ -2,16 +2,16 @@ import type { ResponsePath } from 'graphql';
 import type { Execution, Position } from './execution.ts';
 import { STOPPED } from './limits.ts';
 
-/** The place in the result that a pending value goes to. */
+/** Destination of a pending value: a container in the result. */
 export interface Destination {
-  /** Whether it takes no more values. */
+  /** Whether it accepts no more values. */
   readonly isSettled: boolean;
   put(key: string | number, value: unknown): void;
-  /** Called when a value that must not be null failed. */
+  /** Called if a non-null value failed. */
   fail(error: unknown): void;
 }
 
-/** A value that is not complete yet. Lighter than a promise: it has exactly one destination. */
+/** Value that is not complete yet. Cheaper than a promise, because it has exactly one destination. */
 export class Pending {
   readonly execution: Execution;
   readonly #position: Position | undefined;
@@ -19,27 +19,29 @@ export class Pending {
   #destination: Destination | undefined;
   #key: string | number = '';
 
-  /** @param plan undefined for the root of the data, where errors have no position */
+  /** @param plan position of its errors; undefined for the root of the data */
   constructor(execution: Execution, plan: Position | undefined, path: ResponsePath | undefined) {
     this.execution = execution;
     this.#position = plan;
     this.#path = path;
   }
 
-  goesTo(destination: Destination, key: string | number): void {
+  /** Sets where the value is written. */
+  setDestination(destination: Destination, key: string | number): void {
     this.#destination = destination;
     this.#key = key;
   }
 
-  /** Continues with what became of it: a value, or another pending one that takes its place. */
+  /** Passes the value to the destination, or replaces this pending value with another one. */
   resolve(value: unknown): void {
     if (!(value instanceof Pending)) {
       this.#destination?.put(this.#key, value);
     } else if (this.#destination !== undefined) {
-      value.goesTo(this.#destination, this.#key);
+      value.setDestination(this.#destination, this.#key);
     }
   }
 
+  /** Reports the error, and passes null or the error to the destination. */
   reject(error: unknown): void {
     const plan = this.#position;
     const destination = this.#destination;
@@ -48,7 +50,7 @@ export class Pending {
       return;
     }
     if (plan.isNonNull && destination?.isSettled) {
-      return; // Saves building errors that nobody sees: a list of rejected promises has one for each item.
+      return; // Avoids creating errors that are ignored: a list of rejected promises has one per item.
     }
     let value: null;
     try {
@@ -61,7 +63,7 @@ export class Pending {
   }
 }
 
-/** An object or a list with pending members. Members that settle after it has failed are ignored. */
+/** Object or list with pending members. Ignores members that settle after it has failed. */
 export abstract class PendingContainer extends Pending implements Destination {
   isSettled = false;
   #pendingMembers = 0;
@@ -74,17 +76,18 @@ export abstract class PendingContainer extends Pending implements Destination {
     return this.#pendingMembers > 0;
   }
 
-  /** Waits for a member. */
+  /** Adds a pending member to wait for. */
   add(member: Pending, key: string | number): void {
     this.hold();
-    member.goesTo(this, key);
+    member.setDestination(this, key);
   }
 
-  /** Waits until `release` is called once more. */
+  /** Delays completion until `release` is called once more. */
   hold(): void {
     this.#pendingMembers += 1;
   }
 
+  /** Ends one delay. Completes the container after the last. */
   release(): void {
     this.#pendingMembers -= 1;
     if (this.#pendingMembers === 0 && !this.isSettled) {
@@ -111,12 +114,13 @@ export abstract class PendingContainer extends Pending implements Destination {
     }
   }
 
-  /** Fails once the members added so far have settled or one of them fails, which is when graphql-js reports such an error. */
+  /** Fails when the members added so far have settled or one of them fails, like graphql-js. */
   failWhenSettled(error: unknown): void {
     this.#failure = { error };
   }
 }
 
+/** Object with pending fields. */
 export class PendingObject extends PendingContainer {
   override readonly result: Record<string, unknown>;
 
@@ -135,6 +139,7 @@ export class PendingObject extends PendingContainer {
   }
 }
 
+/** List with pending items. */
 export class PendingList extends PendingContainer {
   override readonly result: unknown[];
 
@@ -148,7 +153,7 @@ export class PendingList extends PendingContainer {
   }
 }
 
-/** Completes the value of a promise once it is there, in a later turn of the event loop if this one has done enough. */
+/** Completes the value of a promise when it resolves. Yields to the event loop if enough values were completed in this turn. */
 export function awaitValue(
   execution: Execution,
   promise: PromiseLike<unknown>,
@@ -163,7 +168,7 @@ export function awaitValue(
       return;
     }
     if (execution.shouldYield) {
-      execution.later(() => settle(value));
+      execution.runLater(() => settle(value));
       return;
     }
     let completed: unknown;
@@ -175,11 +180,12 @@ export function awaitValue(
     }
     pending.resolve(completed);
   };
-  // Promise.resolve guards against thenables that call back at once or twice, or whose `then` returns nothing.
+  // Promise.resolve handles thenables that call back synchronously or twice, or whose `then` returns nothing.
   Promise.resolve(promise).then(settle, (error) => pending.reject(error));
   return pending;
 }
 
+/** Checks whether a value is a promise or another thenable. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {
     return false;

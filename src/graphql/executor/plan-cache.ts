@@ -8,50 +8,51 @@ import { DocumentError } from './located-error.ts';
 import { planSelection } from './plan.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 
-/** Plans of one document: a client chooses the values of the conditions, so they are bounded. */
+/** Maximum plans per document. Clients choose the values of `@skip` and `@include`, so the number must be limited. */
 const MAX_PLANS = 16;
 
-/** Plans of all documents, in bytes of the heap: with 16 of them, a document takes ten times the heap of its nodes. */
+/** Maximum heap of all plans, in bytes. 16 plans of a document take ten times the heap of its nodes. */
 const MAX_PLAN_BYTES = 8 * 1024 * 1024;
 
-/** Heap of a field's plan with its functions, and its share of the class of results, measured: 600 to 1,400 bytes. */
+/** Heap of a field's plan with its functions and its share of the result class. Measured: 600 to 1,400 bytes. */
 const BYTES_PER_FIELD = 1_400;
 
-/** Heap of a plan, besides its fields. */
+/** Heap of a plan without its fields. */
 const BYTES_PER_PLAN = 2_048;
 
-/** A document and all that is derived from it. */
+/** Fragments and plans of one document. */
 export interface DocumentPlans {
   readonly fragments: Fragments;
-  /** Returns the root selection of an operation. Throws if a condition has no value or the schema no root type. */
+  /** Returns the root selection of an operation. Throws if a condition has no value or the schema has no root type. */
   planRoot(operation: OperationDefinitionNode, variables: Variables): SelectionPlan;
 }
 
-/** Stands for a plan in the account of their sizes. Holds no plan, because a plan would hold its document. */
-interface Ticket {
+/** Entry for a plan in the cache of sizes. Doesn't refer to the plan, because that would keep its document alive. */
+interface SizeEntry {
   readonly key: string;
   readonly roots: WeakRef<Roots>;
 }
 
+/** Cached plan of an operation. */
 interface Root {
   readonly selection: SelectionPlan;
-  readonly ticket: Ticket;
+  readonly sizeEntry: SizeEntry;
 }
 
 type Roots = Map<string, Root>;
 
-/** Sizes of the plans of all documents. */
-type Account = LRUCache<Ticket, true>;
+/** Sizes of all plans. Limits their total and evicts the least recently used. */
+type PlanSizes = LRUCache<SizeEntry, true>;
 
-const createAccount = (): Account =>
+const createPlanSizes = (): PlanSizes =>
   new LRUCache({ maxSize: MAX_PLAN_BYTES, dispose: (_, { key, roots }) => roots.deref()?.delete(key) });
 
 /**
- * Returns the plans of documents. They live as long as the document and the schema do, unless the plans of all documents become too
- * large.
+ * Creates a cache of plans by schema and document. A plan is kept as long as both are alive, unless it is evicted because all plans
+ * together exceed the size limit.
  */
 export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNode) => DocumentPlans {
-  const account = createAccount();
+  const planSizes = createPlanSizes();
   const plansBySchema = new WeakMap<GraphQLSchema, WeakMap<DocumentNode, DocumentPlans>>();
   return (schema, document) => {
     let plansByDocument = plansBySchema.get(schema);
@@ -61,14 +62,14 @@ export function createPlanCache(): (schema: GraphQLSchema, document: DocumentNod
     }
     let plans = plansByDocument.get(document);
     if (plans === undefined) {
-      plans = createDocumentPlans(schema, document, account);
+      plans = createDocumentPlans(schema, document, planSizes);
       plansByDocument.set(document, plans);
     }
     return plans;
   };
 }
 
-function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, account: Account): DocumentPlans {
+function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, planSizes: PlanSizes): DocumentPlans {
   const fragments: Fragments = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) {
@@ -80,15 +81,16 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, acco
   const roots: Roots = new Map();
   const reference = new WeakRef(roots);
 
-  function keep(key: string, selection: SelectionPlan, operation: OperationDefinitionNode): void {
+  function cacheRoot(key: string, selection: SelectionPlan, operation: OperationDefinitionNode): void {
     const [oldest] = roots.values();
     if (roots.size >= MAX_PLANS && oldest !== undefined) {
-      account.delete(oldest.ticket);
+      planSizes.delete(oldest.sizeEntry);
     }
-    const ticket: Ticket = { key, roots: reference };
-    account.set(ticket, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
-    if (account.has(ticket)) {
-      roots.set(key, { selection, ticket }); // It is not larger than all plans may be.
+    const sizeEntry: SizeEntry = { key, roots: reference };
+    planSizes.set(sizeEntry, true, { size: BYTES_PER_PLAN + BYTES_PER_FIELD * countFields(operation) });
+    // The entry is missing if the plan itself exceeds the limit.
+    if (planSizes.has(sizeEntry)) {
+      roots.set(key, { selection, sizeEntry });
     }
   }
 
@@ -96,23 +98,23 @@ function createDocumentPlans(schema: GraphQLSchema, document: DocumentNode, acco
     fragments,
     planRoot(operation, variables) {
       const key = `${operation.name?.value ?? ''} ${conditionsKey(conditionVariables, variables)}`;
-      const kept = roots.get(key);
-      if (kept !== undefined) {
-        account.get(kept.ticket); // Keeps it from being the oldest.
-        return kept.selection;
+      const cached = roots.get(key);
+      if (cached !== undefined) {
+        planSizes.get(cached.sizeEntry); // Marks it as recently used.
+        return cached.selection;
       }
       const type = schema.getRootType(operation.operation);
       if (type == null) {
         throw new DocumentError(`Schema is not configured to execute ${operation.operation} operation.`, [operation]);
       }
       const selection = planSelection({ schema, fragments }, type, [operation.selectionSet], variables);
-      keep(key, selection, operation);
+      cacheRoot(key, selection, operation);
       return selection;
     },
   };
 }
 
-/** Returns the operation that is to be executed, or the error that graphql-js reports. */
+/** Returns the operation to execute, or the same error as graphql-js. */
 export function findOperation(
   { definitions }: DocumentNode,
   operationName: string | null | undefined,

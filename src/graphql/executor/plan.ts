@@ -21,7 +21,7 @@ import { createListCompletion } from './complete-list.ts';
 import { createAbstractCompletion, createObjectCompletion, type PlanSelection } from './complete-object.ts';
 import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
 
-/** Plans the selection set of an operation, or the merged selection sets of one field's nodes, for one object type. */
+/** Plans the selection set of an operation, or the merged selection sets of a field's nodes, for one object type. */
 export function planSelection(
   source: PlanSource,
   type: GraphQLObjectType,
@@ -96,7 +96,7 @@ function createCompletion(type: GraphQLOutputType, nodes: readonly FieldNode[]):
   if (isLeafType(type)) {
     return createLeafCompletion(type);
   }
-  // Planned when the first object is reached, with the variables of that execution: those of conditions are the same in all.
+  // Planned at the first object, with that execution's variables. Executions with the same plan have the same condition values.
   const planSubselection: PlanSelection = (objectType, execution) =>
     planSelection(
       execution,
@@ -110,10 +110,11 @@ function createCompletion(type: GraphQLOutputType, nodes: readonly FieldNode[]):
 }
 
 /**
- * Returns a function that creates results of one selection set, without `Object.prototype`: a field may have the alias `__proto__`.
+ * Returns a function that creates results of one selection set. Results don't inherit `Object.prototype`, because a field can have the
+ * alias `__proto__`.
  *
- * V8 makes dictionaries of objects without a prototype. They take two to three times as long to create and to write as JSON as instances of a
- * class with an empty prototype. But making the class takes as long as planning, which a document that is never repeated should not pay.
+ * V8 stores objects without a prototype as dictionaries. Creating them and writing them as JSON takes two to three times as long as for
+ * instances of a class with an empty prototype. Creating the class takes as long as planning, so it is created only for the second result.
  */
 function createResultFactory(): () => Record<string, unknown> {
   let isFirst = true;

@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
 
-/** Returns the object type that `resolveType` named. Throws the errors of graphql-js if there is no such possible type. */
+/** Returns the object type named by `resolveType`. Throws the same errors as graphql-js if it is not a possible type. */
 export function toRuntimeType(
   schema: GraphQLSchema,
   abstractType: GraphQLAbstractType,

@@ -2,24 +2,25 @@ import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLObjectType }
 import type { ReadArguments } from './arguments.ts';
 import type { ValuePlan } from './complete.ts';
 
-/** The fields of one selection set on one object type, in the order of the result. */
+/** Fields of one selection set on one object type, in the order of the result. */
 export interface SelectionPlan {
   readonly fields: readonly FieldPlan[];
-  /** Estimated size of the keys as JSON. */
+  /** Estimated size of the keys as JSON, in bytes. */
   readonly bytes: number;
   readonly createResult: () => Record<string, unknown>;
 }
 
+/** Plan for executing one field. */
 export interface FieldPlan {
   readonly key: string;
-  /** All nodes with this key, merged. */
+  /** All nodes with this key. */
   readonly nodes: readonly FieldNode[];
   readonly definition: GraphQLField<unknown, unknown>;
   readonly parentType: GraphQLObjectType;
-  /** Undefined: the default resolver. */
+  /** Resolver of the field; undefined for the default resolver. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | undefined;
   readonly readArguments: ReadArguments;
-  /** The value of `__typename`; undefined for other fields. */
+  /** Value of `__typename`; undefined for other fields. */
   readonly typename: string | undefined;
   readonly value: ValuePlan;
 }

@@ -4,13 +4,13 @@ import { STOPPED } from './limits.ts';
 import { type Destination, Pending } from './pending.ts';
 import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
 
-/** Executes the fields of a mutation, each after the previous one has completed. */
+/** Execution of a mutation's fields, each after the previous one has completed. */
 export class SerialExecution extends Pending implements Destination {
   readonly isSettled = false;
   readonly #fields: readonly FieldPlan[];
   readonly result: Record<string, unknown>;
   #next = 0;
-  /** The error of a field that must not be null. */
+  /** Error of a non-null field. */
   #failure: { error: unknown } | undefined;
 
   constructor(execution: Execution, { fields, createResult }: SelectionPlan) {
@@ -19,9 +19,9 @@ export class SerialExecution extends Pending implements Destination {
     this.result = createResult();
   }
 
-  /** Returns the data, or itself if a field is pending. Throws if the data is null. */
+  /** Runs the next fields. Returns the data, or itself if a field is pending. Throws if the data is null. */
   run(): Record<string, unknown> | this {
-    // After a limit has stopped execution, the loop goes on to report the fields that do not run.
+    // After a limit has stopped execution, the loop continues to report the fields that are not executed.
     while (this.#failure === undefined || this.execution.isStopped) {
       const field = this.#fields[this.#next];
       if (field === undefined) {
@@ -31,7 +31,7 @@ export class SerialExecution extends Pending implements Destination {
       const value = this.#executeField(field);
       if (value instanceof Pending) {
         this.result[field.key] = undefined;
-        value.goesTo(this, field.key);
+        value.setDestination(this, field.key);
         return this;
       }
       this.result[field.key] = value;

@@ -2,7 +2,7 @@ import type { Plugin } from 'graphql-yoga';
 import { createExecutor } from './execute.ts';
 import type { Limits } from './limits.ts';
 
-/** Executes operations with the gateway's executor instead of Yoga's. */
+/** Creates a plugin that executes operations with the gateway's executor. */
 export function useExecutor(limits?: Partial<Limits>): Plugin {
   const execute = createExecutor(limits);
   return {

@@ -1,6 +1,6 @@
 /**
- * Puts rows in the order of the keys, as DataLoader wants them: one slot a key, null where no row has it. Rows that nobody asked
- * for are left out; of several with the same key the first one counts.
+ * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;
+ * of several rows with the same key, the first is used.
  */
 export function alignByKey<Row>(
   keys: readonly string[],

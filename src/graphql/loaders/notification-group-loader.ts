@@ -7,41 +7,42 @@ import { alignByKey } from './align-by-key.ts';
 
 const GROUP_BY_ID: Endpoint = { method: 'GET', route: '/v1/notification-groups/{id}' };
 
-type GroupReads = Pick<Upstream, 'getNotificationGroup' | 'listNotificationGroups'>;
+type GroupEndpoints = Pick<Upstream, 'getNotificationGroup' | 'listNotificationGroups'>;
 
-/** The notification groups as one operation sees them. */
+/** Loader of the notification groups for one operation. */
 export interface NotificationGroupLoader {
-  /** null: there is none. The first id of an operation costs one call, all further ones together one list call. */
+  /** Returns the group, or null if it doesn't exist. The first id of an operation takes one call, all others together one list call. */
   load(id: string): Promise<NotificationGroupBody | null>;
-  /** All groups, at most one call. null: the service does not know the list. */
+  /** Returns all groups with at most one call. Returns null if the service responds with 404. */
   list(): Promise<NotificationGroupBody[] | null>;
-  /** Forgets what a write is about to change: everything that was listed, and the group with this id. */
-  forget(id?: string): void;
-  /** Keeps the group as a write has answered it, and gives it back with the id asked for where it has none. */
-  keep(id: string, group: NotificationGroupBody): NotificationGroupBody;
-  /** Remembers that the group is deleted. */
-  keepDeleted(id: string): void;
+  /** Clears what a write is about to change: the list, and the group with this id if given. */
+  clear(id?: string): void;
+  /** Caches the group that a write returned. Returns it with the requested id if it has none. */
+  prime(id: string, group: NotificationGroupBody): NotificationGroupBody;
+  /** Caches that the group is deleted. */
+  primeDeleted(id: string): void;
 }
 
-export function createNotificationGroupLoader(upstream: GroupReads): NotificationGroupLoader {
+/** Creates the loader of an operation. */
+export function createNotificationGroupLoader(upstream: GroupEndpoints): NotificationGroupLoader {
   let listed: Promise<NotificationGroupBody[] | null> | undefined;
-  let askedForOne = false;
+  let hasLoadedOne = false;
 
   const list = () => {
     listed ??= upstream.listNotificationGroups();
     return listed;
   };
 
-  /** Two ids or more, now or over the operation, are cheaper as one list. */
+  /** Loads one group by its id. Uses one list call if the operation needs two or more, because that takes fewer calls. */
   async function loadGroups(ids: readonly string[]): Promise<(NotificationGroupBody | null | Error)[]> {
     const [id] = ids;
-    if (id !== undefined && ids.length === 1 && listed === undefined && !askedForOne) {
-      askedForOne = true;
+    if (id !== undefined && ids.length === 1 && listed === undefined && !hasLoadedOne) {
+      hasLoadedOne = true;
       return [await loadGroup(upstream, id)];
     }
     const groups = (await list()) ?? [];
     const found = alignByKey(ids, groups, idOf);
-    // The contract lets `_id` be absent; then a list cannot tell which group is missing.
+    // The contract allows `_id` to be absent; then the list doesn't show which groups are missing.
     const isIdentified = groups.every((group) => idOf(group) !== undefined);
     if (isIdentified) {
       return found;
@@ -52,34 +53,34 @@ export function createNotificationGroupLoader(upstream: GroupReads): Notificatio
   const loader = new DataLoader(loadGroups, { name: 'notificationGroup' });
   return {
     async load(id) {
-      assertPathParams(GROUP_BY_ID, { id }); // A list call would take any id, and answer null for an impossible one.
+      assertPathParams(GROUP_BY_ID, { id }); // A list call would accept an invalid id and return null.
       return loader.load(id);
     },
     list,
-    forget(id) {
+    clear(id) {
       listed = undefined;
       if (id !== undefined) {
         loader.clear(id);
       }
     },
-    keep(id, group) {
+    prime(id, group) {
       const identified = withId(group, id);
       loader.clear(id).prime(id, identified);
       return identified;
     },
-    keepDeleted(id) {
+    primeDeleted(id) {
       loader.clear(id).prime(id, null);
     },
   };
 }
 
-async function loadGroup(upstream: GroupReads, id: string): Promise<NotificationGroupBody | null> {
+async function loadGroup(upstream: GroupEndpoints, id: string): Promise<NotificationGroupBody | null> {
   const group = await upstream.getNotificationGroup(id);
   return group && withId(group, id);
 }
 
 const idOf = (group: NotificationGroupBody): string | undefined => group._id;
 
-/** The contract lets `_id` be absent; whoever asked by id knows it. */
+/** Adds the requested id to a group without one. The contract allows `_id` to be absent. */
 const withId = (group: NotificationGroupBody, id: string): NotificationGroupBody =>
   group._id === undefined ? { ...group, _id: id } : group;

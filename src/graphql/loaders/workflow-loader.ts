@@ -3,15 +3,16 @@ import { createLimit } from '../../lib/limit.ts';
 import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 
-/** Calls at a time in one operation: the service has no list of workflows, and its free tier allows 30 calls a second. */
+/** Maximum concurrent calls per operation: the service has no list of workflows, and its free tier allows 30 calls per second. */
 const CONCURRENCY = 8;
 
+/** Loader of workflows for one operation, by id or trigger identifier. */
 export type WorkflowLoader = DataLoader<string, WorkflowBody | null>;
 
 /**
- * Loads each distinct id or trigger identifier once in an operation; null: there is none. One key's failure is its own.
- * Keys are collected although the service has no list, so that the workflows of one tick resolve together, and what they load
- * next (their groups) is one batch again.
+ * Creates a loader that loads each distinct id or trigger identifier once per operation. A missing workflow is null, and an error affects
+ * only its own key. Keys are batched although the service has no list: workflows of one tick then resolve together, so that their groups
+ * are loaded in one batch.
  */
 export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): WorkflowLoader {
   const limit = createLimit(CONCURRENCY);
@@ -24,7 +25,7 @@ async function loadWorkflow(upstream: Pick<Upstream, 'getWorkflow'>, key: string
   return workflow && withId(workflow, key);
 }
 
-/** The contract lets `_id` be absent; the key that found the workflow is its id unless it is one of its identifiers. */
+/** Adds the key as id to a workflow without one, unless the key is a trigger identifier. The contract allows `_id` to be absent. */
 function withId(workflow: WorkflowBody, key: string): WorkflowBody {
   const isIdentifier = () => workflow.triggers?.some((trigger) => trigger?.identifier === key);
   const known = workflow._id ?? workflow.id;

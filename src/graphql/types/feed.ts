@@ -13,21 +13,21 @@ import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.
 import { requireScopes } from '../require-scopes.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
-  description: 'An in-app feed: a list of messages that an app shows apart from others.',
+  description: 'An in-app feed: a list of messages that an app shows separately.',
   extensions: requireScopes('feeds:read'),
   fields: (t) => ({
-    id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
-    identifier: t.exposeString('identifier', { description: 'What the service calls the feed in its own addresses.' }),
-    name: t.exposeString('name', { description: 'The name given on creation; no two feeds share one.' }),
-    organizationId: t.exposeID('_organizationId', { description: 'The organization it belongs to.' }),
-    environmentId: t.exposeID('_environmentId', { description: 'The environment it belongs to.' }),
+    id: t.exposeID('_id', { nullable: true, description: "The record's id, or null if the service sent none." }),
+    identifier: t.exposeString('identifier', { description: 'The identifier assigned by the service.' }),
+    name: t.exposeString('name', { description: 'The unique name of the feed.' }),
+    organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
+    environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),
   }),
 });
 
 const CreateFeedInput = builder.inputType('CreateFeedInput', {
   description: 'The feed to create.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'A name that no other feed has.' }),
+    name: t.string({ required: true, description: 'The name, which must be unique.' }),
     idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
   }),
 });
@@ -40,7 +40,7 @@ const DeleteFeedInput = builder.inputType('DeleteFeedInput', {
 const CreateFeedSuccess = builder
   .objectRef<{ __typename: 'CreateFeedSuccess'; feed: FeedBody; replayed: boolean }>('CreateFeedSuccess')
   .implement({
-    description: 'The feed is created.',
+    description: 'The feed was created.',
     fields: (t) => ({
       feed: t.expose('feed', { type: Feed, description: 'The new feed.' }),
       replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
@@ -50,23 +50,23 @@ const CreateFeedSuccess = builder
 const DeleteFeedSuccess = builder
   .objectRef<{ __typename: 'DeleteFeedSuccess'; id: string; remainingFeeds: FeedBody[] }>('DeleteFeedSuccess')
   .implement({
-    description: 'The feed is deleted.',
+    description: 'The feed was deleted.',
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The id of the deleted feed.' }),
       remainingFeeds: t.expose('remainingFeeds', {
         type: [Feed],
-        description: 'The feed objects that the service sends back: those that remain.',
+        description: 'The remaining feeds.',
       }),
     }),
   });
 
 const CreateFeedResult = builder.unionType('CreateFeedResult', {
-  description: 'What became of createFeed.',
+  description: 'The result of `createFeed`.',
   types: [CreateFeedSuccess, InvalidInputError, ConflictError],
 });
 
 const DeleteFeedResult = builder.unionType('DeleteFeedResult', {
-  description: 'What became of deleteFeed.',
+  description: 'The result of `deleteFeed`.',
   types: [DeleteFeedSuccess, NotFoundError, InvalidInputError, ConflictError],
 });
 
@@ -92,7 +92,7 @@ builder.mutationFields((t) => ({
     type: DeleteFeedResult,
     nullable: true,
     extensions: requireScopes('feeds:write'),
-    description: 'Deletes a feed and answers those that remain. DELETE /v1/feeds/{feedId}',
+    description: 'Deletes a feed and returns the remaining ones. DELETE /v1/feeds/{feedId}',
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(

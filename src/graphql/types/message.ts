@@ -4,27 +4,28 @@ import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutatio
 import { requireScopes } from '../require-scopes.ts';
 
 export const Channel = builder.enumType('Channel', {
-  description: 'How a message reaches its recipient.',
+  description: 'A channel over which messages are sent.',
   values: {
-    IN_APP: { value: 'in_app', description: 'Inside the app. On the wire: in_app.' },
-    EMAIL: { value: 'email', description: 'By e-mail. On the wire: email.' },
-    SMS: { value: 'sms', description: 'By text message. On the wire: sms.' },
-    CHAT: { value: 'chat', description: 'In a chat service. On the wire: chat.' },
-    PUSH: { value: 'push', description: 'As a push notification. On the wire: push.' },
+    IN_APP: { value: 'in_app', description: 'In-app message (`in_app` in REST).' },
+    EMAIL: { value: 'email', description: 'Email (`email` in REST).' },
+    SMS: { value: 'sms', description: 'Text message (`sms` in REST).' },
+    CHAT: { value: 'chat', description: 'Message in a chat service (`chat` in REST).' },
+    PUSH: { value: 'push', description: 'Push notification (`push` in REST).' },
   } as const,
 });
 
 const DeleteMessagesByTransactionInput = builder.inputType('DeleteMessagesByTransactionInput', {
-  description: 'Which messages to delete.',
+  description: 'The messages to delete.',
   fields: (t) => ({
-    transactionId: t.id({ required: true, description: 'The transaction that the messages were sent in.' }),
+    transactionId: t.id({ required: true, description: 'The id of the transaction whose messages are deleted.' }),
     channel: t.field({
       type: Channel,
-      description: 'Only the messages of this channel. Default: those of every channel.',
+      description: 'The channel whose messages are deleted. Default: all channels.',
     }),
   }),
 });
 
+/** Source of the result: the service responds without a body. */
 interface DeletedMessages {
   __typename: 'DeleteMessagesByTransactionSuccess';
   transactionId: string;
@@ -34,19 +35,21 @@ interface DeletedMessages {
 const DeleteMessagesByTransactionSuccess = builder
   .objectRef<DeletedMessages>('DeleteMessagesByTransactionSuccess')
   .implement({
-    description: 'The messages are deleted.',
+    description: 'The messages were deleted.',
     fields: (t) => ({
-      transactionId: t.exposeID('transactionId', { description: 'The transaction whose messages are deleted.' }),
+      transactionId: t.exposeID('transactionId', {
+        description: 'The id of the transaction whose messages were deleted.',
+      }),
       channel: t.expose('channel', {
         type: Channel,
         nullable: true,
-        description: 'The channel that the deletion was restricted to; null: every channel.',
+        description: 'The channel whose messages were deleted, or null for all channels.',
       }),
     }),
   });
 
 const DeleteMessagesByTransactionResult = builder.unionType('DeleteMessagesByTransactionResult', {
-  description: 'What became of deleteMessagesByTransaction.',
+  description: 'The result of `deleteMessagesByTransaction`.',
   types: [DeleteMessagesByTransactionSuccess, NotFoundError, InvalidInputError],
 });
 
@@ -55,12 +58,13 @@ builder.mutationFields((t) => ({
     type: DeleteMessagesByTransactionResult,
     nullable: true,
     extensions: requireScopes('messages:write'),
-    description: 'Deletes the messages of a transaction. DELETE /v1/messages/transaction/{transactionId}?channel=',
+    description:
+      'Deletes the messages of a transaction, all of them or those of one channel. DELETE /v1/messages/transaction/{transactionId}?channel=',
     args: {
       input: t.arg({
         type: DeleteMessagesByTransactionInput,
         required: true,
-        description: 'Which messages to delete.',
+        description: 'The messages to delete.',
       }),
     },
     resolve: (_root, { input: { transactionId, channel } }, ctx) =>

@@ -16,26 +16,26 @@ export const NotificationGroup = builder.objectRef<NotificationGroupBody>('Notif
   description: 'A group that workflows belong to, such as "Billing".',
   extensions: requireScopes('groups:read'),
   fields: (t) => ({
-    id: t.exposeID('_id', { nullable: true, description: "The service's id; null when it did not send one." }),
-    name: t.exposeString('name', { description: 'The name shown to people.' }),
+    id: t.exposeID('_id', { nullable: true, description: "The record's id, or null if the service sent none." }),
+    name: t.exposeString('name', { description: 'The display name.' }),
     parentId: t.exposeID('_parentId', {
       nullable: true,
-      description: 'The group in the parent environment that this one was made from; null: none.',
+      description: 'The id of the group in the parent environment that this one was created from, or null if none.',
     }),
-    organizationId: t.exposeID('_organizationId', { description: 'The organization it belongs to.' }),
-    environmentId: t.exposeID('_environmentId', { description: 'The environment it belongs to.' }),
+    organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
+    environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),
   }),
 });
 
 const DeletionStatus = builder.enumType('DeletionStatus', {
-  description: 'How a deletion ended.',
-  values: { DELETED: { value: 'deleted', description: 'The record is deleted. On the wire: deleted.' } } as const,
+  description: 'The status of a deletion.',
+  values: { DELETED: { value: 'deleted', description: 'The record was deleted (`deleted` in REST).' } } as const,
 });
 
 const CreateNotificationGroupInput = builder.inputType('CreateNotificationGroupInput', {
   description: 'The group to create.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'The name shown to people.' }),
+    name: t.string({ required: true, description: 'The display name.' }),
     idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
   }),
 });
@@ -54,16 +54,17 @@ const DeleteNotificationGroupInput = builder.inputType('DeleteNotificationGroupI
   fields: (t) => ({ id: t.id({ required: true, description: "The group's id." }) }),
 });
 
-interface WrittenGroup<Name extends string> {
+/** Result of a mutation that returns the changed group. */
+interface GroupSuccess<Name extends string> {
   __typename: Name;
   notificationGroup: NotificationGroupBody;
   replayed: boolean;
 }
 
 const CreateNotificationGroupSuccess = builder
-  .objectRef<WrittenGroup<'CreateNotificationGroupSuccess'>>('CreateNotificationGroupSuccess')
+  .objectRef<GroupSuccess<'CreateNotificationGroupSuccess'>>('CreateNotificationGroupSuccess')
   .implement({
-    description: 'The group is created.',
+    description: 'The group was created.',
     fields: (t) => ({
       notificationGroup: t.expose('notificationGroup', { type: NotificationGroup, description: 'The new group.' }),
       replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
@@ -71,13 +72,13 @@ const CreateNotificationGroupSuccess = builder
   });
 
 const UpdateNotificationGroupSuccess = builder
-  .objectRef<WrittenGroup<'UpdateNotificationGroupSuccess'>>('UpdateNotificationGroupSuccess')
+  .objectRef<GroupSuccess<'UpdateNotificationGroupSuccess'>>('UpdateNotificationGroupSuccess')
   .implement({
-    description: 'The group is renamed.',
+    description: 'The group was renamed.',
     fields: (t) => ({
       notificationGroup: t.expose('notificationGroup', {
         type: NotificationGroup,
-        description: 'The group as it is now.',
+        description: 'The updated group.',
       }),
       replayed: t.exposeBoolean('replayed', { description: REPLAYED }),
     }),
@@ -88,26 +89,27 @@ const DeleteNotificationGroupSuccess = builder
     'DeleteNotificationGroupSuccess',
   )
   .implement({
-    description: 'The group is deleted. Workflows that belonged to it keep its id; their notificationGroup is null.',
+    description:
+      'The group was deleted. Its workflows keep their `notificationGroupId`, but their `notificationGroup` is null.',
     fields: (t) => ({
       id: t.exposeID('id', { description: 'The id of the deleted group.' }),
-      acknowledged: t.exposeBoolean('acknowledged', { description: 'Whether the service confirms the deletion.' }),
-      status: t.expose('status', { type: DeletionStatus, description: 'How the deletion ended.' }),
+      acknowledged: t.exposeBoolean('acknowledged', { description: 'Whether the service confirmed the deletion.' }),
+      status: t.expose('status', { type: DeletionStatus, description: 'The status of the deletion.' }),
     }),
   });
 
 const CreateNotificationGroupResult = builder.unionType('CreateNotificationGroupResult', {
-  description: 'What became of createNotificationGroup.',
+  description: 'The result of `createNotificationGroup`.',
   types: [CreateNotificationGroupSuccess, InvalidInputError, ConflictError],
 });
 
 const UpdateNotificationGroupResult = builder.unionType('UpdateNotificationGroupResult', {
-  description: 'What became of updateNotificationGroup.',
+  description: 'The result of `updateNotificationGroup`.',
   types: [UpdateNotificationGroupSuccess, NotFoundError, InvalidInputError, ConflictError],
 });
 
 const DeleteNotificationGroupResult = builder.unionType('DeleteNotificationGroupResult', {
-  description: 'What became of deleteNotificationGroup.',
+  description: 'The result of `deleteNotificationGroup`.',
   types: [DeleteNotificationGroupSuccess, NotFoundError, InvalidInputError, ConflictError],
 });
 
@@ -117,14 +119,14 @@ builder.queryFields((t) => ({
     nullable: true,
     extensions: { calls: '1 for the whole operation' },
     description:
-      'One group; null: the service has none with this id. One id in the operation: GET /v1/notification-groups/{id}. Two or more: ONE GET /v1/notification-groups.',
+      'Returns the group with this id, or null if it does not exist. GET /v1/notification-groups/{id}, or a single GET /v1/notification-groups if the operation requests several groups',
     args: { id: t.arg.id({ required: true, description: "The group's id." }) },
     resolve: (_root, { id }, ctx) => ctx.loaders.notificationGroup.load(id),
   }),
   notificationGroups: t.field({
     type: [NotificationGroup],
     nullable: true,
-    description: 'All groups: complete, the service does not page. GET /v1/notification-groups',
+    description: 'Returns all groups, without pagination. GET /v1/notification-groups',
     resolve: (_root, _args, ctx) => ctx.loaders.notificationGroup.list(),
   }),
 }));
@@ -139,7 +141,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
         async () => {
-          ctx.loaders.notificationGroup.forget();
+          ctx.loaders.notificationGroup.clear();
           const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
           const { body, replayed } = await ctx.upstream.createNotificationGroup(input.name, key);
           return { __typename: 'CreateNotificationGroupSuccess' as const, notificationGroup: body, replayed };
@@ -157,10 +159,10 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
       toMutationResult(
         async () => {
-          ctx.loaders.notificationGroup.forget(id);
+          ctx.loaders.notificationGroup.clear(id);
           const key = deriveIdempotencyKey(ctx, info, idempotencyKey);
           const { body, replayed } = await ctx.upstream.updateNotificationGroup(id, name, key);
-          const notificationGroup = ctx.loaders.notificationGroup.keep(id, body);
+          const notificationGroup = ctx.loaders.notificationGroup.prime(id, body);
           return { __typename: 'UpdateNotificationGroupSuccess' as const, notificationGroup, replayed };
         },
         asNotFound('NotificationGroup', id),
@@ -177,9 +179,9 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(
         async () => {
-          ctx.loaders.notificationGroup.forget(id);
+          ctx.loaders.notificationGroup.clear(id);
           const { body } = await ctx.upstream.deleteNotificationGroup(id);
-          ctx.loaders.notificationGroup.keepDeleted(id);
+          ctx.loaders.notificationGroup.primeDeleted(id);
           return {
             __typename: 'DeleteNotificationGroupSuccess' as const,
             id,

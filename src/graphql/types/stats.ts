@@ -8,13 +8,13 @@ import { isLocalDate } from '../scalars.ts';
 import { Channel } from './message.ts';
 import { Workflow } from './workflow.ts';
 
-/** Ten years: no service keeps statistics for longer. */
+/** Maximum `days`: ten years, longer than services keep statistics. */
 const MAX_DAYS = 3650;
 
-/** Days that the gateway itself makes up at most: twenty aliases of ten years would hold up everybody else. */
+/** Maximum `days` with `fillGaps`: filling ten years in twenty aliases would block other requests. */
 const MAX_FILLED_DAYS = 366;
 
-/** As many as one operation may load. */
+/** Maximum workflows to load per entry. */
 const MAX_WORKFLOWS = 100;
 
 const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] satisfies ChannelName[];
@@ -22,22 +22,22 @@ const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
 const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
-  description: 'What was sent in one span of time, a day on the services known so far.',
+  description: 'The notifications sent in one period, which is a day in all known services.',
   extensions: requireScopes('stats:read'),
   fields: (t) => ({
     key: t.exposeString('_id', {
-      description: 'What the entry is about. On the wire: _id. Not named id: it is no identity.',
+      description: 'The period of the entry, usually a date (`_id` in REST).',
     }),
     date: t.field({
       type: 'LocalDate',
       nullable: true,
-      description: 'The key, when it is a day (UTC); otherwise null.',
+      description: 'The key if it is a date (UTC), otherwise null.',
       resolve: ({ _id }) => (isLocalDate(_id) ? _id : null),
     }),
-    count: t.exposeInt('count', { description: 'How many notifications were triggered.' }),
+    count: t.exposeInt('count', { description: 'The number of notifications triggered.' }),
     channels: t.field({
       type: [Channel],
-      description: 'The channels they were sent over. A channel that this schema does not know is left out.',
+      description: 'The channels over which they were sent. Channels unknown to this schema are omitted.',
       resolve: ({ _id, channels }, _args, ctx) => {
         const known = (channels ?? []).filter(isChannel);
         const unknown = (channels ?? []).length - known.length;
@@ -51,19 +51,19 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       },
     }),
     workflowIds: t.exposeIDList('templates', {
-      description: 'The ids of the workflows that were triggered. On the wire: templates.',
+      description: 'The ids of the triggered workflows (`templates` in REST).',
     }),
     workflows: t.field({
       type: [Workflow],
       nullable: { list: true, items: true },
       extensions: { calls: '1 per distinct id in the operation, 8 at a time' },
       description:
-        'workflowIds resolved, each distinct id once in the whole operation; null stands for one that no longer exists. GET /v1/workflows/{workflowIdOrIdentifier}',
+        'The triggered workflows, in the order of `workflowIds`; null for a workflow that no longer exists. Each id is loaded once per operation. GET /v1/workflows/{workflowIdOrIdentifier}',
       args: {
         first: t.arg.int({
           required: true,
           defaultValue: 20,
-          description: `How many at most, from the first on; 1 to ${MAX_WORKFLOWS}.`,
+          description: `The maximum number of workflows to return, 1 to ${MAX_WORKFLOWS}.`,
         }),
       },
       resolve: ({ templates }, { first }, ctx) => {
@@ -78,22 +78,29 @@ builder.queryFields((t) => ({
   notificationStats: t.field({
     type: [StatsEntry],
     nullable: true,
-    description: 'What was sent, oldest day first. GET /v1/notifications/graph/stats',
+    description: 'Returns the notifications sent per day, oldest first. GET /v1/notifications/graph/stats',
     args: {
-      days: t.arg.int({ description: `How many days back, 1 to ${MAX_DAYS}. Default: the service's own window.` }),
+      days: t.arg.int({
+        description: `The number of days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
+      }),
       fillGaps: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: `Whether days without traffic are entries with count 0; the service leaves them out. For ${MAX_FILLED_DAYS} days at most.`,
+        description: `Whether to add entries with count 0 for days without notifications, which the service omits. If set, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
       }),
     },
-    resolve: async (_root, { days, fillGaps: wantsAllDays }, ctx) => {
+    resolve: async (_root, { days, fillGaps: includesAllDays }, ctx) => {
       if (days != null) {
-        assertRange(wantsAllDays ? 'days with fillGaps' : 'days', days, 1, wantsAllDays ? MAX_FILLED_DAYS : MAX_DAYS);
+        assertRange(
+          includesAllDays ? 'days with fillGaps' : 'days',
+          days,
+          1,
+          includesAllDays ? MAX_FILLED_DAYS : MAX_DAYS,
+        );
       }
       const entries = await ctx.upstream.getNotificationStats(days ?? undefined);
       const sorted = entries?.toSorted((a, b) => (a._id < b._id ? -1 : Number(a._id > b._id))) ?? null;
-      return sorted && wantsAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
+      return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
     },
   }),
 }));

@@ -20,33 +20,36 @@ const TimedSettings = builder.objectRef<NonNullable<Metadata['timed']>>('TimedSe
 const StepMetadata = builder.objectRef<Metadata>('StepMetadata').implement({
   description: 'The settings of a digest or delay step.',
   fields: (t) => ({
-    amount: t.exposeFloat('amount', { nullable: true, description: 'How many units to wait or to collect.' }),
-    unit: t.exposeString('unit', { nullable: true, description: 'The unit of amount, such as seconds.' }),
+    amount: t.exposeFloat('amount', {
+      nullable: true,
+      description: 'The number of units to wait or to collect events.',
+    }),
+    unit: t.exposeString('unit', { nullable: true, description: 'The unit of `amount`, such as `seconds`.' }),
     digestKey: t.exposeString('digestKey', {
       nullable: true,
-      description: 'The variable by which events are put together.',
+      description: 'The variable by which events are grouped.',
     }),
-    type: t.exposeString('type', { nullable: true, description: 'The kind of digest or delay, such as regular.' }),
+    type: t.exposeString('type', { nullable: true, description: 'The kind of digest or delay, such as `regular`.' }),
     backoff: t.exposeBoolean('backoff', {
       nullable: true,
-      description: 'Whether the first event is sent at once and the digest starts with the second.',
+      description: 'Whether the first event is sent immediately and the digest starts with the second.',
     }),
     backoffAmount: t.exposeFloat('backoffAmount', {
       nullable: true,
-      description: 'How many units the backoff looks back.',
+      description: 'The number of units that the backoff looks back.',
     }),
     backoffUnit: t.exposeString('backoffUnit', {
       nullable: true,
-      description: 'The unit of backoffAmount, such as seconds.',
+      description: 'The unit of `backoffAmount`, such as `seconds`.',
     }),
     updateMode: t.exposeBoolean('updateMode', {
       nullable: true,
-      description: 'Whether a message that was sent is updated instead of sending another.',
+      description: 'Whether to update a sent message instead of sending another.',
     }),
     timed: t.expose('timed', {
       type: TimedSettings,
       nullable: true,
-      description: 'When a timed digest is sent; null: it is not timed.',
+      description: 'The schedule of a timed digest, or null if the digest is not timed.',
     }),
   }),
 });
@@ -56,20 +59,23 @@ const StepFilterCondition = builder
   .implement({
     description: 'One comparison of a filter.',
     fields: (t) => ({
-      field: t.exposeString('field', { nullable: true, description: 'What is compared.' }),
-      value: t.exposeString('value', { nullable: true, description: 'What it is compared with.' }),
-      operator: t.exposeString('operator', { nullable: true, description: 'How, such as LARGER.' }),
-      on: t.exposeString('on', { nullable: true, description: 'Whose field it is, such as subscriber.' }),
+      field: t.exposeString('field', { nullable: true, description: 'The field to compare.' }),
+      value: t.exposeString('value', { nullable: true, description: 'The value to compare the field with.' }),
+      operator: t.exposeString('operator', { nullable: true, description: 'The operator, such as `LARGER`.' }),
+      on: t.exposeString('on', { nullable: true, description: 'The owner of the field, such as `subscriber`.' }),
     }),
   });
 
 const StepFilter = builder.objectRef<Filter>('StepFilter').implement({
-  description: 'Conditions under which a step is carried out.',
+  description: 'Conditions for running a step.',
   fields: (t) => ({
-    id: t.id({ nullable: true, description: "The service's id.", resolve: ({ _id, id }) => _id ?? id }),
-    isNegated: t.exposeBoolean('isNegated', { nullable: true, description: 'Whether the conditions must not hold.' }),
-    type: t.exposeString('type', { nullable: true, description: 'The kind of filter, such as BOOLEAN.' }),
-    value: t.exposeString('value', { nullable: true, description: 'How the conditions are joined, such as AND.' }),
+    id: t.id({ nullable: true, description: "The record's id.", resolve: ({ _id, id }) => _id ?? id }),
+    isNegated: t.exposeBoolean('isNegated', { nullable: true, description: 'Whether the conditions are negated.' }),
+    type: t.exposeString('type', { nullable: true, description: 'The kind of filter, such as `BOOLEAN`.' }),
+    value: t.exposeString('value', {
+      nullable: true,
+      description: 'The operator that combines the conditions, such as `AND`.',
+    }),
     children: t.field({
       type: [StepFilterCondition],
       description: 'The conditions.',
@@ -81,39 +87,39 @@ const StepFilter = builder.objectRef<Filter>('StepFilter').implement({
 export const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implement({
   description: 'One step of a workflow: a message over one channel, or a digest or delay.',
   fields: (t) => ({
-    id: t.id({ nullable: true, description: "The service's id.", resolve: ({ _id, id }) => _id ?? id }),
+    id: t.id({ nullable: true, description: "The record's id.", resolve: ({ _id, id }) => _id ?? id }),
     uuid: t.exposeString('uuid', { nullable: true, description: 'An id that stays the same across environments.' }),
-    name: t.exposeString('name', { nullable: true, description: 'The name shown to people.' }),
+    name: t.exposeString('name', { nullable: true, description: 'The display name.' }),
     templateId: t.exposeID('_templateId', { nullable: true, description: 'The id of its template.' }),
-    active: t.exposeBoolean('active', { nullable: true, description: 'Whether it is carried out.' }),
+    active: t.exposeBoolean('active', { nullable: true, description: 'Whether the step runs.' }),
     shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', {
       nullable: true,
-      description: 'Whether a failure ends the workflow.',
+      description: 'Whether the workflow stops if this step fails.',
     }),
     template: t.expose('template', {
       type: StepTemplate,
       nullable: true,
-      description: 'What is sent; null: the service sent none.',
+      description: 'The content to send, or null if the service sent none.',
     }),
     filters: t.field({
       type: [StepFilter],
-      description: 'When it is carried out; empty: always.',
+      description: 'The conditions for running the step; empty if it always runs.',
       resolve: ({ filters }) => filters ?? [],
     }),
     parentId: t.expose('_parentId', {
       type: 'JSON',
       nullable: true,
-      description: 'The step before it, as the service sends it: null or an object.',
+      description: 'The previous step as sent by the service: null or an object.',
     }),
     metadata: t.expose('metadata', {
       type: StepMetadata,
       nullable: true,
-      description: 'Settings of a digest or delay; null for other steps.',
+      description: 'The settings of a digest or delay; null for other steps.',
     }),
     replyCallback: t.expose('replyCallback', {
       type: 'JSONObject',
       nullable: true,
-      description: 'Where replies to an e-mail go, as the service sends it.',
+      description: 'The reply settings of an email, as sent by the service.',
     }),
   }),
 });

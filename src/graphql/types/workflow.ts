@@ -18,61 +18,66 @@ import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';
 import { WorkflowTrigger } from './workflow-trigger.ts';
 
-/** Workflows in one list at most; each may cost a call. */
+/** Maximum workflows to load in one list; each can take a call. */
 const MAX_WORKFLOWS = 50;
 
 const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
-  description: 'Whether the workflow may send on each channel, unless the subscriber says otherwise.',
+  description: 'The channels over which the workflow sends by default. Subscribers can override them.',
   fields: (t) => ({
-    email: t.exposeBoolean('email', { nullable: true, description: 'E-mail.' }),
-    sms: t.exposeBoolean('sms', { nullable: true, description: 'Text messages.' }),
-    inApp: t.exposeBoolean('in_app', { nullable: true, description: 'Inside the app. On the wire: in_app.' }),
-    chat: t.exposeBoolean('chat', { nullable: true, description: 'Chat services.' }),
-    push: t.exposeBoolean('push', { nullable: true, description: 'Push notifications.' }),
+    email: t.exposeBoolean('email', { nullable: true, description: 'Whether emails are sent by default.' }),
+    sms: t.exposeBoolean('sms', { nullable: true, description: 'Whether text messages are sent by default.' }),
+    inApp: t.exposeBoolean('in_app', {
+      nullable: true,
+      description: 'Whether in-app messages are sent by default (`in_app` in REST).',
+    }),
+    chat: t.exposeBoolean('chat', { nullable: true, description: 'Whether chat messages are sent by default.' }),
+    push: t.exposeBoolean('push', { nullable: true, description: 'Whether push notifications are sent by default.' }),
   }),
 });
 
 export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
-  description: 'A notification template: what is sent, over which channels, in which steps, when it is triggered.',
+  description: 'A workflow: the steps that run when it is triggered, and the messages they send.',
   extensions: requireScopes('workflows:read'),
   fields: (t) => ({
-    id: t.id({ description: "The service's id.", resolve: ({ _id, id }) => requireValue(_id ?? id) }),
+    id: t.id({ description: "The record's id.", resolve: ({ _id, id }) => requireValue(_id ?? id) }),
     identifier: t.string({
       nullable: true,
-      description: 'The identifier of the first trigger; null: it has none.',
+      description: 'The identifier of the first trigger, or null if it has none.',
       resolve: ({ triggers }) => triggers?.[0]?.identifier,
     }),
-    name: t.exposeString('name', { description: 'The name shown to people.' }),
-    description: t.exposeString('description', { nullable: true, description: 'What it is for; null: not described.' }),
-    active: t.exposeBoolean('active', { description: 'Whether triggering it sends anything.' }),
-    draft: t.exposeBoolean('draft', { description: 'Whether it is still being written.' }),
-    critical: t.exposeBoolean('critical', { description: 'Whether subscribers cannot switch it off.' }),
+    name: t.exposeString('name', { description: 'The display name.' }),
+    description: t.exposeString('description', { nullable: true, description: 'The description, or null if none.' }),
+    active: t.exposeBoolean('active', { description: 'Whether it sends notifications when triggered.' }),
+    draft: t.exposeBoolean('draft', { description: 'Whether it is a draft.' }),
+    critical: t.exposeBoolean('critical', {
+      description: 'Whether it is critical, which means that subscribers cannot disable it.',
+    }),
     isBlueprint: t.exposeBoolean('isBlueprint', {
       nullable: true,
       description: 'Whether it is a template for other workflows.',
     }),
-    tags: t.stringList({ description: 'Labels, for finding it.', resolve: ({ tags }) => tags ?? [] }),
+    tags: t.stringList({ description: 'Labels for searching.', resolve: ({ tags }) => tags ?? [] }),
     preferenceSettings: t.expose('preferenceSettings', {
       type: PreferenceSettings,
-      description: 'The channels it may use.',
+      description: 'The default channel preferences.',
     }),
     steps: t.field({
       type: [WorkflowStep],
-      description: 'What happens, in this order.',
+      description: 'The steps, in the order in which they run.',
       resolve: ({ steps }) => steps ?? [],
     }),
     triggers: t.field({
       type: [WorkflowTrigger],
-      description: 'What starts it.',
+      description: 'The triggers that start it.',
       resolve: ({ triggers }) => triggers ?? [],
     }),
-    notificationGroupId: t.exposeID('_notificationGroupId', { description: 'The id of the group it belongs to.' }),
+    notificationGroupId: t.exposeID('_notificationGroupId', { description: 'The id of its notification group.' }),
     notificationGroup: t.field({
       type: NotificationGroup,
       nullable: true,
       extensions: { calls: '0 if the service embeds the group, otherwise 1 for the whole operation' },
       description:
-        'The group it belongs to: batched, or as the service embedded it; null when the group no longer exists. One id in the operation: GET /v1/notification-groups/{id}. Two or more: ONE GET /v1/notification-groups.',
+        'Its notification group, or null if the group no longer exists. No call if the service embeds the group, otherwise GET /v1/notification-groups/{id}, or a single GET /v1/notification-groups if the operation requests several groups',
       resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
         const groupId = requireValue(id);
         return notificationGroup ? { _id: groupId, ...notificationGroup } : ctx.loaders.notificationGroup.load(groupId);
@@ -80,35 +85,38 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
     }),
     parentId: t.exposeID('_parentId', {
       nullable: true,
-      description: 'The workflow in the parent environment that this one was made from; null: none.',
+      description: 'The id of the workflow in the parent environment that this one was created from, or null if none.',
     }),
-    data: t.expose('data', { type: 'JSONObject', nullable: true, description: "The caller's own key/value pairs." }),
+    data: t.expose('data', { type: 'JSONObject', nullable: true, description: 'Custom key/value pairs.' }),
     workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
       type: 'JSONObject',
       nullable: true,
-      description: 'Which of its channels have an active provider, as the service reports it.',
+      description: 'The channels that have an active provider, as sent by the service.',
     }),
-    creatorId: t.exposeID('_creatorId', { description: 'The user who created it.' }),
-    organizationId: t.exposeID('_organizationId', { description: 'The organization it belongs to.' }),
-    environmentId: t.exposeID('_environmentId', { description: 'The environment it belongs to.' }),
+    creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created it.' }),
+    organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
+    environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),
     deleted: t.exposeBoolean('deleted', { description: 'Whether it is deleted.' }),
     deletedAt: t.expose('deletedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was deleted; null: it is not.',
+      description: 'When it was deleted, or null if it is not.',
     }),
-    deletedBy: t.exposeID('deletedBy', { nullable: true, description: 'Who deleted it; null: nobody has.' }),
+    deletedBy: t.exposeID('deletedBy', {
+      nullable: true,
+      description: 'The id of the user who deleted it, or null if it is not deleted.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true, description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', nullable: true, description: 'When it was changed last.' }),
-    revision: t.exposeInt('__v', { nullable: true, description: "The record's revision. On the wire: __v." }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', nullable: true, description: 'When it was last updated.' }),
+    revision: t.exposeInt('__v', { nullable: true, description: 'The revision of the record (`__v` in REST).' }),
   }),
 });
 
 const UpdateWorkflowStatusInput = builder.inputType('UpdateWorkflowStatusInput', {
-  description: 'The workflow and the state it shall have.',
+  description: 'The workflow and its new status.',
   fields: (t) => ({
     workflowId: t.id({ required: true, description: "The workflow's id, not its trigger identifier." }),
-    active: t.boolean({ required: true, description: 'Whether triggering it shall send anything.' }),
+    active: t.boolean({ required: true, description: 'Whether the workflow should be active.' }),
   }),
 });
 
@@ -117,15 +125,17 @@ const UpdateWorkflowStatusSuccess = builder
     'UpdateWorkflowStatusSuccess',
   )
   .implement({
-    description: 'The workflow is in the asked state.',
+    description: 'The workflow has the requested status.',
     fields: (t) => ({
-      workflow: t.expose('workflow', { type: Workflow, description: 'The workflow as it is now.' }),
-      changed: t.exposeBoolean('changed', { description: 'false: it already was in that state.' }),
+      workflow: t.expose('workflow', { type: Workflow, description: 'The workflow with its new status.' }),
+      changed: t.exposeBoolean('changed', {
+        description: 'Whether the status changed; false if the workflow already had it.',
+      }),
     }),
   });
 
 const UpdateWorkflowStatusResult = builder.unionType('UpdateWorkflowStatusResult', {
-  description: 'What became of updateWorkflowStatus.',
+  description: 'The result of `updateWorkflowStatus`.',
   types: [UpdateWorkflowStatusSuccess, NotFoundError, InvalidInputError, ConflictError],
 });
 
@@ -133,7 +143,7 @@ builder.queryFields((t) => ({
   workflow: t.field({
     type: Workflow,
     nullable: true,
-    description: 'One workflow; null: the service has no such workflow. GET /v1/workflows/{workflowIdOrIdentifier}',
+    description: 'Returns a workflow, or null if it does not exist. GET /v1/workflows/{workflowIdOrIdentifier}',
     args: {
       idOrIdentifier: t.arg.id({ required: true, description: "The workflow's id or its trigger identifier." }),
     },
@@ -143,11 +153,11 @@ builder.queryFields((t) => ({
     type: [Workflow],
     nullable: { list: true, items: true },
     extensions: { calls: '1 per distinct id, 8 at a time' },
-    description: `Up to ${MAX_WORKFLOWS} workflows, in the order asked for; null stands for one that is not found; a duplicate costs no further call. GET /v1/workflows/{workflowIdOrIdentifier} for each`,
+    description: `Returns up to ${MAX_WORKFLOWS} workflows in the requested order, with null for each that does not exist. Duplicates take no extra calls. GET /v1/workflows/{workflowIdOrIdentifier} for each`,
     args: {
       idsOrIdentifiers: t.arg.idList({
         required: true,
-        description: `Ids or trigger identifiers, ${MAX_WORKFLOWS} at most.`,
+        description: `Ids or trigger identifiers, at most ${MAX_WORKFLOWS}.`,
       }),
     },
     resolve: (_root, { idsOrIdentifiers }, ctx) => {
@@ -166,9 +176,13 @@ builder.mutationFields((t) => ({
       calls: '1, or 2 if the service rejects it because nothing changes',
     },
     description:
-      'Switches a workflow on or off. Already in the asked state: success with changed: false. PUT /v1/workflows/{workflowId}/status',
+      'Activates or deactivates a workflow. Succeeds with `changed: false` if it already has that status. PUT /v1/workflows/{workflowId}/status',
     args: {
-      input: t.arg({ type: UpdateWorkflowStatusInput, required: true, description: 'The workflow and its new state.' }),
+      input: t.arg({
+        type: UpdateWorkflowStatusInput,
+        required: true,
+        description: 'The workflow and its new status.',
+      }),
     },
     resolve: (_root, { input }, ctx) =>
       toMutationResult(
@@ -184,16 +198,16 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-/** Services refuse (400) to set the state that the workflow already has; a look at the workflow tells that refusal from others. */
+/** Sets the status of a workflow. Services reject (400) the status that it already has, so loads it to detect that case. */
 async function setStatus(ctx: GatewayContext, workflowId: string, active: boolean) {
   try {
     const { body } = await ctx.upstream.updateWorkflowStatus(workflowId, active);
     return { workflow: { _id: workflowId, ...body }, changed: true };
   } catch (error) {
-    const present = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
-    if (present?.active !== active) {
+    const current = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
+    if (current?.active !== active) {
       throw error;
     }
-    return { workflow: present, changed: false };
+    return { workflow: current, changed: false };
   }
 }

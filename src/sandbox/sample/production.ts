@@ -31,7 +31,7 @@ export const PRODUCTION_SAMPLE: SampleEnvironment = {
     {
       identifier: 'live-new-follower',
       name: 'New follower',
-      description: 'Tells a maker about new followers, at most once an hour.',
+      description: 'Tells a maker about new followers, at most hourly.',
       group: 'Live customer mail',
       tags: ['live', 'community'],
       active: true,

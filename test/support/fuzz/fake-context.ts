@@ -120,9 +120,9 @@ export function createFakeContext(options: CorruptionOptions): unknown {
       notificationGroup: {
         load: loadGroup,
         list: () => answer('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
-        forget: () => undefined,
-        keep: (_id: string, kept: unknown) => kept,
-        keepDeleted: () => undefined,
+        clear: () => undefined,
+        prime: (_id: string, body: unknown) => body,
+        primeDeleted: () => undefined,
       },
     },
   };

@@ -1,0 +1,124 @@
+import { matchesGlob } from 'node:path';
+import { expect, it } from 'vitest';
+import { STARTS_PROCESSES, TAKES_SAMPLES } from './runner/projects.ts';
+import { type Import, listSources, readImports } from './support/imports.ts';
+
+/** Modules that every test may use: entries of the gateway, the sandbox and the client, and descriptions of the service. */
+const FRONT_DOOR = [
+  'schema/trusted-documents.json',
+  'src/client/index.ts',
+  'src/gateway.ts',
+  'src/graphql/documents/shipped-operations.ts',
+  'src/graphql/schema.ts',
+  'src/http/server.ts',
+  'src/sandbox/sandbox.ts',
+  'src/settings/clients.ts',
+  'src/settings/scopes.ts',
+  'src/settings/settings.ts',
+];
+
+/**
+ * Folders of tests, and what each imports beyond the rule: the front door, test/support, and the modules of the part of src/
+ * that has the folder's name. Bench imports only what stands here.
+ */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  test: ['src/lib/version.ts'], // Tests of the project as a whole.
+  'test/add-a-noun': [
+    'src/sandbox/open-database.ts',
+    'src/sandbox/resources/index.gen.ts',
+    'test/sandbox-versions/recorded-files.ts',
+  ],
+  'test/attacks': ['src/http/duplicate-headers.ts', 'src/http/open-files.ts'],
+  'test/auth': ['src/graphql/documents/required-scopes.ts', 'src/lib/secret-files.ts'],
+  'test/browser': ['examples/dashboard/dev/issuer.ts'],
+  'test/cli': ['src/lib/version.ts', 'src/settings/setting.ts'],
+  'test/client': ['codegen/documents.ts', 'codegen/manifest.ts', 'codegen/typed-documents.ts'],
+  'test/docs': ['src/cli/config/load-config.ts', 'src/cli/help.ts', 'src/graphql/documents/manifest.ts'],
+  'test/graphql': [],
+  'test/guards': [],
+  'test/http': ['src/graphql/documents/manifest.ts'],
+  'test/rate-limits': [],
+  'test/runner': [],
+  'test/sandbox': [],
+  'test/sandbox-versions': [
+    'src/sandbox/database.ts',
+    'src/sandbox/migrations.ts',
+    'src/sandbox/open-database.ts',
+    'src/sandbox/resource.ts',
+    'src/sandbox/resources/index.gen.ts',
+  ],
+  'test/settings': ['src/lib/is-record.ts'],
+  'test/slow': [],
+  'test/soak': [],
+  'test/support': [
+    'examples/dashboard/dev/issuer.ts',
+    'src/cli/config/load-config.ts',
+    'src/graphql/executor/execute.ts',
+    'src/lib/is-record.ts',
+    'src/settings/parse-settings.ts',
+    'src/upstream/errors/errors.ts',
+    'src/upstream/resources/feeds.ts',
+    'src/upstream/resources/notification-groups.ts',
+    'src/upstream/resources/subscribers.ts',
+    'src/upstream/resources/workflows.ts',
+  ],
+  'test/telemetry': [],
+  'test/types': [],
+  'test/upstream': ['src/auth/credentials.ts'],
+  bench: ['src/settings/scopes.ts'],
+};
+
+/** Returns `bench`, the folder in test/, or test itself. */
+const folderOf = (file: string): string => /^(?:bench|test\/[^/]+(?=\/)|test)/.exec(file)?.[0] ?? file;
+
+const sources = ['test', 'bench'].flatMap(listSources);
+const imports = sources.flatMap(readImports).filter(({ isModule }) => !isModule);
+
+function isOrdinary({ from, to }: Import): boolean {
+  const folder = folderOf(from);
+  if (folder === folderOf(to)) {
+    return true;
+  }
+  const part = folder.replace(/^test\//, 'src/');
+  return folder !== 'bench' && (to.startsWith(`${part}/`) || to.startsWith('test/support/') || FRONT_DOOR.includes(to));
+}
+
+it('every folder of tests is in the table', () => {
+  expect([...new Set(sources.map(folderOf))].sort()).toEqual(Object.keys(FOLDERS).sort());
+});
+
+it.each(Object.entries(FOLDERS))('%s imports what the table permits, and all of it', (folder, permitted) => {
+  const others = imports.filter((found) => folderOf(found.from) === folder && !isOrdinary(found)).map(({ to }) => to);
+  expect([...new Set(others)].sort()).toEqual(permitted);
+});
+
+it('every module of the front door is used by tests of several folders', () => {
+  const usersOf = (module: string) =>
+    new Set(imports.filter(({ to }) => to === module).map(({ from }) => folderOf(from)));
+  expect(FRONT_DOOR.filter((module) => usersOf(module).size < 2)).toEqual([]);
+});
+
+it('the tests of npm run test:quick start neither processes nor browsers', () => {
+  const isSlower = (file: string) => [...STARTS_PROCESSES, ...TAKES_SAMPLES].some((glob) => matchesGlob(file, glob));
+  const starts = new Set(['playwright-core', 'node:child_process']);
+  for (let size = 0; size !== starts.size; ) {
+    size = starts.size;
+    for (const { from, to } of sources.flatMap(readImports)) {
+      if (starts.has(to) && from !== 'test/support/redis.ts') {
+        starts.add(from);
+      }
+    }
+  }
+  const quick = sources.filter((file) => file.endsWith('.test.ts') && !isSlower(file));
+  expect(quick.filter((file) => starts.has(file))).toEqual([]);
+  expect(quick.length).toBeGreaterThan(30);
+});
+
+it('no file imports a test', () => {
+  expect(imports.filter(({ to }) => to.endsWith('.test.ts'))).toEqual([]);
+});
+
+it('nothing outside of test and bench imports from there', () => {
+  const others = ['src', 'codegen', 'examples'].flatMap(listSources).flatMap(readImports);
+  expect(others.filter(({ to }) => /^(?:test|bench)\//.test(to))).toEqual([]);
+});

@@ -1,0 +1,557 @@
+import { createHmac } from 'node:crypto';
+import { request as sendRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
+import {
+  createTestKey,
+  encode,
+  replacePart,
+  signingInput,
+  signToken,
+  signWithSecret,
+  startTestIssuer,
+  type TestIssuer,
+} from '../support/issuer.ts';
+import { group } from '../support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
+
+const GROUPS = { query: '{ notificationGroups { name } }' };
+const AUDIENCE = 'dashboard';
+const SUBJECT = 'canary-subject';
+const SECRET = 'canary-secret-of-client-tokens-0123456789';
+const KEYS = { acme: 'canary-key-acme', globex: 'canary-key-globex', fixed: 'canary-key-fixed' };
+
+/** Words that only a library's sentences have. */
+const OF_LIBRARIES = /"?\b(?:jws|jwks?|jose|signature verification|claim|unexpected "|ERR_|Unsupported|alg)\b/i;
+
+let issuer: TestIssuer;
+/** Its key is given to the gateway, and all of its tokens are one tenant's. */
+let second: TestIssuer;
+/** The gateway trusts nothing of it. */
+let stranger: TestIssuer;
+let ways: TwoWays;
+
+beforeAll(async () => {
+  const claims = { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read', sub: SUBJECT };
+  issuer = await startTestIssuer({ claims });
+  second = await startTestIssuer({ alg: 'RS256', claims: { ...claims, tenant: undefined } });
+  stranger = await startTestIssuer({ claims });
+  ways = await startTwoWays(({ headers }) => ({ body: { data: [group({ name: headers.authorization ?? '' })] } }), {
+    clients: {
+      browser: {
+        issuers: [
+          {
+            issuer: issuer.url,
+            audience: [AUDIENCE, 'other-dashboard'],
+            jwks: issuer.jwks,
+            algorithms: ['ES256'],
+            tenantClaim: 'tenant',
+            tenants: ['acme', 'globex', 'without-key'],
+          },
+          { issuer: second.url, audience: AUDIENCE, publicKey: second.key.pem, algorithms: ['RS256'], tenant: 'fixed' },
+        ],
+        scopes: ['groups:read', 'groups:write'],
+        tenants: KEYS,
+      },
+    },
+    clientTokens: { secrets: [SECRET], issuer: 'gateway' },
+  });
+});
+
+afterAll(async () => {
+  for (const started of [ways, issuer, second, stranger]) {
+    await started[Symbol.asyncDispose]();
+  }
+});
+
+/** Both ways, which must answer the same. */
+async function ask(authorization: string, body: object = GROUPS): Promise<WireAnswer> {
+  const { listener, fetch } = await ways.ask({ headers: { authorization }, body });
+  expect(listener).toEqual(fetch);
+  return listener;
+}
+
+/** The names of the keys that the service was called with. */
+const keysOf = ({ upstream }: WireAnswer) => upstream.map(({ headers }) => headers.authorization);
+
+/** Expects the token to be refused before any call, and nothing of it to be told. */
+async function expectRefusal(token: string, reason: string, given = token): Promise<void> {
+  const from = ways.listener.log.length;
+  const answer = await ask(`Bearer ${given}`);
+  expect(answer.upstream).toEqual([]);
+  expect(answer.status).toBe(401);
+  expect(answer.body).toEqual({
+    errors: [
+      {
+        message: expect.stringMatching(/^The token .+\.$/),
+        extensions: { code: 'UNAUTHENTICATED', reason, retryable: false, requestId: 'r1' },
+      },
+    ],
+  });
+  expect(answer.headers['www-authenticate']).toMatch(
+    /^ApiKey realm="notigraph", Bearer realm="notigraph", error="invalid_token", error_description="The token [^"]+\."$/,
+  );
+  const told = JSON.stringify([answer, ways.listener.log.slice(from)]);
+  const secrets = [...Object.values(KEYS), SECRET, SUBJECT, ...token.split('.').filter((part) => part.length > 20)];
+  expect(secrets.filter((secret) => told.includes(secret))).toEqual([]);
+  expect(JSON.stringify(answer.body)).not.toMatch(OF_LIBRARIES);
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+
+describe('a token that is in order', () => {
+  it("is served with its tenant's key, and its own header goes nowhere", async () => {
+    for (const tenant of ['acme', 'globex'] as const) {
+      const token = issuer.sign({ tenant });
+      const answer = await ask(`Bearer ${token}`);
+      expect(answer).toMatchObject({
+        status: 200,
+        body: { data: { notificationGroups: [{ name: `ApiKey ${KEYS[tenant]}` }] } },
+      });
+      expect(keysOf(answer)).toEqual([`ApiKey ${KEYS[tenant]}`]);
+      expect(JSON.stringify(answer.upstream)).not.toContain(token.split('.')[2]);
+    }
+  });
+
+  it('is taken of every issuer that the gateway trusts, with a fixed tenant too', async () => {
+    const answers = [await ask(`Bearer ${second.sign()}`), await ask(`Bearer ${second.sign({ tenant: 'acme' })}`)];
+    expect(answers.map(keysOf)).toEqual([[`ApiKey ${KEYS.fixed}`], [`ApiKey ${KEYS.fixed}`]]);
+  });
+
+  it.each([['other-dashboard'], [['somebody', 'dashboard']]])('is taken with the audience %j', async (aud) => {
+    expect((await ask(`Bearer ${issuer.sign({ aud })}`)).status).toBe(200);
+  });
+
+  it('is taken within the clocks’ difference, before and after', async () => {
+    expect((await ask(`Bearer ${issuer.sign({ exp: now() - 3 })}`)).status).toBe(200);
+    expect((await ask(`Bearer ${issuer.sign({ nbf: now() + 4 })}`)).status).toBe(200);
+  });
+
+  it('is taken without the id of its key where the issuer has one, and with 12 KB of claims', async () => {
+    expect((await ask(`Bearer ${issuer.sign({}, { header: { kid: undefined } })}`)).status).toBe(200);
+    expect((await ask(`Bearer ${issuer.sign({ groups: 'x'.repeat(9_000) })}`)).status).toBe(200);
+  });
+});
+
+describe('a token is refused with 401 before any call', () => {
+  it.each<[string, () => string, string]>([
+    ['has expired', () => issuer.sign({ exp: now() - 60 }), 'TOKEN_EXPIRED'],
+    ['has expired longer ago than clocks may differ', () => issuer.sign({ exp: now() - 7 }), 'TOKEN_EXPIRED'],
+    ['expired in 1970', () => issuer.sign({ exp: 0 }), 'TOKEN_EXPIRED'],
+    ['expired before 1970', () => issuer.sign({ exp: -1e300 }), 'TOKEN_EXPIRED'],
+    ['is not valid yet', () => issuer.sign({ nbf: now() + 60 }), 'TOKEN_NOT_YET_VALID'],
+    ['is not valid for longer than clocks may differ', () => issuer.sign({ nbf: now() + 8 }), 'TOKEN_NOT_YET_VALID'],
+    ['never expires', () => issuer.sign({ exp: undefined }), 'TOKEN_INVALID'],
+    ['expires at a text', () => issuer.sign({ exp: String(now() + 60) }), 'TOKEN_INVALID'],
+    ['expires at null', () => issuer.sign({ exp: null }), 'TOKEN_INVALID'],
+    ['begins at a text', () => issuer.sign({ nbf: 'now' }), 'TOKEN_INVALID'],
+    ['is of another issuer', () => stranger.sign(), 'TOKEN_FOR_ANOTHER'],
+    ['is of no issuer', () => issuer.sign({ iss: undefined }), 'TOKEN_FOR_ANOTHER'],
+    ['is of a list of issuers', () => issuer.sign({ iss: [issuer.url] }), 'TOKEN_FOR_ANOTHER'],
+    ['is of an issuer with a slash more', () => issuer.sign({ iss: `${issuer.url}/` }), 'TOKEN_FOR_ANOTHER'],
+    ['is for another audience', () => issuer.sign({ aud: 'somebody' }), 'TOKEN_FOR_ANOTHER'],
+    ['is for a list of other clients', () => issuer.sign({ aud: ['a', 'dashboards'] }), 'TOKEN_FOR_ANOTHER'],
+    ['is for no audience', () => issuer.sign({ aud: undefined }), 'TOKEN_FOR_ANOTHER'],
+    ['is for an empty list', () => issuer.sign({ aud: [] }), 'TOKEN_FOR_ANOTHER'],
+    ['is for an object', () => issuer.sign({ aud: { dashboard: true } }), 'TOKEN_FOR_ANOTHER'],
+    ['is for an audience of the other issuer', () => second.sign({ aud: 'other-dashboard' }), 'TOKEN_FOR_ANOTHER'],
+  ])('when it %s', (_, sign, reason) => expectRefusal(sign(), reason));
+
+  it.each<[string, unknown]>([
+    ['missing', undefined],
+    ['empty', ''],
+    ['unknown', 'initech'],
+    ['another issuer’s', 'fixed'],
+    ['known but without a key', 'without-key'],
+    ['in other letters', 'ACME'],
+    ['with a space', 'acme '],
+    ['with a null byte', 'acme\u0000'],
+    ['__proto__', '__proto__'],
+    ['constructor', 'constructor'],
+    ['hasOwnProperty', 'hasOwnProperty'],
+    ['..', '..'],
+    ['a path', '../tenants/acme'],
+    ['a/b', 'acme/globex'],
+    ['very long', 'a'.repeat(5_000)],
+  ])('when its tenant is %s', (_, tenant) => expectRefusal(issuer.sign({ tenant }), 'TENANT_UNKNOWN'));
+
+  const WRONG: readonly unknown[] = [
+    null,
+    0,
+    1,
+    true,
+    false,
+    {},
+    { toString: 'acme' },
+    [1],
+    [['acme']],
+    ['acme', null],
+    [{}],
+  ];
+
+  it.each(['sub', 'jti', 'tenant'])('when its claim %s is no text', async (claim) => {
+    for (const value of [...WRONG, [], ['acme']]) {
+      await expectRefusal(issuer.sign({ [claim]: value }), 'TOKEN_INVALID');
+    }
+  });
+
+  it('when its scopes are neither a text nor a list of texts', async () => {
+    for (const scope of [...WRONG, [null, 1, 'groups:read'], [['groups:read']], { 'groups:read': true }]) {
+      await expectRefusal(issuer.sign({ scope }), 'TOKEN_INVALID');
+    }
+  });
+
+  it('when the gateway has signed it and its documents are no list of texts', async () => {
+    const claims = { iss: 'gateway', aud: 'gateway', tenant: 'acme', scope: 'groups:read', exp: now() + 60 };
+    const kid = createHmac('sha256', SECRET).update('notigraph client token key').digest('hex').slice(0, 16);
+    expect((await ask(`Bearer ${signWithSecret({ alg: 'HS256', kid }, claims, SECRET)}`)).status).toBe(200);
+    for (const wrong of [{ documents: 'x' }, { documents: [1] }, ...WRONG.map((documents) => ({ documents }))]) {
+      await expectRefusal(signWithSecret({ alg: 'HS256', kid }, { ...claims, ...wrong }, SECRET), 'TOKEN_INVALID');
+    }
+    for (const wrong of [{ sub: {} }, { sub: 1 }, { jti: [] }, { scope: 1 }, { tenant: ['acme'] }]) {
+      await expectRefusal(signWithSecret({ alg: 'HS256', kid }, { ...claims, ...wrong }, SECRET), 'TOKEN_INVALID');
+    }
+  });
+
+  it('when its signature or its payload is another', async () => {
+    const token = issuer.sign();
+    const [header = '', payload = '', signature = ''] = token.split('.');
+    const claims = { iss: issuer.url, aud: AUDIENCE, tenant: 'globex', exp: now() + 300, scope: 'groups:read' };
+    const forgeries = [
+      replacePart(token, 1, encode(JSON.stringify(claims))),
+      replacePart(token, 2, encode('no signature')),
+      replacePart(token, 2, ''),
+      replacePart(token, 2, `${signature.slice(0, -4)}AAAA`),
+      replacePart(token, 2, Buffer.alloc(64).toString('base64url')), // r = s = 0 (CVE-2022-21449)
+      replacePart(token, 2, issuer.sign({ tenant: 'globex' }).split('.')[2] ?? ''),
+      replacePart(token, 1, encode(`${Buffer.from(payload, 'base64url')} `)),
+      replacePart(token, 0, encode(`${Buffer.from(header, 'base64url')} `)),
+      stranger.sign({ iss: issuer.url }),
+      stranger.sign({ iss: issuer.url }, { header: { kid: issuer.key.kid } }),
+      stranger.sign({ iss: second.url }),
+    ];
+    for (const forgery of forgeries) {
+      await expectRefusal(forgery, 'TOKEN_INVALID');
+    }
+  });
+
+  it('when its signature says that there is none', async () => {
+    const claims = { iss: issuer.url, aud: AUDIENCE, tenant: 'acme', exp: now() + 300, scope: 'groups:read' };
+    for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, undefined, ['ES256'], 'es256', ' none']) {
+      for (const kid of [undefined, issuer.key.kid]) {
+        const unsigned = signingInput({ alg, kid, typ: 'JWT' }, claims);
+        await expectRefusal(`${unsigned}.`, 'TOKEN_INVALID');
+        await expectRefusal(`${unsigned}.${encode('anything that is long enough')}`, 'TOKEN_INVALID');
+      }
+    }
+  });
+
+  it('when it is signed with the public key as if that were a secret', async () => {
+    for (const { url, key } of [issuer, second]) {
+      const claims = { iss: url, aud: AUDIENCE, tenant: 'acme', exp: now() + 300 };
+      const der = key.publicKey.export({ format: 'der', type: 'spki' });
+      for (const secret of [
+        key.pem,
+        key.pem.trimEnd(),
+        JSON.stringify(key.jwk),
+        der,
+        '',
+        key.jwk.x ?? key.jwk.n ?? '',
+      ]) {
+        for (const kid of [key.kid, undefined]) {
+          await expectRefusal(signWithSecret({ alg: 'HS256', kid }, claims, secret), 'TOKEN_INVALID');
+        }
+      }
+    }
+  });
+
+  it('when its algorithm is not allowed, though the key fits it', async () => {
+    const pss = { ...second.key, alg: 'PS256' as const };
+    await expectRefusal(second.sign({}, { key: pss }), 'TOKEN_INVALID');
+    const other = createTestKey('ES384');
+    issuer.published.push({ ...other.jwk, alg: 'ES384' });
+    onTestFinished(() => void issuer.published.pop());
+    await expectRefusal(issuer.sign({}, { key: other }), 'TOKEN_INVALID');
+    await expectRefusal(issuer.sign({}, { key: other, header: { alg: 'ES256' } }), 'TOKEN_INVALID');
+  });
+
+  it('when its header brings a key along, or says where one is, and nobody is asked for it', async () => {
+    const own = stranger.key;
+    const headers = [
+      { jwk: own.jwk },
+      { jwk: own.jwk, kid: own.kid },
+      { jku: stranger.jwks, kid: own.kid },
+      { x5u: stranger.jwks, kid: own.kid },
+      { x5c: [own.publicKey.export({ format: 'der', type: 'spki' }).toString('base64')] },
+      { crit: ['exp'], exp: now() + 300 },
+      { crit: [] },
+      { crit: ['b64'], b64: false },
+      { crit: ['unknown'], unknown: 1 },
+    ];
+    for (const header of headers) {
+      await expectRefusal(
+        stranger.sign({ iss: issuer.url }, { header: { kid: issuer.key.kid, ...header } }),
+        'TOKEN_INVALID',
+      );
+    }
+    // What is critical must be understood, even where the signature is true.
+    for (const header of [{ crit: ['unknown'], unknown: 1 }, { crit: [] }, { crit: ['b64'], b64: false }]) {
+      await expectRefusal(issuer.sign({}, { header }), 'TOKEN_INVALID');
+    }
+    expect(stranger.asked).toBe(0);
+  });
+
+  it('when the id of its key is a trick', async () => {
+    const kids = [
+      '../../../../dev/null',
+      '/proc/self/environ',
+      "' OR 1=1 --",
+      'x'.repeat(8_000),
+      '',
+      null,
+      0,
+      [issuer.key.kid],
+      { kid: issuer.key.kid },
+      '__proto__',
+      'constructor',
+      stranger.jwks,
+      `${issuer.key.kid}\u0000`,
+    ];
+    for (const kid of kids) {
+      await expectRefusal(stranger.sign({ iss: issuer.url }, { header: { kid } }), 'TOKEN_INVALID');
+      await expectRefusal(stranger.sign({ iss: 'gateway' }, { header: { kid } }), 'TOKEN_INVALID');
+      await expectRefusal(
+        signWithSecret({ alg: 'HS256', kid }, { iss: 'gateway', aud: 'gateway', tenant: 'acme', exp: now() + 60 }, ''),
+        'TOKEN_INVALID',
+      );
+    }
+  });
+
+  it('when its payload is none', async () => {
+    for (const payload of ['', 'null', '[]', '"text"', '1', '{', '{"iss":1}', `{"iss":"${issuer.url}"`]) {
+      const token = signToken({ alg: 'ES256', kid: issuer.key.kid }, payload, issuer.key);
+      const { status, body } = await ask(`Bearer ${token}`);
+      expect([payload, status, body]).toEqual([payload, 401, expect.objectContaining({ errors: [expect.anything()] })]);
+    }
+  });
+
+  it('when it is encrypted, nested, or in another form', async () => {
+    const token = issuer.sign();
+    const nested = signToken({ alg: 'ES256', kid: issuer.key.kid, cty: 'JWT' }, `"${token}"`, issuer.key);
+    const jwe = [encode('{"alg":"dir","enc":"A128GCM"}'), '', encode('iv'), encode('text'), encode('tag')].join('.');
+    const [header, payload, signature] = token.split('.');
+    const json = JSON.stringify({ payload, protected: header, signature });
+    for (const form of [
+      jwe,
+      json,
+      `${token}.`,
+      `.${token}`,
+      `${token}.${token}`,
+      `${token}=`,
+      `${token},`,
+      `"${token}"`,
+      `${header}.${payload}`,
+      token.replaceAll('.', ' '),
+      ` ${token}`,
+      `${token} x`,
+    ]) {
+      await expectRefusal(token, 'TOKEN_INVALID', form);
+    }
+    await expectRefusal(nested, 'TOKEN_INVALID');
+  });
+});
+
+describe('tokens of the gateway itself and of an outside issuer', () => {
+  const claims = (iss: string, aud: string) => ({ iss, aud, tenant: 'acme', scope: 'groups:read', exp: now() + 300 });
+
+  it('are not taken for each other', async () => {
+    // An outside issuer signs in the gateway's name.
+    await expectRefusal(issuer.sign(claims('gateway', 'gateway')), 'TOKEN_INVALID');
+    await expectRefusal(second.sign(claims('gateway', 'gateway')), 'TOKEN_INVALID');
+    // Whoever knows the gateway's secret signs in the name of an outside issuer.
+    for (const { url, key } of [issuer, second]) {
+      const token = signWithSecret({ alg: 'HS256', kid: key.kid }, claims(url, AUDIENCE), SECRET);
+      await expectRefusal(token, 'TOKEN_INVALID');
+    }
+  });
+
+  it('restrict documents in the gateway’s own tokens alone', async () => {
+    const { status } = await ask(`Bearer ${issuer.sign({ documents: [] })}`);
+    expect(status).toBe(200);
+  });
+});
+
+describe('the claim with scopes', () => {
+  it.each<[string, unknown, number]>([
+    ['a text', 'groups:read', 200],
+    ['a text with unknown ones and one twice', 'openid groups:read groups:read profile', 200],
+    ['a list', ['groups:read', 'groups:read', 'openid'], 200],
+    ['missing', undefined, 403],
+    ['empty', '', 403],
+    ['an empty list', [], 403],
+    ['of another noun', 'workflows:read', 403],
+    ['in other letters', 'GROUPS:READ', 403],
+    ['everything by a star', '* groups:* all', 403],
+    ['a text with commas', 'groups:read,groups:write', 403],
+    ['a name of every object', ['constructor', '__proto__'], 403],
+  ])('is %s', async (_, scope, status) => {
+    const answer = await ask(`Bearer ${issuer.sign({ scope })}`);
+    expect(answer.status).toBe(status);
+    expect(keysOf(answer)).toEqual(status === 200 ? [`ApiKey ${KEYS.acme}`] : []);
+    if (status === 403) {
+      expect(answer.body).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN', scope: 'groups:read' } }] });
+    }
+  });
+
+  it('permits no more than the configuration, whatever it says', async () => {
+    const scope = 'groups:read workflows:read subscribers:read stats:read feeds:read';
+    const answer = await ask(`Bearer ${issuer.sign({ scope })}`, { query: '{ workflow(idOrIdentifier: "w") { id } }' });
+    expect(answer).toMatchObject({
+      status: 403,
+      upstream: [],
+      body: { errors: [{ extensions: { scope: 'workflows:read' } }] },
+    });
+  });
+});
+
+describe('a credential that cannot be read', () => {
+  it.each([
+    'bearer',
+    'BEARER',
+    'Bearer ',
+    'Bearer  ',
+    'Token',
+    'Basic',
+    'DPoP',
+    'ApiKey',
+    'Bearer,',
+    'Bearer=',
+    ' Bearer\t',
+  ])('is refused with %j before a token', async (scheme) => {
+    const token = issuer.sign();
+    const answer = await ask(`${scheme} ${token}`.replace('ApiKey ', 'ApiKey  '));
+    expect(answer).toMatchObject({ status: 401, upstream: [] });
+    expect(answer.body).toMatchObject({
+      errors: [
+        {
+          extensions: {
+            code: 'UNAUTHENTICATED',
+            reason: expect.stringMatching(/^(?:CREDENTIAL_MALFORMED|TOKEN_INVALID)$/),
+          },
+        },
+      ],
+    });
+    expect(JSON.stringify(answer)).not.toContain(token.split('.')[2]);
+  });
+
+  it('is refused when it is empty, or the word alone', async () => {
+    for (const authorization of ['', ' ', 'Bearer', 'Bearer ', 'ApiKey', 'ApiKey ']) {
+      const { status, body, upstream } = await ask(authorization);
+      expect([authorization, status, upstream]).toEqual([authorization, 401, []]);
+      expect(body).toMatchObject({
+        errors: [{ extensions: { code: 'UNAUTHENTICATED', reason: 'CREDENTIAL_MALFORMED' } }],
+      });
+    }
+  });
+
+  it('is never a larger one than headers may be', async () => {
+    const token = issuer.sign({ groups: 'x'.repeat(12_000) });
+    expect(token.length).toBeGreaterThan(16_000);
+    const { listener, fetch } = await ways.ask({ headers: { authorization: `Bearer ${token}` }, body: GROUPS });
+    expect([listener.status, fetch.status]).toEqual([431, 431]);
+  });
+
+  it('is refused when it comes twice: a proxy in front may have acted on either', async () => {
+    const [token, other] = [issuer.sign({ tenant: 'acme' }), issuer.sign({ tenant: 'globex' })];
+    for (const values of [
+      [`Bearer ${token}`, `Bearer ${other}`],
+      [`Bearer ${token}`, 'ApiKey somebodys'],
+      [`Bearer ${token}`, ''],
+      ['', `Bearer ${token}`],
+      ['Bearer nonsense', `Bearer ${token}`],
+    ]) {
+      const { status, body } = await sendRaw(ways.listener.url, values);
+      expect([status, JSON.parse(body)]).toMatchObject([400, { errors: [{ extensions: { code: 'BAD_REQUEST' } }] }]);
+    }
+  });
+});
+
+/** Sends the operation with several Authorization headers. */
+async function sendRaw(url: string, authorization: string[]) {
+  const body = JSON.stringify(GROUPS);
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; body: string }>();
+  const headers = [
+    'Host',
+    new URL(url).host,
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(body.length),
+    'X-Request-Id',
+    'r1',
+  ];
+  const request = sendRequest(url, {
+    method: 'POST',
+    headers: [...headers, ...authorization.flatMap((value) => ['Authorization', value])],
+  });
+  request.on('error', reject).on('response', async (response) => {
+    resolve({ status: response.statusCode, body: await text(response) });
+  });
+  request.end(body);
+  return promise;
+}
+
+describe('a gateway that does not serve a kind of client', () => {
+  let upstream: ScriptedUpstream;
+  const asking = async (clients: NonNullable<GatewayOptions['clients']>, authorization: string) => {
+    await using gateway = await startGateway({ upstream: upstream.url, clients });
+    return await gateway.send(GROUPS.query, {}, { authorization });
+  };
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  });
+
+  afterAll(async () => {
+    await upstream[Symbol.asyncDispose]();
+  });
+
+  const browser = () => ({
+    issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks }],
+    scopes: ['groups:read' as const],
+    tenants: KEYS,
+  });
+
+  it('takes no token where browsers are not served', async () => {
+    const { status, headers, body } = await asking({}, `Bearer ${issuer.sign()}`);
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'ApiKey realm="notigraph"']);
+    expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'CREDENTIAL_MALFORMED' });
+    expect(upstream.requests).toEqual([]);
+  });
+
+  it("takes no key where servers are not served, not even a tenant's", async () => {
+    const clients = { server: false as const, browser: browser() };
+    for (const key of [KEYS.acme, 'another']) {
+      const { status, headers, body } = await asking(clients, `ApiKey ${key}`);
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="notigraph"']);
+      expect(body.errors?.[0]?.extensions).toMatchObject({
+        code: 'UNAUTHENTICATED',
+        reason: 'CREDENTIAL_NOT_ACCEPTED',
+      });
+    }
+    expect(upstream.requests).toEqual([]);
+    expect((await asking(clients, `Bearer ${issuer.sign()}`)).status).toBe(200);
+  });
+
+  it('takes nothing at all where nobody is served, and says so', async () => {
+    const clients = { server: false as const };
+    for (const authorization of ['ApiKey x', `Bearer ${issuer.sign()}`, 'x']) {
+      const { status, headers, body } = await asking(clients, authorization);
+      expect([status, headers.get('www-authenticate')]).toEqual([401, null]);
+      expect(body.errors?.[0]?.message).toMatch(/^This gateway .+\.$/);
+    }
+  });
+});

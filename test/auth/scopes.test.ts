@@ -1,0 +1,572 @@
+import fc from 'fast-check';
+import {
+  buildSchema,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  getNamedType,
+  isAbstractType,
+  isCompositeType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isRequiredArgument,
+  isRequiredInputField,
+  isUnionType,
+  parse,
+  printSchema,
+} from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createReadRequiredScopes } from '../../src/graphql/documents/required-scopes.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
+import { subscriber } from '../support/records.ts';
+import { askBoth, dataOf, errorOf, scopeOfCall, service } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
+
+const signer = createSigner();
+
+let ways: TwoWays;
+let channels: unknown;
+beforeAll(async () => {
+  ways = await startTwoWays(
+    (request, raw) =>
+      request.path === '/v1/subscribers'
+        ? { status: 201, body: { data: { ...subscriber(), channels } } }
+        : service(request, raw),
+    { clients: clientsOf(signer) },
+  );
+});
+afterAll(() => ways[Symbol.asyncDispose]());
+
+const bearer = (scopes: readonly Scope[]) => signer.bearer({ scope: scopes.join(' ') });
+const without = (...denied: Scope[]) => SCOPES.filter((scope) => !denied.includes(scope));
+
+/** Asks both ways as a browser whose token has these scopes. */
+async function ask(
+  query: string,
+  scopes: readonly Scope[],
+  variables?: unknown,
+  operationName?: string,
+): Promise<WireAnswer> {
+  return askBoth(ways, { headers: { authorization: await bearer(scopes) }, body: { query, variables, operationName } });
+}
+
+/** The scopes that an answer says are missing; everything about the refusal is as it has to be. */
+function missingIn(answer: WireAnswer): unknown[] {
+  const errors: { extensions: Record<string, unknown> }[] = Reflect.get(Object(answer.body), 'errors') ?? [];
+  if (errors[0]?.extensions.code !== 'FORBIDDEN') {
+    expect(errors).toEqual([]);
+    return [];
+  }
+  expect(answer).toMatchObject({ status: 403, upstream: [] });
+  expect(dataOf(answer)).toBeUndefined();
+  for (const { extensions } of errors) {
+    expect(extensions).toMatchObject({ code: 'FORBIDDEN', retryable: false, requestId: 'r1' });
+  }
+  return errors.map(({ extensions }) => extensions.scope);
+}
+
+// The schema as clients see it: what it needs is not in it.
+const schema = buildSchema(printSchema(createSchema()));
+
+function literalOf(type: GraphQLInputType): string {
+  const inner = isNonNullType(type) ? type.ofType : type;
+  if (isListType(inner)) {
+    return `[${literalOf(inner.ofType)}]`;
+  }
+  if (isInputObjectType(inner)) {
+    const fields = Object.values(inner.getFields()).filter(isRequiredInputField);
+    return `{ ${fields.map(({ name, type: of }) => `${name}: ${literalOf(of)}`).join(', ')} }`;
+  }
+  if (isEnumType(inner)) {
+    return inner.getValues()[0]?.name ?? '';
+  }
+  return inner.name === 'Boolean' ? 'true' : inner.name === 'Int' ? '1' : '"w1"';
+}
+
+function call({ name, args }: GraphQLField<unknown, unknown>): string {
+  const required = args.filter(isRequiredArgument);
+  return required.length === 0 ? name : `${name}(${required.map((arg) => `${arg.name}: ${literalOf(arg.type)}`)})`;
+}
+
+/** An operation for every field of the schema, which asks for that field and nothing beside it. */
+function* operationsOfSchema(): Generator<[coordinate: string, operation: string]> {
+  const seen = new Set<string>();
+  const queue: [type: GraphQLObjectType, wrap: (selection: string) => string][] = [];
+  const enqueue = (type: unknown, wrap: (selection: string) => string) => {
+    if (isUnionType(type) || isInterfaceType(type)) {
+      for (const member of schema.getPossibleTypes(type)) {
+        enqueue(member, (selection) => wrap(`... on ${member.name} { ${selection} }`));
+      }
+    } else if (isObjectType(type) && !seen.has(type.name)) {
+      seen.add(type.name);
+      queue.push([type, wrap]);
+    }
+  };
+  enqueue(schema.getQueryType(), (selection) => `{ ${selection} }`);
+  enqueue(schema.getMutationType(), (selection) => `mutation { ${selection} }`);
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const [type, wrap] = next;
+    for (const field of Object.values(type.getFields())) {
+      const named = getNamedType(field.type);
+      yield [
+        `${type.name}.${field.name}`,
+        wrap(isCompositeType(named) ? `${call(field)} { __typename }` : call(field)),
+      ];
+      enqueue(named, (selection) => wrap(`${call(field)} { ${selection} }`));
+    }
+  }
+}
+
+const OPERATIONS = [...operationsOfSchema()];
+
+const ROOT_FIELDS = OPERATIONS.filter(([coordinate]) => /^(?:Query|Mutation)\./.test(coordinate));
+
+/** The scope of every record: those of nouns to come as their types declare them. */
+const RECORDS: Record<string, Scope> = {
+  ...Object.fromEntries(
+    Object.values(createSchema().getTypeMap()).flatMap(({ name, extensions: { scope } }) =>
+      isScope(scope) ? [[name, scope]] : [],
+    ),
+  ),
+  Workflow: 'workflows:read',
+  NotificationGroup: 'groups:read',
+  Subscriber: 'subscribers:read',
+  Feed: 'feeds:read',
+  StatsEntry: 'stats:read',
+};
+
+describe('a root field', () => {
+  it('is there for every endpoint', () => {
+    expect(ROOT_FIELDS.length).toBeGreaterThanOrEqual(14);
+  });
+
+  it.each(ROOT_FIELDS)('%s needs the scope of its call alone', async (coordinate, operation) => {
+    const free = await askBoth(ways, { body: { query: operation } });
+    const [scope, ...others] = new Set(free.upstream.map(scopeOfCall));
+    if (scope === undefined || others.length > 0) {
+      throw new Error(`${coordinate} makes calls of ${others.length + 1} scopes.`);
+    }
+    const isMutation = coordinate.startsWith('Mutation.');
+    for (const scopes of [[], without(scope)]) {
+      const refused = await ask(operation, scopes);
+      expect(missingIn(refused)).toEqual([scope]);
+      expect(errorOf(refused).message).toContain(scope);
+      expect(errorOf(refused).extensions).toEqual({
+        code: 'FORBIDDEN',
+        scope,
+        retryable: false,
+        requestId: 'r1',
+        ...(isMutation && { outcome: 'NOT_APPLIED' }),
+      });
+    }
+    const served = await ask(operation, [scope]);
+    expect(missingIn(served)).toEqual([]);
+    expect(served.status).toBe(200);
+    expect(new Set(served.upstream.map(scopeOfCall))).toEqual(new Set([scope]));
+  });
+});
+
+it('every field of the schema that causes a call needs the scope of that call', async () => {
+  const costly: string[] = [];
+  for (const [coordinate, query] of OPERATIONS) {
+    const free = await askBoth(ways, { body: { query } });
+    expect([coordinate, errorOf(free).message]).toEqual([coordinate, '(there is no error)']);
+    const scopes = [...new Set(free.upstream.map(scopeOfCall))];
+    for (const scope of scopes) {
+      expect([coordinate, missingIn(await ask(query, without(scope)))]).toEqual([coordinate, [scope]]);
+    }
+    if (scopes.length > 1) {
+      costly.push(coordinate);
+    }
+  }
+  expect(costly).toContain('Workflow.notificationGroup');
+  expect(costly).toContain('StatsEntry.workflows');
+});
+
+it('every field that gives a record needs the scope to read it, in mutations too', async () => {
+  let checked = 0;
+  for (const [coordinate, query] of OPERATIONS) {
+    const [typeName = '', fieldName = ''] = coordinate.split('.');
+    const type = schema.getType(typeName);
+    const field = isObjectType(type) ? type.getFields()[fieldName] : undefined;
+    const scope = field && RECORDS[getNamedType(field.type).name];
+    if (scope !== undefined) {
+      expect([coordinate, missingIn(await ask(query, without(scope)))]).toEqual([coordinate, [scope]]);
+      checked += 1;
+    }
+  }
+  expect(checked).toBeGreaterThanOrEqual(12);
+});
+
+it('no type that needs a scope can be reached through a union or an interface without it', () => {
+  const served = createSchema();
+  for (const type of Object.values(served.getTypeMap()).filter(isAbstractType)) {
+    for (const member of served.getPossibleTypes(type)) {
+      expect([type.name, member.name, member.extensions.scope]).toEqual([type.name, member.name, undefined]);
+      for (const field of Object.values(isInterfaceType(type) ? type.getFields() : {})) {
+        const own = member.getFields()[field.name]?.extensions.scope;
+        expect([type.name, field.name, own]).toEqual([type.name, field.name, field.extensions.scope]);
+      }
+    }
+  }
+});
+
+const GROUP = 'notificationGroups { name }';
+
+describe('a scope is found', () => {
+  it.each<[string, string, Scope[]]>([
+    ['behind an alias', `{ workflow: ${GROUP} }`, ['groups:read']],
+    ['in a fragment', `{ ...F } fragment F on Query { ${GROUP} }`, ['groups:read']],
+    [
+      'in a fragment of a fragment',
+      `{ ...A } fragment A on Query { ...B } fragment B on Query { ${GROUP} }`,
+      ['groups:read'],
+    ],
+    ['in an inline fragment', `{ ... on Query { ${GROUP} } }`, ['groups:read']],
+    ['in an inline fragment without a type', `{ ... { ... { ${GROUP} } } }`, ['groups:read']],
+    [
+      'in an inline fragment without a type inside a record',
+      '{ workflow(idOrIdentifier: "w1") { ... { notificationGroup { name } } } }',
+      ['groups:read'],
+    ],
+    [
+      'in a fragment on a member of a union',
+      'mutation { createFeed(input: { name: "a" }) { ...S } } fragment S on CreateFeedSuccess { feed { name } }',
+      ['feeds:read'],
+    ],
+    [
+      'beside a fragment on an interface',
+      'mutation { createFeed(input: { name: "a" }) { ... on MutationError { message } ... on CreateFeedSuccess { feed { name } } } }',
+      ['feeds:read'],
+    ],
+    [
+      'in the items of a bulk mutation',
+      'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "a" }] }) { results { ... on CreateSubscriberSuccess { subscriber { email } } } } }',
+      ['subscribers:read'],
+    ],
+    ['in the statistics', '{ notificationStats { workflows { name } } }', ['workflows:read']],
+    [
+      'three records deep',
+      '{ notificationStats { workflows { notificationGroup { name } } } }',
+      ['groups:read', 'workflows:read'],
+    ],
+    ['with __typename alone inside', '{ notificationGroups { __typename } }', ['groups:read']],
+    [
+      'where the first field of the same name is left out',
+      `{ notificationGroups @skip(if: true) { name } ${GROUP} }`,
+      ['groups:read'],
+    ],
+  ])('%s', async (_, query, denied) => {
+    expect(missingIn(await ask(query, without(...denied)))).toEqual(denied);
+    expect(missingIn(await ask(query, SCOPES))).toEqual([]);
+  });
+
+  it('more than one at a time, each named once', async () => {
+    const query = `{ a: ${GROUP} b: ${GROUP} notificationStats { workflows { notificationGroup { id } } } }`;
+    expect(missingIn(await ask(query, []))).toEqual(['groups:read', 'stats:read', 'workflows:read']);
+  });
+
+  it('in the operation that is asked for alone', async () => {
+    const query = `query A { ${GROUP} } query B { workflow(idOrIdentifier: "w1") { id } } query C { ...F } fragment F on Query { ${GROUP} }`;
+    expect(missingIn(await ask(query, ['workflows:read'], {}, 'B'))).toEqual([]);
+    expect(missingIn(await ask(query, ['workflows:read'], {}, 'A'))).toEqual(['groups:read']);
+    expect(missingIn(await ask(query, ['workflows:read'], {}, 'C'))).toEqual(['groups:read']);
+  });
+
+  it.each([undefined, '', 'B', 'constructor', '__proto__', 'query'])(
+    'or the operation is not carried out, when it is named %j',
+    async (operationName) => {
+      for (const query of [`query A { ${GROUP} }`, `{ ${GROUP} }`]) {
+        const { status, upstream } = await ask(query, [], {}, operationName);
+        expect([status, upstream]).toEqual([operationName === undefined ? 403 : 400, []]);
+      }
+    },
+  );
+});
+
+describe('a field that may be left out', () => {
+  const NEVER: Scope[] = [];
+  const NEEDED: Scope[] = ['groups:read'];
+
+  it.each<[string, string, unknown, Scope[]]>([
+    ['@skip(if: true)', `{ __typename ${'notificationGroups @skip(if: true) { name }'} }`, {}, NEVER],
+    ['@skip(if: false)', '{ __typename notificationGroups @skip(if: false) { name } }', {}, NEEDED],
+    ['@include(if: false)', '{ __typename notificationGroups @include(if: false) { name } }', {}, NEVER],
+    ['@include(if: true)', '{ __typename notificationGroups @include(if: true) { name } }', {}, NEEDED],
+    ['both, kept', '{ __typename notificationGroups @skip(if: false) @include(if: true) { name } }', {}, NEEDED],
+    ['both, left out', '{ __typename notificationGroups @skip(if: true) @include(if: true) { name } }', {}, NEVER],
+    [
+      'both, left out by the other',
+      '{ __typename notificationGroups @skip(if: false) @include(if: false) { name } }',
+      {},
+      NEVER,
+    ],
+  ])('by %s is judged by it', async (_, query, variables, needed) => {
+    expect(missingIn(await ask(query, [], variables))).toEqual(needed);
+  });
+
+  it.each<[string, string, unknown, Scope[]]>([
+    ['a variable that is true', '$v: Boolean!', { v: true }, NEEDED],
+    ['a variable that is false', '$v: Boolean!', { v: false }, NEVER],
+    ['the default true', '$v: Boolean = true', {}, NEEDED],
+    ['the default false', '$v: Boolean = false', {}, NEVER],
+    ['true instead of the default', '$v: Boolean = false', { v: true }, NEEDED],
+    ['false instead of the default', '$v: Boolean = true', { v: false }, NEVER],
+    ['the default true of a variable that must be there', '$v: Boolean! = true', {}, NEEDED],
+  ])('by @include with %s is judged by it', async (_, definition, variables, needed) => {
+    const query = `query Q(${definition}) { __typename notificationGroups @include(if: $v) { name } }`;
+    expect(missingIn(await ask(query, [], variables))).toEqual(needed);
+  });
+
+  it.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf', '__proto__', '__defineGetter__'])(
+    'by the default of a variable named %s is judged by it',
+    async (name) => {
+      const include = `query Q($${name}: Boolean = true) { __typename notificationGroups @include(if: $${name}) { name } }`;
+      const skip = `query Q($${name}: Boolean = false) { __typename notificationGroups @skip(if: $${name}) { name } }`;
+      for (const query of [include, skip]) {
+        for (const variables of [undefined, {}, { other: true }]) {
+          const { status, upstream } = await ask(query, [], variables);
+          expect([status, upstream]).toEqual([403, []]);
+        }
+      }
+    },
+  );
+
+  it.each([null, 'true', 'false', 1, 0, [], [true], {}, [false]])(
+    'by a variable that is %j makes no call without the scope',
+    async (value) => {
+      for (const condition of ['@skip', '@include']) {
+        for (const definition of ['$v: Boolean!', '$v: Boolean = true', '$v: Boolean = false']) {
+          const query = `query Q(${definition}) { __typename notificationGroups ${condition}(if: $v) { name } }`;
+          expect((await ask(query, [], { v: value })).upstream).toEqual([]);
+        }
+      }
+    },
+  );
+
+  it('under conditions of fragments is judged by all of them', async () => {
+    const query =
+      'query Q($a: Boolean!, $b: Boolean!) { __typename ...F @include(if: $a) } fragment F on Query { ... @skip(if: $b) { notificationGroups { name } } }';
+    expect(missingIn(await ask(query, [], { a: true, b: false }))).toEqual(NEEDED);
+    expect(missingIn(await ask(query, [], { a: true, b: true }))).toEqual(NEVER);
+    expect(missingIn(await ask(query, [], { a: false, b: false }))).toEqual(NEVER);
+  });
+
+  it('in a fragment that is spread under two conditions counts as there', async () => {
+    const query =
+      'query Q($a: Boolean!, $b: Boolean!) { __typename ...F @include(if: $a) ...F @include(if: $b) } fragment F on Query { notificationGroups { name } }';
+    for (const variables of [
+      { a: true, b: false },
+      { a: false, b: true },
+    ]) {
+      expect(missingIn(await ask(query, [], variables))).toEqual(NEEDED);
+    }
+  });
+
+  it('in an operation of any shape causes no call without the scope, the same both ways', async () => {
+    const condition = fc.oneof(
+      { weight: 3, arbitrary: fc.constant('') },
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(fc.constantFrom('skip', 'include'), fc.constantFrom('true', 'false', '$a', '$b', '$c'))
+          .map(([name, value]) => `@${name}(if: ${value})`),
+      },
+    );
+    const { selection } = fc.letrec<{ selection: string; list: string }>((tie) => ({
+      selection: fc.oneof(
+        { maxDepth: 3, depthSize: 'small' },
+        condition.map((of) => `notificationGroups ${of} { name }`),
+        condition.map(
+          (of) => `workflow(idOrIdentifier: "w1") ${of} { id ... ${of} { notificationGroup ${of} { name } } }`,
+        ),
+        fc.tuple(fc.constantFrom('F', 'G'), condition).map(([name, of]) => `...${name} ${of}`),
+        fc.tuple(condition, tie('list')).map(([of, inner]) => `... ${of} { ${inner} }`),
+        fc.tuple(condition, tie('list')).map(([of, inner]) => `... on Query ${of} { ${inner} }`),
+      ),
+      list: fc.array(tie('selection'), { minLength: 1, maxLength: 3 }).map((all) => all.join(' ')),
+    }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.tuple(selection, selection, condition, condition, condition),
+        fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.boolean()),
+        fc.subarray<Scope>(['groups:read', 'workflows:read']),
+        async ([body, inF, ofF, ofG, inG], variables, scopes) => {
+          const query = `query Q($a: Boolean = true, $b: Boolean = false, $c: Boolean = true) {
+  __typename ${body} ...F ${ofF} ...G ${ofG}
+  x: __typename @include(if: $a) y: __typename @include(if: $b) z: __typename @include(if: $c)
+}
+fragment F on Query { __typename ${inF.replaceAll('...F', '...G')} }
+fragment G on Query { __typename notificationGroups ${inG} { id } }`;
+          const request = { headers: { authorization: await bearer(scopes) }, body: { query, variables } };
+          const answer = await askBoth(ways, request);
+          expect(answer.upstream.map(scopeOfCall).filter((scope) => !scopes.includes(scope))).toEqual([]);
+          expect([200, 400, 403]).toContain(answer.status);
+        },
+      ),
+      { numRuns: 200, seed: 7 },
+    );
+  }, 60_000);
+});
+
+it('a document whose fragments multiply is looked through in linear time', () => {
+  const levels = 30;
+  const fragments = Array.from(
+    { length: levels },
+    (_, i) => `fragment F${i} on Query { ...F${i + 1} ...F${i + 1} ... @include(if: $v) { ...F${i + 1} } }`,
+  );
+  const text = `query Q($v: Boolean!) { ...F0 } ${fragments.join('\n')} fragment F${levels} on Query { ${GROUP} }`;
+  const startedAt = performance.now();
+  const required = createReadRequiredScopes(createSchema())(parse(text), 'Q');
+  expect(required.missing(new Set(), { v: false })).toEqual(['groups:read']);
+  expect(performance.now() - startedAt).toBeLessThan(500);
+});
+
+it('a mutation of which one field is forbidden carries out none', async () => {
+  const query =
+    'mutation { createFeed(input: { name: "a" }) { __typename } createNotificationGroup(input: { name: "b" }) { __typename } }';
+  const answer = await ask(query, ['feeds:write']);
+  expect(missingIn(answer)).toEqual(['groups:write']);
+  expect(errorOf(answer).extensions.outcome).toBe('NOT_APPLIED');
+  expect((await ask(query, ['feeds:write', 'groups:write'])).upstream).toHaveLength(2);
+});
+
+describe('what a token permits', () => {
+  const QUERY = `{ ${GROUP} }`;
+  const askWith = async (claims: Record<string, unknown>) =>
+    missingIn(await askBoth(ways, { headers: { authorization: await signer.bearer(claims) }, body: { query: QUERY } }));
+
+  it.each<[string, unknown, boolean]>([
+    ['a text', 'groups:read', true],
+    ['a text of several', 'stats:read groups:read other', true],
+    ['a list', ['groups:read'], true],
+    ['another case', 'Groups:Read', false],
+    ['a part of it', 'groups', false],
+    ['the other half', 'groups:write', false],
+    ['a wildcard', '* groups:* all', false],
+    ['other spaces', 'stats:read\tgroups:read', false],
+    ['an empty text', '', false],
+    ['names of members of objects', 'constructor __proto__ toString', false],
+  ])('is read from its claim: %s', async (_, scope, isPermitted) => {
+    expect(await askWith({ scope })).toEqual(isPermitted ? [] : ['groups:read']);
+  });
+
+  it('is nothing without the claim', async () => {
+    expect(await askWith({ scope: undefined, scopes: 'groups:read', scp: 'groups:read' })).toEqual(['groups:read']);
+  });
+
+  it.each([[['stats:read'] satisfies Scope[]], [undefined]])(
+    'is never more than the configuration says: %j',
+    async (ceiling) => {
+      await using strict = await startTwoWays(service, { clients: clientsOf(signer, { scopes: ceiling ?? [] }) });
+      const headers = { authorization: await bearer(SCOPES) };
+      expect(missingIn(await askBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
+      const stats = await askBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });
+      expect(missingIn(stats)).toEqual(ceiling === undefined ? ['stats:read'] : []);
+    },
+  );
+
+  it('is read from the claim that the configuration names', async () => {
+    const [issuer] = clientsOf(signer).browser?.issuers ?? [];
+    const issuers = issuer === undefined ? [] : [{ ...issuer, scopeClaim: 'permissions' }];
+    await using other = await startTwoWays(service, { clients: clientsOf(signer, { issuers }) });
+    for (const [claims, expected] of [
+      [{ scope: '', permissions: ['groups:read'] }, []],
+      [{ scope: 'groups:read', permissions: [] }, ['groups:read']],
+    ] as const) {
+      const headers = { authorization: await signer.bearer(claims) };
+      expect(missingIn(await askBoth(other, { headers, body: { query: QUERY } }))).toEqual(expected);
+    }
+  });
+});
+
+it('servers need no scopes', async () => {
+  const body = { query: `{ ${GROUP} notificationStats { workflows { notificationGroup { name } } } }` };
+  const answer = await askBoth(ways, { headers: { authorization: 'ApiKey of-a-server' }, body });
+  expect(answer).toMatchObject({ status: 200 });
+  expect(dataOf(answer)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
+});
+
+it('a browser may ask for the schema without any scope', async () => {
+  const answer = await ask('{ __schema { queryType { name } } __type(name: "Workflow") { name } __typename }', []);
+  expect(answer).toMatchObject({ status: 200, upstream: [] });
+  expect(dataOf(answer)).toMatchObject({ __typename: 'Query' });
+});
+
+describe('the settings of channels', () => {
+  const SECRET = 'canary-of-a-channel-4711';
+  const QUERY =
+    'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { subscriber { channels } } } }';
+
+  async function channelsFor(authorization: string, sent: unknown) {
+    channels = sent;
+    const answer = await askBoth(ways, { headers: { authorization }, body: { query: QUERY } });
+    return { answer, channels: Reflect.get(Object(dataOf(answer)), 'createSubscriber')?.subscriber.channels };
+  }
+
+  const FULL = [
+    {
+      providerId: 'fcm',
+      integrationIdentifier: 'push-1',
+      _integrationId: 'i1',
+      credentials: { deviceTokens: [SECRET, SECRET], webhookUrl: `https://hooks.example.com/${SECRET}` },
+      token: SECRET,
+      nested: [{ deep: [{ deeper: SECRET }], empty: '', none: null }],
+      number: 4711,
+      flag: true,
+    },
+    { credentials: SECRET },
+    {},
+  ];
+
+  it('come without credentials to a browser, and as they are to a server', async () => {
+    const { channels: masked } = await channelsFor(await bearer(SCOPES), FULL);
+    expect(masked).toEqual([
+      {
+        providerId: 'fcm',
+        integrationIdentifier: 'push-1',
+        _integrationId: 'i1',
+        credentials: { deviceTokens: ['[masked]', '[masked]'], webhookUrl: '[masked]' },
+        token: '[masked]',
+        nested: [{ deep: [{ deeper: '[masked]' }], empty: '', none: null }],
+        number: '[masked]',
+        flag: '[masked]',
+      },
+      { credentials: '[masked]' },
+      {},
+    ]);
+    expect((await channelsFor('ApiKey of-a-server', FULL)).channels).toEqual(FULL);
+  });
+
+  it.each<[string, unknown]>([
+    ['a list for what is shown', [{ providerId: [SECRET] }]],
+    ['an object for what is shown', [{ provider: { key: SECRET }, type: { key: SECRET } }]],
+    ['an object with a credential for a name', [{ credentials: { deviceTokens: { [SECRET]: true } }, [SECRET]: 1 }]],
+    ['texts', [SECRET, SECRET]],
+    ['a text', SECRET],
+    ['an object', { credentials: SECRET, length: 1, 0: { token: SECRET } }],
+    ['lists', [[SECRET], [[{ a: SECRET }]]]],
+    ['null among them', [null, { token: SECRET }]],
+    ['a number', 4711],
+  ])('show no credential to a browser when the service sends %s', async (_, sent) => {
+    const { answer } = await channelsFor(await bearer(SCOPES), sent);
+    expect(JSON.stringify(answer.body)).not.toContain(SECRET);
+    expect(JSON.stringify(answer.body)).not.toContain('INTERNAL_SERVER_ERROR');
+  });
+
+  it.each([undefined, null, []])('are empty when the service sends %j', async (sent) => {
+    expect((await channelsFor(await bearer(SCOPES), sent)).channels).toEqual([]);
+    expect((await channelsFor('ApiKey of-a-server', sent)).channels).toEqual([]);
+  });
+
+  it('are never in the log', () => {
+    expect(ways.listener.log.length).toBeGreaterThan(10);
+    expect(JSON.stringify([ways.listener.log, ways.fetch.log])).not.toContain(SECRET);
+  });
+});

@@ -1,0 +1,289 @@
+import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import { SecretError } from '../../src/lib/secret-files.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import type { BrowserOptions } from '../support/tokens.ts';
+
+const GROUPS = '{ notificationGroups { name } }';
+const AUDIENCE = 'dashboard';
+
+type Tenants = Pick<BrowserOptions, 'tenants' | 'tenantKeys'>;
+
+let issuer: TestIssuer;
+
+beforeAll(async () => {
+  issuer = await startTestIssuer({ claims: { aud: AUDIENCE, scope: 'groups:read' } });
+});
+
+afterAll(async () => {
+  await issuer[Symbol.asyncDispose]();
+});
+
+async function createFolder() {
+  const folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return folder;
+}
+
+const clientsOf = (tenants: Tenants) => ({
+  browser: {
+    issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256' as const] }],
+    scopes: ['groups:read' as const],
+    ...tenants,
+  },
+});
+
+/** A gateway that looks at its files all the time. */
+async function start(tenants: Tenants, now?: () => Date) {
+  const upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  const gateway = await startGateway(
+    { upstream: upstream.url, reloadSeconds: 0.05, clients: clientsOf(tenants) },
+    { ...(now && { now }) },
+  );
+  onTestFinished(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  });
+
+  /** The key that the service is called with, or why it is not called. */
+  async function keyFor(token: string): Promise<string> {
+    const before = upstream.requests.length;
+    const { status, body } = await gateway.send(GROUPS, {}, { authorization: `Bearer ${token}` });
+    const keys = upstream.requests.slice(before).map(({ headers }) => headers.authorization);
+    expect(keys).toHaveLength(status === 200 ? 1 : 0);
+    return keys[0] ?? `${status} ${body.errors?.[0]?.extensions?.reason}`;
+  }
+  const problems = () => gateway.log.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
+  return { gateway, keyFor, problems };
+}
+
+/** Waits for something that happens after files have been looked at. */
+const eventually = (isTrue: () => boolean | Promise<boolean>) =>
+  vi.waitUntil(isTrue, { timeout: 10_000, interval: 20 });
+
+const tokenOf = (tenant: string, claims = {}) => issuer.sign({ tenant, ...claims });
+
+describe("a tenant's key", () => {
+  it('is a value, or in a file of its own, or in a folder in a file named like the tenant', async () => {
+    const folder = await createFolder();
+    await mkdir(folder.path('keys'));
+    await mkdir(folder.path('keys', 'not-a-tenant'));
+    await writeFile(folder.path('globex'), 'key-in-file\n');
+    await writeFile(folder.path('keys', 'initech'), 'key-in-folder\r\n');
+    await writeFile(folder.path('keys', 'a.b-C_9'), 'key-of-an-odd-name');
+    await writeFile(folder.path('keys', '.hidden'), 'not a key at all');
+    const { keyFor } = await start({
+      tenants: { acme: 'key-as-value', globex: { file: folder.path('globex') } },
+      tenantKeys: { directory: folder.path('keys') },
+    });
+    expect(await keyFor(tokenOf('acme'))).toBe('ApiKey key-as-value');
+    expect(await keyFor(tokenOf('globex'))).toBe('ApiKey key-in-file');
+    expect(await keyFor(tokenOf('initech'))).toBe('ApiKey key-in-folder');
+    expect(await keyFor(tokenOf('a.b-C_9'))).toBe('ApiKey key-of-an-odd-name');
+    for (const tenant of ['.hidden', 'not-a-tenant', './acme', 'keys/initech', '../globex', '..', '.', '']) {
+      expect([tenant, await keyFor(tokenOf(tenant))]).toEqual([tenant, '401 TENANT_UNKNOWN']);
+    }
+  });
+
+  it('is replaced, added and removed without a restart, for tokens that were seen before too', async () => {
+    const folder = await createFolder();
+    const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
+    await writeFile(folder.path('acme'), 'first');
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
+    expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey first', '401 TENANT_UNKNOWN']);
+
+    await writeFile(folder.path('acme'), 'second');
+    await eventually(async () => (await keyFor(acme)) === 'ApiKey second');
+    await writeFile(folder.path('globex'), 'third');
+    await eventually(async () => (await keyFor(globex)) === 'ApiKey third');
+    await rm(folder.path('acme'));
+    await eventually(async () => (await keyFor(acme)) === '401 TENANT_UNKNOWN');
+    expect(await keyFor(globex)).toBe('ApiKey third');
+    expect(problems()).toEqual([]);
+  });
+
+  it('stands alone: beside a broken one, others are added, replaced and taken away', async () => {
+    const folder = await createFolder();
+    for (const tenant of ['acme', 'globex']) {
+      await writeFile(folder.path(tenant), `key-of-${tenant}`);
+    }
+    const [acme, globex, initech] = [tokenOf('acme'), tokenOf('globex'), tokenOf('initech')];
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
+    await writeFile(folder.path('acme'), 'a broken key');
+    await writeFile(folder.path('initech'), 'key-of-initech');
+    await rm(folder.path('globex'));
+    await eventually(async () => (await keyFor(globex)) === '401 TENANT_UNKNOWN');
+    expect(await keyFor(initech)).toBe('ApiKey key-of-initech');
+    expect(await keyFor(acme)).toBe('ApiKey key-of-acme');
+    await eventually(async () => problems().length === 1);
+    await rm(folder.path('acme'));
+    await eventually(async () => (await keyFor(acme)) === '401 TENANT_UNKNOWN');
+  });
+
+  it('is replaced with the folder that a link leads to, as orchestrators do it', async () => {
+    const folder = await createFolder();
+    const publish = async (version: string, keys: Record<string, string>) => {
+      await mkdir(folder.path(`..${version}`));
+      for (const [tenant, key] of Object.entries(keys)) {
+        await writeFile(folder.path(`..${version}`, tenant), key);
+      }
+      await symlink(`..${version}`, folder.path('..data_tmp'));
+      await rename(folder.path('..data_tmp'), folder.path('..data'));
+    };
+    await publish('2026_01', { acme: 'key-1', globex: 'key-2' });
+    for (const tenant of ['acme', 'globex']) {
+      await symlink(`..data/${tenant}`, folder.path(tenant));
+    }
+    const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
+    expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-1', 'ApiKey key-2']);
+
+    // The two have changed places: at no time may one be called with the other's new key beside its own old one.
+    await publish('2026_02', { acme: 'key-2', globex: 'key-1' });
+    await eventually(async () => (await keyFor(acme)) === 'ApiKey key-2');
+    expect(await keyFor(globex)).toBe('ApiKey key-1');
+
+    await publish('2026_03', { acme: 'key-4' });
+    await unlink(folder.path('globex'));
+    await eventually(async () => (await keyFor(acme)) === 'ApiKey key-4');
+    expect(await keyFor(globex)).toBe('401 TENANT_UNKNOWN');
+    expect(problems()).toEqual([]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['is empty', '', /^the key of tenant globex is empty, too long, or /],
+    ['is a line break', '\n', /^the key of tenant globex is empty, too long, or /],
+    ['has two lines', 'canary-one\ncanary-two\n', /^the key of tenant globex is empty, too long, or /],
+    ['has a space', 'canary key', /^the key of tenant globex is empty, too long, or /],
+    ['has the word before it', 'ApiKey canary', /^the key of tenant globex is empty, too long, or /],
+    ['has another header after it', 'canary\r\nx-admin: 1', /^the key of tenant globex is empty, too long, or /],
+    ['is not ASCII', 'canärykey', /^the key of tenant globex is empty, too long, or /],
+    ['begins with a byte order mark', '\uFEFFcanary', /^the key of tenant globex is empty, too long, or /],
+    ["is another tenant's", 'key-of-acme', /^the tenants acme and globex have the same key$/],
+    ['is far too large', `canary${'x'.repeat(64 * 1024)}`, /globex is too large for a secret$/],
+  ])('that %s is not taken: the one before stays, and one line in the log says so', async (_, content, problem) => {
+    const folder = await createFolder();
+    await writeFile(folder.path('acme'), 'key-of-acme');
+    await writeFile(folder.path('globex'), 'key-of-globex');
+    const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
+    const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
+    await writeFile(folder.path('.globex'), content);
+    await rename(folder.path('.globex'), folder.path('globex')); // The gateway must not see the file while it is written.
+    await eventually(() => problems().length > 0);
+    expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-of-acme', 'ApiKey key-of-globex']);
+    await new Promise((resolve) => setTimeout(resolve, 200)); // Some more looks at the files.
+    expect(problems()).toEqual([expect.stringMatching(problem)]);
+    expect(JSON.stringify(gateway.log)).not.toMatch(/canary|canär|key-of-acme/);
+
+    await writeFile(folder.path('.globex'), 'key-that-is-fine');
+    await rename(folder.path('.globex'), folder.path('globex'));
+    await eventually(async () => (await keyFor(globex)) === 'ApiKey key-that-is-fine');
+    expect(problems()).toHaveLength(1);
+  });
+
+  it('stays when its folder or its file is gone', async () => {
+    const folder = await createFolder();
+    await mkdir(folder.path('keys'));
+    await writeFile(folder.path('keys', 'acme'), 'key-of-acme');
+    await writeFile(folder.path('globex'), 'key-of-globex');
+    const { keyFor, problems } = await start({
+      tenants: { globex: { file: folder.path('globex') } },
+      tenantKeys: { directory: folder.path('keys') },
+    });
+    await rm(folder.path('globex'));
+    await eventually(() => problems().length === 1);
+    await writeFile(folder.path('globex'), 'key-of-globex');
+    await rm(folder.path('keys'), { recursive: true });
+    await eventually(() => problems().length === 2);
+    expect([await keyFor(tokenOf('acme')), await keyFor(tokenOf('globex'))]).toEqual([
+      'ApiKey key-of-acme',
+      'ApiKey key-of-globex',
+    ]);
+    expect(problems()).toEqual([
+      `the file ${folder.path('globex')} cannot be read`,
+      `the folder ${folder.path('keys')} cannot be read`,
+    ]);
+  });
+});
+
+describe('a gateway is not made', () => {
+  const make = (tenants: Tenants) => () =>
+    createGateway({ upstream: 'http://127.0.0.1:1', clients: clientsOf(tenants) });
+
+  it.each<[string, NonNullable<Tenants['tenants']>, RegExp]>([
+    [
+      'two tenants have the same key',
+      { acme: 'canary', globex: 'canary' },
+      /^the tenants acme and globex have the same key$/,
+    ],
+    ['a key has a space', { acme: 'canary key' }, /^the key of tenant acme is empty, too long, or contains a space/],
+    ['a key has a line break', { acme: 'canary\n' }, /^the key of tenant acme/],
+    ['a name is a path', { '../acme': 'canary' }, /is not a valid tenant name; use at most 128 letters/],
+    ['a name is empty', { '': 'canary' }, /is not a valid tenant name/],
+    ['a name begins with a dot', { '.acme': 'canary' }, /is not a valid tenant name/],
+    ['a name has a line break', { 'acme\n': 'canary' }, /is not a valid tenant name/],
+    ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /is not a valid tenant name/],
+    ['a file is missing', { acme: { file: '/nowhere/acme' } }, /^the file \/nowhere\/acme cannot be read$/],
+  ])('where %s', (_, tenants, problem) => {
+    expect(make({ tenants })).toThrow(SecretError);
+    expect(make({ tenants })).toThrow(problem);
+    expect(make({ tenants })).not.toThrow(/canary/);
+  });
+
+  it.each<[string, NonNullable<Tenants['tenants']>, string]>([
+    ['a key is empty', { acme: '' }, 'clients.browser.tenants.acme must not be empty.'],
+    [
+      'a name is __proto__',
+      JSON.parse('{"__proto__":"canary"}'),
+      'clients.browser.tenants.__proto__ must have another name.',
+    ],
+  ])('where %s', (_, tenants, problem) => {
+    expect(make({ tenants })).toThrow(new TypeError(problem));
+  });
+
+  it('where a folder is missing or holds what is no key, or a tenant is set twice', async () => {
+    const folder = await createFolder();
+    expect(make({ tenantKeys: { directory: folder.path('nowhere') } })).toThrow(/nowhere cannot be read$/);
+    await writeFile(folder.path('README.txt'), 'Keys of tenants are kept here.');
+    expect(make({ tenantKeys: { directory: folder.path() } })).toThrow(/^the key of tenant README\.txt /);
+    await rm(folder.path('README.txt'));
+    await writeFile(folder.path('acme'), 'key-in-folder');
+    const twice = { tenants: { acme: 'key-as-value' }, tenantKeys: { directory: folder.path() } };
+    expect(make(twice)).toThrow(/^acme is set both directly and by a file in the folder .+; remove one of them$/);
+  });
+
+  it('in reasonable time only where there are ten thousand tenants', async () => {
+    const tenants = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`tenant-${i}`, `key-${i}`]));
+    const startedAt = performance.now();
+    await make({ tenants })().dispose();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
+
+describe('a token that was seen before', () => {
+  it('is refused from the second on in which it expires, the clocks’ difference included', async () => {
+    let time = Date.parse('2026-03-01T12:00:00Z');
+    const expiry = time / 1000 + 30;
+    const token = tokenOf('acme', { exp: expiry });
+    const { keyFor } = await start({ tenants: { acme: 'key-of-acme' } }, () => new Date(time));
+    expect(await keyFor(token)).toBe('ApiKey key-of-acme');
+    time = (expiry + 5) * 1000 - 1;
+    expect(await keyFor(token)).toBe('ApiKey key-of-acme');
+    time += 1;
+    expect(await keyFor(token)).toBe('401 TOKEN_EXPIRED');
+  });
+
+  it('is known byte for byte: one that differs is another', async () => {
+    const { keyFor } = await start({ tenants: { acme: 'key-of-acme' } });
+    const token = tokenOf('acme');
+    expect(await keyFor(token)).toBe('ApiKey key-of-acme');
+    for (const other of [token.slice(0, -5), `${token.slice(0, -5)}AAAAA`, `${token}AAAA`, token.toUpperCase()]) {
+      expect(await keyFor(other)).toMatch(/^401 TOKEN_/);
+    }
+    expect(await keyFor(token)).toBe('ApiKey key-of-acme');
+  });
+});

@@ -1,0 +1,154 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { CHILD_ENV } from '../support/child-env.ts';
+import { visit } from '../support/dashboard.ts';
+import { listen } from '../support/listen.ts';
+
+const START = fileURLToPath(new URL('../../examples/dashboard/start.ts', import.meta.url));
+const KEYS_FILE = fileURLToPath(new URL('../../src/sandbox/environments.ts', import.meta.url));
+const FREE_PORTS = ['--port', '0', '--gateway-port', '0', '--issuer-port', '0'];
+
+describe('the one command of the dashboard', () => {
+  it('starts everything, so that somebody signs in and sees data, and stops everything', async () => {
+    await using command = run(FREE_PORTS);
+    const { app, gateway, issuer } = await command.addresses();
+    expect(command.text.stdout).toContain('Ada Lindqvist   Editor at juniper');
+    expect(command.text.stdout).toContain('Press Ctrl-C to stop.');
+    const browser = await launchBrowser();
+    try {
+      await using visitor = await visit(browser, app);
+      await visitor.signIn('Ada Lindqvist');
+      await visitor.page.getByRole('radio').first().waitFor();
+      await expect.poll(() => visitor.page.locator('.chart-bar').count()).toBe(30);
+      await visitor.open('Workflows');
+      await visitor.page.getByRole('switch', { name: 'Weekly digest' }).click();
+      await visitor.page.getByRole('switch', { name: 'Weekly digest', checked: false }).waitFor();
+      const addressed = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
+      expect(addressed).toEqual(new Set([app, new URL(gateway).origin, issuer]));
+      expect(visitor.problems).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+    const { code, text } = await command.stop('SIGINT');
+    expect({ code, stderr: text.stderr }).toEqual({ code: 0, stderr: '' });
+    for (const url of [app, gateway, issuer]) {
+      await expect(fetch(url)).rejects.toThrow();
+    }
+  });
+
+  it('serves browsers alone: neither a key nor a missing token opens the gateway', async () => {
+    await using command = run(FREE_PORTS);
+    const { gateway } = await command.addresses();
+    for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
+      const response = await fetch(gateway, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
+        body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
+      });
+      expect(await response.text()).not.toContain('"notificationGroups":[');
+    }
+  });
+
+  it("serves the app's own files, and nothing else of the repository", async () => {
+    await using command = run(FREE_PORTS);
+    const { app } = await command.addresses();
+    expect((await fetch(`${app}/src/main.tsx`)).status).toBe(200);
+    for (const path of [`/@fs${KEYS_FILE}`, `/@fs${KEYS_FILE}?raw`, `/@fs${KEYS_FILE}?import&raw`]) {
+      const response = await fetch(app + path, { headers: { accept: '*/*' } });
+      const text = await response.text();
+      expect(response.status).toBe(403);
+      expect(text).not.toContain(SANDBOX_KEYS.development);
+    }
+  });
+
+  it('ends everything, and says why, when the gateway ends', async () => {
+    await using command = run(FREE_PORTS);
+    const { app, issuer } = await command.addresses();
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/cli/main.ts']);
+    process.kill(Number(stdout), 'SIGKILL');
+    const { code, text } = await command.ended;
+    expect(code).toBe(1);
+    expect(text.stderr).toBe('The gateway is gone (it ended with SIGKILL): everything else is stopped too.\n');
+    for (const url of [app, issuer]) {
+      await expect(fetch(url)).rejects.toThrow();
+    }
+  });
+
+  it.each([
+    [
+      '--port',
+      'Port PORT for the app is in use: stop the program that listens there, or choose another port with --port.',
+    ],
+    [
+      '--issuer-port',
+      'Port PORT for the issuer is in use: stop the program that listens there, or choose another port with --issuer-port.',
+    ],
+    [
+      '--gateway-port',
+      'The gateway does not start: Port PORT on 127.0.0.1 is already in use. Stop the other program, or choose another port with --gateway-port.',
+    ],
+  ])('says in one sentence that the port of %s is used, and leaves nothing behind', async (option, sentence) => {
+    const { url, close } = await listen(createServer());
+    const { port } = new URL(url);
+    await using command = run([...FREE_PORTS, option, port]);
+    const { code, text } = await command.ended;
+    await close();
+    expect({ code, ...text }).toEqual({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
+  });
+
+  it.each([
+    [['--prot', '1'], "Unknown option '--prot': see --help."],
+    [['--port', 'five'], '--port must be a whole number from 0 to 65535.'],
+    [['--token-seconds', '0'], '--token-seconds must be a whole number from 1 to 86400.'],
+  ])('does not start with %s', async (args, sentence) => {
+    await using command = run(args);
+    const { code, text } = await command.ended;
+    expect({ code, ...text }).toEqual({ code: 2, stdout: '', stderr: `${sentence}\n` });
+  });
+});
+
+/** The command as a process of its own. */
+function run(args: readonly string[]) {
+  const child = spawn(process.execPath, [START, ...args], {
+    env: CHILD_ENV,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const text = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (chunk: string) => {
+      text[stream] += chunk;
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, text }));
+
+  async function addresses() {
+    while (!text.stdout.includes('Ctrl-C')) {
+      const ending = await Promise.race([once(child.stdout, 'data').then(() => undefined), ended]);
+      if (ending !== undefined) {
+        throw new Error(`The command ended with ${ending.code ?? ending.signal}:\n${text.stdout}${text.stderr}`);
+      }
+    }
+    const find = (name: string) => new RegExp(`${name} +(\\S+)`).exec(text.stdout)?.[1] ?? '';
+    return { app: find('App'), gateway: find('Gateway'), issuer: find('Issuer') };
+  }
+
+  async function stop(signal: NodeJS.Signals) {
+    child.kill(signal);
+    return ended;
+  }
+
+  return {
+    pid: child.pid,
+    text,
+    ended,
+    addresses,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop('SIGTERM')),
+  };
+}

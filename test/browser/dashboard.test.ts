@@ -1,0 +1,325 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../support/browser.ts';
+import { type Dashboard, startDashboard } from '../support/dashboard.ts';
+
+let browser: Browser;
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  [browser, dashboard] = await Promise.all([launchBrowser(), startDashboard()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await dashboard[Symbol.asyncDispose]();
+});
+
+describe('the statistics of the dashboard', () => {
+  it('are shown as a bar a day after signing in, by one upstream call, and name themselves in the title', async () => {
+    dashboard.forget();
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    expect(await page.title()).toBe('Sign in · Notigraph dashboard');
+    await page.getByRole('button', { name: 'Cleo Marchetti' }).getByText('Sees statistics. Changes nothing.').waitFor();
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByRole('radio').first().waitFor();
+
+    expect(await page.title()).toBe('Statistics · Notigraph dashboard');
+    expect(await page.getByRole('radio').count()).toBe(30);
+    expect(await page.locator('.chart-bar').count()).toBe(30);
+    expect(dashboard.upstream('GET /v1/notifications/graph/stats').map(({ path }) => path)).toEqual([
+      '/v1/notifications/graph/stats?days=30',
+    ]);
+    expect(visitor.problems).toEqual([]);
+  });
+
+  it('show a day with its channels and the workflows behind it, and ask for nothing more as days are chosen', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByText('workflows behind it').waitFor();
+    await page.getByText('Order shipped').waitFor();
+    dashboard.forget();
+
+    const days = page.getByRole('radio');
+    const day = days.nth(20);
+    const name = await day.evaluate((input) => input.parentElement?.textContent ?? '');
+    const [, weekday = '', count = ''] = /^(\w+ \d+ \w+): (\d+) notifications, /.exec(name) ?? [];
+    await page.locator('.chart-days label').nth(20).click();
+    await page.getByRole('heading', { name: weekday }).waitFor();
+    const details = page.locator('section', { has: page.getByRole('heading', { name: weekday }) });
+    expect(await details.textContent()).toContain(`${count} notifications`);
+    expect(await details.getByText('In-app').count()).toBe(1);
+    expect(await details.getByRole('listitem').count()).toBeGreaterThan(3);
+
+    await page.keyboard.press('ArrowRight');
+    expect(await days.nth(21).isChecked()).toBe(true);
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    expect(await days.nth(19).isChecked()).toBe(true);
+    const next = await days.nth(19).evaluate((input) => input.parentElement?.textContent ?? '');
+    await page.getByRole('heading', { name: next.split(':')[0] ?? '', level: 2 }).waitFor();
+
+    await page.getByRole('button', { name: 'Day after' }).click();
+    expect(await days.nth(20).isChecked()).toBe(true);
+    await page.getByRole('button', { name: 'Day before' }).click();
+    expect(await days.nth(19).isChecked()).toBe(true);
+    await days.nth(29).focus();
+    await page.keyboard.press('Space');
+    expect(await page.getByRole('button', { name: 'Day after' }).getAttribute('aria-disabled')).toBe('true');
+    expect(dashboard.upstream()).toEqual([]);
+  });
+
+  it('can be read as a table too', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByText('Show as a table').click();
+    const table = page.getByRole('table', { name: 'Notifications per day' });
+    await table.waitFor();
+    expect(await table.getByRole('row').count()).toBe(31);
+    const bar = await page
+      .getByRole('radio')
+      .last()
+      .evaluate((input) => input.parentElement?.textContent ?? '');
+    const [, day = '', count = ''] = /^(.+): (\d+) notification/.exec(bar) ?? [];
+    const newest = await table.getByRole('row').nth(1).textContent();
+    expect(newest).toContain(day + count);
+  });
+
+  it('say that nothing was sent where nothing was', async () => {
+    using _ = dashboard.answering('GET /v1/notifications/graph/stats', { body: [] });
+    await using visitor = await dashboard.visit(browser);
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.page.getByText('Nothing was sent in this period.').waitFor();
+    await visitor.open('Workflows');
+    await visitor.page.getByText('No workflow sent anything in this period.').waitFor();
+  });
+
+  it('say what failed, and can be asked for again', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    {
+      using _ = dashboard.answering('GET /v1/notifications/graph/stats', { status: 500, body: {} });
+      await visitor.signIn('Ada Lindqvist');
+      await page.getByRole('alert').getByText('The notification service failed on this request.').waitFor();
+    }
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('radio').first().waitFor();
+  });
+});
+
+describe('the workflows of the dashboard', () => {
+  it('are shown with their group and steps; those that the statistics name are loaded once', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    dashboard.forget();
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByText('Order shipped').waitFor(); // Who leaves before ends the request, and asks again.
+    await visitor.open('Workflows');
+    const card = page.getByRole('article').filter({ hasText: 'Welcome and onboarding' });
+    await card.waitFor();
+    expect(await card.getByRole('list', { name: 'Steps' }).getByRole('listitem').allInnerTexts()).toEqual([
+      'Email\nWelcome email',
+      'In-app\nWelcome in the app',
+      'Wait 2 days\nTwo days later',
+      'Email\nReminder to complete the profile',
+    ]);
+    expect(await card.getByText('Lifecycle').count()).toBe(1);
+    const loaded = dashboard.upstream('GET /v1/workflows/').map(({ path }) => path);
+    expect(loaded).toEqual([...new Set(loaded)]);
+    await visitor.open('Statistics');
+    await page.getByText('Order shipped').waitFor();
+    expect(dashboard.upstream('GET /v1/workflows/')).toHaveLength(loaded.length);
+  });
+
+  it('are switched off and on again, by one call each', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Workflows');
+    const toggle = page.getByRole('switch', { name: 'Weekly digest' });
+    await toggle.waitFor();
+    dashboard.forget();
+    for (const [before, after] of [
+      ['true', 'false'],
+      ['false', 'true'],
+    ]) {
+      expect(await toggle.getAttribute('aria-checked')).toBe(before);
+      await toggle.click();
+      await page.locator(`[role=switch][aria-label="Weekly digest"][aria-checked=${after}]:not([aria-busy])`).waitFor();
+    }
+    const writes = dashboard.upstream('PUT ').map(({ path, body }) => [path.split('/').at(-1), body]);
+    expect(writes).toEqual([
+      ['status', '{"active":false}'],
+      ['status', '{"active":true}'],
+    ]);
+    expect(dashboard.upstream('GET ')).toEqual([]);
+    await visitor.open('Groups');
+    await visitor.open('Workflows');
+    expect(await toggle.getAttribute('aria-checked')).toBe('true');
+  });
+
+  it('show the new state at once, and go back with the reason when the service fails', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Workflows');
+    const toggle = page.getByRole('switch', { name: 'Order shipped' });
+    await toggle.waitFor();
+    const arrived = Promise.withResolvers<void>();
+    const mayAnswer = Promise.withResolvers<void>();
+    using _ = dashboard.answering('PUT /v1/workflows/', async () => {
+      arrived.resolve();
+      await mayAnswer.promise;
+      return { status: 500, body: {} };
+    });
+    await toggle.click();
+    await arrived.promise;
+    expect(await toggle.getAttribute('aria-checked')).toBe('false');
+    mayAnswer.resolve();
+
+    const alert = page.getByRole('article').filter({ hasText: 'Order shipped' }).getByRole('alert');
+    await alert.getByText('The notification service failed on this request.').waitFor();
+    await alert.getByText('may have been applied').waitFor();
+    expect(await toggle.getAttribute('aria-checked')).toBe('true');
+    expect(dashboard.upstream('PUT ').at(-1)?.body).toBe('{"active":false}');
+
+    await alert.getByRole('button', { name: 'Check again' }).click();
+    await page.getByRole('switch', { name: 'Order shipped' }).waitFor();
+    expect(visitor.problems).toEqual([]);
+  });
+});
+
+describe('a subscriber in the dashboard', () => {
+  it('is added, and the form is empty again', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Subscribers');
+    await page.getByLabel('Subscriber id').fill('user-42');
+    await page.getByLabel('Email address').fill('nils@fernhill.example');
+    await page.getByLabel('First name').fill('Nils');
+    dashboard.forget();
+    await page.getByRole('button', { name: 'Save subscriber' }).click();
+    await page.getByRole('status').getByText('The subscriber “user-42” was saved.').waitFor();
+    const [sent] = dashboard.upstream('POST /v1/subscribers');
+    expect(JSON.parse(sent?.body ?? '')).toEqual({
+      subscriberId: 'user-42',
+      email: 'nils@fernhill.example',
+      firstName: 'Nils',
+    });
+    expect(await page.getByLabel('Subscriber id').inputValue()).toBe('');
+    expect(await page.getByLabel('Subscriber id').evaluate((input) => input === document.activeElement)).toBe(true);
+  });
+
+  it('is not sent without its id, which the field says', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Subscribers');
+    dashboard.forget();
+    await page.getByLabel('Email address').fill('nobody');
+    await page.getByRole('button', { name: 'Save subscriber' }).click();
+    const id = page.getByRole('textbox', { name: 'Subscriber id', description: 'Enter a subscriber id.' });
+    await id.waitFor();
+    expect(await id.getAttribute('aria-invalid')).toBe('true');
+    expect(await id.evaluate((input) => input === document.activeElement)).toBe(true);
+    await page.getByText('Enter a valid email address.').waitFor();
+    expect(dashboard.upstream()).toEqual([]);
+  });
+
+  it('that the service does not accept stays in the form, with what is wrong at its fields, and the rest above', async () => {
+    using _ = dashboard.answering('POST /v1/subscribers', {
+      status: 422,
+      body: { statusCode: 422, message: ['email must be an email', 'this environment is full'] },
+    });
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Subscribers');
+    await page.getByLabel('Subscriber id').fill('user-43');
+    await page.getByLabel('Email address').fill('x@y');
+    await page.getByRole('button', { name: 'Save subscriber' }).click();
+    await page.getByRole('alert').getByText('The service did not accept this.').waitFor();
+    expect(await page.getByLabel('Subscriber id').inputValue()).toBe('user-43');
+    expect(await page.getByRole('alert').textContent()).toContain('this environment is full');
+    const email = page.getByRole('textbox', { name: 'Email address', description: 'email must be an email' });
+    expect(await email.getAttribute('aria-invalid')).toBe('true');
+    expect(await email.evaluate((input) => input === document.activeElement)).toBe(true);
+  });
+});
+
+describe('an address of the dashboard', () => {
+  it('that names no view becomes that of the view that is shown', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await page.goto(`${dashboard.url}#/nonsense`);
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByRole('heading', { level: 1, name: 'Statistics' }).waitFor();
+    await page.waitForURL(/#\/statistics$/);
+    await page.evaluate(() => location.assign('#/more-nonsense'));
+    await page.waitForURL(/#\/statistics$/);
+    await visitor.open('Groups');
+    await page.waitForURL(/#\/groups$/);
+  });
+});
+
+describe('who is signed in', () => {
+  it('sees the data of their own tenant alone, also in the same browser', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    const namesOf = async () => {
+      await visitor.open('Groups');
+      await page.locator('.row-name').first().waitFor();
+      return page.locator('.row-name').allTextContents();
+    };
+    await visitor.signIn('Ada Lindqvist');
+    const junipers = await namesOf();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await visitor.signIn('Dev Kapoor');
+    const fernhills = await namesOf();
+    expect(junipers).toContain('Lifecycle');
+    expect(fernhills).toContain('Live operations');
+    expect(junipers.filter((name) => fernhills.includes(name))).toEqual([]);
+    const keys = dashboard.upstream('GET /v1/notification-groups').map(({ headers }) => headers.authorization);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it('may look without changing: controls are disabled, say why, and send nothing', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ben Osei');
+    dashboard.forget();
+    await visitor.open('Groups');
+    await page.getByText('Changes require groups:write').first().waitFor();
+    const rename = page.getByRole('button', { name: 'Rename Community', disabled: true });
+    expect(await rename.getAttribute('title')).toContain('groups:write');
+    await rename.click({ force: true });
+    expect(await page.getByRole('textbox', { name: 'New name' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Create' }).click({ force: true });
+    await visitor.open('Workflows');
+    const toggle = page.getByRole('switch', { name: 'Order shipped', disabled: true });
+    await toggle.click({ force: true });
+    expect(await toggle.getAttribute('aria-checked')).toBe('true');
+    await visitor.open('Subscribers');
+    await page.getByText('Your account cannot add subscribers.').waitFor();
+    await page.getByText('This requires subscribers:write.').waitFor();
+    expect(dashboard.upstream().filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
+  it('is told which permission a view needs, and the gateway is not asked', async () => {
+    await using visitor = await dashboard.visit(browser);
+    await visitor.signIn('Cleo Marchetti');
+    await visitor.page.getByRole('radio').first().waitFor();
+    expect(await visitor.page.locator('.figures').textContent()).toMatch(/Busiest day\d+ \w+ \d+ notifications/);
+    await visitor.page.getByText('Their names require workflows:read').waitFor();
+    dashboard.forget();
+    await visitor.open('Groups');
+    await visitor.page.getByText('Cleo Marchetti cannot see groups.').waitFor();
+    await visitor.open('Workflows');
+    await visitor.page.getByText('This requires workflows:read.').waitFor();
+    expect(dashboard.upstream()).toEqual([]);
+  });
+});

@@ -1,0 +1,552 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { type Config, ConfigError, loadConfig } from '../../src/cli/config/load-config.ts';
+import { startTestIssuer } from '../support/issuer.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+const NAME = 'notigraph.config.yaml';
+
+/** A file with a value in every place, but for those that exclude each other. */
+const FULL = {
+  port: 4001,
+  graphiql: false,
+  corsOrigins: ['https://everywhere.example'],
+  clients: {
+    server: {
+      corsOrigins: ['https://server.example'],
+      trustedDocuments: 'log',
+      rateLimit: { calls: 600, perSeconds: 60, burst: 1200 },
+    },
+    browser: {
+      issuers: [
+        {
+          issuer: 'https://login.example',
+          audience: ['dashboard', 'admin'],
+          jwks: 'https://login.example/keys',
+          algorithms: ['ES256'],
+          clockSkewSeconds: 7,
+          tenantClaim: 'org',
+          tenants: ['acme'],
+          scopeClaim: 'permissions',
+        },
+        { issuer: 'https://other.example', audience: 'dashboard', publicKey: { file: 'login.pem' }, tenant: 'globex' },
+      ],
+      scopes: ['workflows:read', 'groups:write'],
+      tenants: { acme: { env: 'ACME_KEY' }, globex: { file: 'secrets/globex' } },
+      tenantKeys: { directory: '/run/secrets/tenants' },
+      corsOrigins: ['http://localhost:5173'],
+      trustedDocuments: 'enforce',
+      rateLimit: { calls: 120 },
+    },
+  },
+  clientTokens: {
+    issuer: 'gateway',
+    secrets: [{ env: 'TOKEN_SECRET' }, { file: 'secrets/old-token-secret' }],
+    maxLifetimeSeconds: 600,
+    rateLimit: { calls: 5, perSeconds: 1 },
+  },
+  trustedDocuments: { manifests: ['app/documents.json', '/srv/documents.json'] },
+  rateLimits: { store: { redis: { url: { env: 'REDIS_URL' } } } },
+  reloadSeconds: 3,
+};
+
+const ENV: Record<'ACME_KEY' | 'TOKEN_SECRET' | 'REDIS_URL', string> = {
+  ACME_KEY: 'key-of-acme',
+  TOKEN_SECRET: 'x'.repeat(32),
+  REDIS_URL: 'redis://127.0.0.1',
+};
+
+/** Words that only a library's sentences have. */
+const OF_LIBRARIES = /Invalid|Too small|expected|received|Unrecognized/;
+
+interface Reading {
+  env?: Record<string, string>;
+  argv?: string[];
+  files?: Record<string, string>;
+}
+
+/** Reads these files alone. */
+function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
+  const command = loadConfig(env, argv, (path) => (Object.hasOwn(files, path) ? files[path] : undefined));
+  if (command.kind !== 'serve') {
+    throw new Error(`the command is ${command.kind}`);
+  }
+  return command.config;
+}
+
+/** What is wrong; empty where nothing is. */
+function problemsOf(reading: Reading): readonly string[] {
+  try {
+    serve(reading);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      return error.problems;
+    }
+    throw error;
+  }
+}
+
+const ofText = (text: string, env: Record<string, string> = ENV) => ({ env, files: { [NAME]: text } });
+const of = (content: object, env: Record<string, string> = ENV) => ofText(JSON.stringify(content), env);
+
+describe('a configuration file', () => {
+  it('says whom the gateway serves and how, in YAML and in JSON', () => {
+    const { variables, ...config } = serve(ofText(stringify(FULL)));
+    expect(serve({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
+      ...config,
+      variables,
+    });
+    const { port, graphiql, corsOrigins } = config;
+    expect({ port, graphiql, corsOrigins }).toEqual({
+      port: 4001,
+      graphiql: false,
+      corsOrigins: ['https://everywhere.example'],
+    });
+    expect(variables.toSorted()).toEqual(['ACME_KEY', 'REDIS_URL', 'TOKEN_SECRET']);
+    expect(config).toMatchObject({
+      clients: {
+        server: FULL.clients.server,
+        browser: {
+          issuers: [
+            FULL.clients.browser.issuers[0],
+            { ...FULL.clients.browser.issuers[1], publicKey: { file: resolve('login.pem') }, clockSkewSeconds: 5 },
+          ],
+          scopes: ['workflows:read', 'groups:write'],
+          tenants: { acme: 'key-of-acme', globex: { file: resolve('secrets/globex') } },
+          tenantKeys: { directory: '/run/secrets/tenants' },
+          corsOrigins: ['http://localhost:5173'],
+          trustedDocuments: 'enforce',
+          rateLimit: { calls: 120, perSeconds: 60 },
+        },
+      },
+      clientTokens: {
+        ...FULL.clientTokens,
+        secrets: [ENV.TOKEN_SECRET, { file: resolve('secrets/old-token-secret') }],
+      },
+      trustedDocuments: { manifests: [resolve('app/documents.json'), '/srv/documents.json'] },
+      rateLimits: { store: { redis: { url: ENV.REDIS_URL } } },
+      reloadSeconds: 3,
+    });
+  });
+
+  it('means paths by its own place, and a text in the environment by the working directory', () => {
+    const text = JSON.stringify({
+      trustedDocuments: { manifests: ['documents.json', '../documents.json', '/documents.json'] },
+    });
+    const manifestsOf = (reading: Reading) => serve(reading).trustedDocuments.manifests;
+    expect(
+      manifestsOf({ argv: ['--config', '/srv/app/gateway.yaml'], files: { '/srv/app/gateway.yaml': text } }),
+    ).toEqual(['/srv/app/documents.json', '/srv/documents.json', '/documents.json']);
+    expect(manifestsOf({ env: { NOTIGRAPH_CONFIG: 'conf/a.json' }, files: { 'conf/a.json': text } })).toEqual([
+      resolve('conf/documents.json'),
+      resolve('documents.json'),
+      '/documents.json',
+    ]);
+    expect(manifestsOf({ env: { NOTIGRAPH_CONFIG_TEXT: text } }).map((path) => resolve(String(path)))).toEqual([
+      resolve('documents.json'),
+      resolve('../documents.json'),
+      '/documents.json',
+    ]);
+  });
+
+  it('is overruled by the environment, and that by an option', () => {
+    const files = { [NAME]: 'port: 1\nhost: of-the-file\ngraphiql: off\nmaxDepth: 7\n' };
+    expect(serve({ files, env: {} })).toMatchObject({
+      port: 1,
+      host: 'of-the-file',
+      graphiql: false,
+      maxDepth: 7,
+    });
+    const env = { NOTIGRAPH_PORT: '2', NOTIGRAPH_HOST: 'of-the-environment', NOTIGRAPH_GRAPHIQL: '' };
+    expect(serve({ files, env })).toMatchObject({ port: 2, host: 'of-the-environment', graphiql: false });
+    expect(serve({ files, env, argv: ['--port', '3'] })).toMatchObject({ port: 3, host: 'of-the-environment' });
+    expect(serve({ files: { [NAME]: 'port: web' }, env }).port).toBe(2);
+  });
+
+  it('may be empty, and may leave everything out', () => {
+    for (const text of ['', '# nothing\n', '{}', 'clients:\n', 'clients: {}\nclientTokens:\n', '---\n...\n']) {
+      expect([text, serve(ofText(text)).clients]).toEqual([text, serve({}).clients]);
+    }
+  });
+
+  it.each([
+    ['on', true],
+    ['true', true],
+    ['', true],
+    ['{}', true],
+    ['off', false],
+    ['false', false],
+  ])('switches servers by %s', (word, isOn) => {
+    const { clients } = serve(ofText(`clients: { server: ${word || 'null'} }`));
+    expect(clients.server).toEqual(isOn && serve({}).clients.server);
+  });
+
+  it('serves browsers with nothing but what it says', () => {
+    expect(serve({}).clients.browser).toBeUndefined();
+    const { browser, server } = serve(ofText('clients: { server: on }')).clients;
+    expect([browser, server]).toEqual([undefined, expect.anything()]);
+    const least = {
+      clients: {
+        browser: { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenantKeys: { directory: '/t' } },
+      },
+    };
+    expect(serve(of(least)).clients.browser).toMatchObject({
+      scopes: [],
+      corsOrigins: [],
+      trustedDocuments: 'off',
+    });
+  });
+});
+
+describe('a configuration file that is wrong', () => {
+  it('is told everything at once, a sentence each', () => {
+    const text = `
+port: web
+colour: blue
+corsOrigins: { app: 'https://app.example.com' }
+clients:
+  servers: on
+  server: { corsOrigins: [https://app.example.com/], rateLimit: { calls: 0, burst: 0.5 } }
+  browser:
+    issuers:
+      - { issuer: '', audience: [], jwks: 'http://login.example/keys', algorithms: [HS256, none], clockSkewSeconds: -1 }
+      - { issuer: i, audience: a, jwks: https://user:pass@login.example/keys, tenant: acme, tenantClaim: org }
+      - { issuer: j, audience: a }
+    scopes: [everything]
+    tenants: { acme: { key: secret }, globex: secret, initech: { env: INITECH_KEY } }
+    trustedDocuments: perhaps
+  local: maybe
+clientTokens: { secrets: [], maxLifetimeSeconds: 3601 }
+rateLimits: { store: disk }
+reloadSeconds: 0
+`;
+    expect(problemsOf(ofText(text))).toMatchInlineSnapshot(`
+      [
+        "notigraph.config.yaml has the unknown setting "colour".",
+        "notigraph.config.yaml: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
+        "notigraph.config.yaml: clients.browser.tenants.initech requires the environment variable INITECH_KEY, which is not set.",
+        "notigraph.config.yaml: corsOrigins must be a list of origins.",
+        "notigraph.config.yaml: reloadSeconds must be a number from 0.01 to 86400.",
+        "notigraph.config.yaml: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a trailing slash.",
+        "notigraph.config.yaml: clients.server.rateLimit.calls must be a number above 0.",
+        "notigraph.config.yaml: clients.server.rateLimit.burst must be 1 or more.",
+        "notigraph.config.yaml: clients.browser.issuers.0.issuer must not be empty.",
+        "notigraph.config.yaml: clients.browser.issuers.0.audience must be a string or a list of strings.",
+        "notigraph.config.yaml: clients.browser.issuers.0.jwks must be an https URL (http only on this machine) without user name and password.",
+        "notigraph.config.yaml: clients.browser.issuers.0.algorithms.0 must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519.",
+        "notigraph.config.yaml: clients.browser.issuers.0.algorithms.1 must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519.",
+        "notigraph.config.yaml: clients.browser.issuers.0.clockSkewSeconds must be a whole number from 0 to 300.",
+        "notigraph.config.yaml: clients.browser.issuers.1.jwks must be an https URL (http only on this machine) without user name and password.",
+        "notigraph.config.yaml: clients.browser.issuers.1 has a fixed tenant, so tenantClaim and tenants have no effect; remove them.",
+        "notigraph.config.yaml: clients.browser.issuers.2 needs either jwks or publicKey.",
+        "notigraph.config.yaml: clients.browser.scopes.0 must be a scope such as groups:read; see docs/frontend.md.",
+        "notigraph.config.yaml: clients.browser.tenants.acme must be a secret: { env: NAME } or { file: PATH }.",
+        "notigraph.config.yaml: clients.browser.trustedDocuments must be off, log or enforce.",
+        "notigraph.config.yaml: clients has the unknown setting "servers" (did you mean "server"?) and the unknown setting "local".",
+        "notigraph.config.yaml: clientTokens.secrets must contain at least one secret.",
+        "notigraph.config.yaml: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
+        "notigraph.config.yaml: rateLimits.store must be memory, or redis with its url.",
+        "notigraph.config.yaml: port must be a whole number from 0 to 65535.",
+      ]
+    `);
+  });
+
+  it('is never quoted: no value of it stands in a sentence, wherever it is', () => {
+    const canary = 'canary-71f3e0';
+    const values: unknown[] = [
+      canary,
+      [canary],
+      { other: canary },
+      `${canary}\n${canary}`,
+      `https://${canary}.example/a?b`,
+      7,
+      null,
+      [null],
+      '',
+    ];
+    let problems = 0;
+    for (const path of [...leavesOf(FULL), ...sectionsOf(FULL).slice(1)]) {
+      for (const value of values) {
+        const found = problemsOf(of(replaceAt(FULL, path, value)));
+        problems += found.length;
+        expect([path, value, found.filter((problem) => problem.includes(canary))]).toEqual([path, value, []]);
+        for (const problem of found) {
+          expect(problem).toMatch(/^[^\n]+\.$/);
+          expect(problem).not.toMatch(OF_LIBRARIES);
+        }
+      }
+    }
+    expect(problems).toBeGreaterThan(100);
+  });
+
+  it('is told of every member that has no meaning, at every place', () => {
+    for (const path of sectionsOf(FULL)) {
+      const found = problemsOf(of(replaceAt(FULL, [...path, 'colour'], 'blue')));
+      expect([path, found]).toEqual([
+        path,
+        [expect.stringMatching(/^notigraph\.config\.yaml:? .*(?:colour|must be (?:a secret|a PEM|a URL redis))/)],
+      ]);
+      expect(found.join()).not.toContain('blue');
+    }
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['no YAML', 'clients:\n  server: [canary', /^notigraph\.config\.yaml is neither YAML nor JSON\. Check line 2\.$/],
+    ['indented by tabs', 'clients:\n\tserver: on', /is neither YAML nor JSON. Check line 2/],
+    ['two files in one', 'port: 1\n---\nport: 2\n', /is neither YAML nor JSON. Check line/],
+    ['a list', '- canary', /must be an object of settings/],
+    ['a text', 'canary', /must be an object of settings/],
+    ['a number', '7', /must be an object of settings/],
+    ['with a member twice', 'port: 1\nport: 2\n', /is neither YAML nor JSON. Check line 2/],
+    ['with a member that every object has', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
+    ['with another one', 'constructor: canary', /has the unknown setting "constructor"/],
+    ['with a reference to nothing', 'port: *canary', /is neither YAML nor JSON|must be/],
+    ['that doubles itself without an end', bomb(), /must be an object of settings|cannot be/],
+    ['with members that only the environment has', 'config: canary', /has the unknown setting "config"/],
+  ])('says so when it is %s', (_, text, problem) => {
+    const found = problemsOf(ofText(text));
+    expect(found).toEqual([expect.stringMatching(problem)]);
+    expect(found.join()).not.toContain('canary');
+  });
+
+  it('says so when there are several, or one cannot be read, or it is given twice', () => {
+    const several = { 'notigraph.config.yaml': '', 'notigraph.config.json': '{}' };
+    expect(problemsOf({ files: several })).toEqual([
+      'There are several configuration files. Keep only one of notigraph.config.yaml, notigraph.config.json.',
+    ]);
+    expect(problemsOf({ argv: ['--config', 'nowhere.yaml'] })).toEqual([
+      "The configuration file nowhere.yaml can't be read. Check the path and its permissions.",
+    ]);
+    expect(problemsOf({ env: { NOTIGRAPH_CONFIG: 'nowhere.yaml' } })).toEqual([
+      "The configuration file nowhere.yaml can't be read. Check the path and its permissions.",
+    ]);
+    expect(
+      problemsOf({ env: { NOTIGRAPH_CONFIG: 'a.yaml', NOTIGRAPH_CONFIG_TEXT: '{}' }, files: { 'a.yaml': '' } }),
+    ).toEqual(['Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.']);
+    // One that is named is the only one that is read.
+    expect(serve({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
+    expect(serve({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
+  });
+});
+
+describe('a secret in a configuration file', () => {
+  const keyed = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme'], key);
+  const at = 'notigraph.config.yaml: clients.browser.tenants.acme';
+
+  it.each<[string, unknown]>([
+    ['stands in the file itself', 'canary-key'],
+    ['is a number', 7],
+    ['is null', null],
+    ['is both in a variable and in a file', { env: 'ACME_KEY', file: 'canary' }],
+    ['has another member', { env: 'ACME_KEY', canary: true }],
+    ['is in a list', [{ env: 'ACME_KEY' }]],
+    ['is empty', {}],
+  ])('is refused when it %s', (_, key) => {
+    const [problem, ...others] = problemsOf(of(keyed(key)));
+    expect(others).toEqual([]);
+    expect(problem?.startsWith(`${at} `)).toBe(true);
+  });
+
+  it('is refused when its variable is not set or empty, and the variable is named', () => {
+    const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
+    const { ACME_KEY: _, ...without } = ENV;
+    expect(problemsOf(of(FULL, without))).toEqual([sentence]);
+    expect(problemsOf(of(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
+  });
+
+  it('is not repeated when it was written in place of the variable’s name', () => {
+    for (const env of ['canary-key', 'sk_live_canary', 'CANARY', 'a1b2c3', 'constructor', '__proto__', 'toString']) {
+      expect(problemsOf(of(keyed({ env })))).toEqual([
+        `${at} requires an environment variable that is not set; env must be its name.`,
+      ]);
+    }
+  });
+});
+
+describe('what does not fit together in a configuration file', () => {
+  const browser = { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenants: {} };
+
+  it.each<[string, object, RegExp]>([
+    ['an unknown kind of client', { clients: { local: 'on' } }, /^clients has the unknown setting "local"/],
+    ['browsers without issuers', { clients: { browser: { tenants: {} } } }, /^clients\.browser needs issuers/],
+    [
+      'browsers without tenants',
+      { clients: { browser: { issuers: browser.issuers } } },
+      /^clients\.browser needs tenants/,
+    ],
+    [
+      'an issuer twice',
+      { clients: { browser: { ...browser, issuers: [...browser.issuers, ...browser.issuers] } } },
+      /contains the same issuer twice/,
+    ],
+    [
+      'client tokens without browsers',
+      { clientTokens: { secrets: [{ env: 'TOKEN_SECRET' }] } },
+      /^clientTokens needs clients\.browser/,
+    ],
+    [
+      'client tokens in an issuer’s name',
+      { clients: { browser }, clientTokens: { issuer: 'i', secrets: [{ env: 'TOKEN_SECRET' }] } },
+      /^clientTokens\.issuer must differ/,
+    ],
+    [
+      'restricted documents without manifests',
+      { clients: { server: { trustedDocuments: 'enforce' } } },
+      /^trustedDocuments\.manifests must contain/,
+    ],
+    [
+      'noted documents without manifests',
+      { clients: { browser: { ...browser, trustedDocuments: 'log' } } },
+      /^trustedDocuments\.manifests must contain/,
+    ],
+  ])('is told: %s', (_, content, problem) => {
+    const found = problemsOf(of(content));
+    expect(found.map((sentence) => sentence.replace(`${NAME}: `, ''))).toEqual([expect.stringMatching(problem)]);
+  });
+});
+
+describe('a process', () => {
+  const GROUPS = '{ notificationGroups { name } }';
+
+  async function createFolder() {
+    const folder = await createTemporaryFolder();
+    onTestFinished(() => folder[Symbol.asyncDispose]());
+    return folder;
+  }
+
+  it.each([[[]], [['--workers', '2']]])(
+    'serves browsers by the file in its working directory, with secrets of .env, the environment and files, with %j',
+    async (args: string[]) => {
+      const folder = await createFolder();
+      await using issuer = await startTestIssuer({ claims: { aud: 'dashboard', scope: 'groups:read' } });
+      await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+      const config = {
+        upstream: upstream.url,
+        clients: {
+          browser: {
+            issuers: [
+              {
+                issuer: issuer.url,
+                audience: 'dashboard',
+                publicKey: { file: 'keys/login.pem' },
+                algorithms: ['ES256'],
+              },
+            ],
+            scopes: ['groups:read'],
+            tenants: { acme: { env: 'ACME_KEY' }, globex: { env: 'GLOBEX_KEY' } },
+            tenantKeys: { directory: 'keys/tenants' },
+          },
+        },
+      };
+      await mkdir(folder.path('keys', 'tenants'), { recursive: true });
+      await writeFile(folder.path('keys', 'login.pem'), issuer.key.pem);
+      await writeFile(folder.path('keys', 'tenants', 'initech'), 'key-of-initech\n');
+      await writeFile(folder.path('.env'), 'ACME_KEY=key-of-acme\nGLOBEX_KEY=overruled\n');
+      await writeFile(folder.path(NAME), stringify(config));
+      await using notigraph = await startNotigraph({ cwd: folder.path(), args, env: { GLOBEX_KEY: 'key-of-globex' } });
+      expect(notigraph.output()).toContain('browsers with a token');
+      for (const tenant of ['acme', 'globex', 'initech']) {
+        const answers = await Promise.all(
+          Array.from({ length: 4 }, () =>
+            sendOperation(notigraph.url, GROUPS, {}, `Bearer ${issuer.sign({ tenant })}`),
+          ),
+        );
+        expect(answers).toEqual(Array(4).fill({ data: { notificationGroups: [] } }));
+        expect(upstream.requests.at(-1)?.headers.authorization).toBe(`ApiKey key-of-${tenant}`);
+      }
+      const ending = await notigraph.stop('SIGTERM');
+      expect(ending.code).toBe(0);
+      expect(ending.stdout + ending.stderr).not.toMatch(/key-of-/);
+    },
+  );
+
+  it.each([[[]], [['--workers', '2']]])(
+    'ends with 2 and a sentence for each problem of its file, with %j',
+    async (args: string[]) => {
+      const folder = await createFolder();
+      await writeFile(
+        folder.path('notigraph.config.yml'),
+        'colour: canary\nclients: { browser: { scopes: [canary] } }\nport: canary\n',
+      );
+      const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), args });
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr.trimEnd().split('\n')).toEqual([
+        expect.stringContaining('notigraph.config.yml has the unknown setting "colour"'),
+        expect.stringContaining('clients.browser.scopes.0 must be a scope such as'),
+        expect.stringContaining('port must be a whole number'),
+      ]);
+      expect(stderr).not.toContain('canary');
+    },
+  );
+
+  it.each([
+    ['alone', []],
+    ['by workers', ['--workers', '2']],
+  ])('ends with 2 and one sentence when a secret cannot be used (%s)', async (_, args) => {
+    const folder = await createFolder();
+    const config = {
+      clients: {
+        browser: {
+          issuers: [{ issuer: 'i', audience: 'a', publicKey: { file: 'login.pem' } }],
+          tenants: { acme: { env: 'ACME_KEY' } },
+        },
+      },
+    };
+    await writeFile(folder.path(NAME), stringify(config));
+    const run = (env: Record<string, string>) =>
+      runNotigraph({ cwd: folder.path(), env, args: ['--port', '0', '--sandbox', ':memory:', ...args] });
+    const spaced = await run({ ACME_KEY: 'canary key' });
+    expect(spaced).toMatchObject({ code: 2, stdout: '' });
+    expect(spaced.stderr).toMatch(/^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/);
+    const missing = await run({ ACME_KEY: 'key-of-acme' });
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(missing.stderr).toMatch(/^Notigraph can't start: the file [^\n]+login\.pem cannot be read\.\n$/);
+    expect(spaced.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
+  });
+});
+
+type Path = readonly (string | number)[];
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** The places of all values that hold no others. */
+function leavesOf(value: unknown, path: Path = []): Path[] {
+  return isObject(value) ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name])) : [path];
+}
+
+/** The places of all objects. */
+function sectionsOf(value: unknown, path: Path = []): Path[] {
+  if (!isObject(value)) {
+    return [];
+  }
+  const inner = Object.entries(value).flatMap(([name, member]) => sectionsOf(member, [...path, name]));
+  const isByTenant = path.at(-1) === 'tenants';
+  return Array.isArray(value) || isByTenant ? inner : [path, ...inner];
+}
+
+function replaceAt(value: unknown, [name, ...rest]: Path, replacement: unknown): object {
+  const copy: Record<string, unknown> | unknown[] = Array.isArray(value)
+    ? [...value]
+    : { ...(isObject(value) ? value : {}) };
+  const inner = isObject(value) && name !== undefined ? value[name] : undefined;
+  return Object.assign(copy, { [name ?? '']: rest.length === 0 ? replacement : replaceAt(inner, rest, replacement) });
+}
+
+/** Aliases that would be 10^9 elements. */
+function bomb(): string {
+  const lines = ['a0: &a0 [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary]'];
+  for (let i = 1; i < 9; i += 1) {
+    lines.push(
+      `a${i}: &a${i} [${Array(10)
+        .fill(`*a${i - 1}`)
+        .join(', ')}]`,
+    );
+  }
+  return lines.join('\n');
+}

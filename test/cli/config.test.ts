@@ -1,0 +1,259 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type Config, ConfigError, loadConfig } from '../../src/cli/config/load-config.ts';
+import { writeHelp } from '../../src/cli/help.ts';
+import { variableOf } from '../../src/settings/setting.ts';
+
+const UPSTREAM = 'https://notifications.example.com/prefix';
+
+/** The configuration that is served; throws where the command is another one. */
+function serve(env: Record<string, string>, ...argv: string[]): Config {
+  const command = loadConfig(env, argv);
+  if (command.kind !== 'serve') {
+    throw new Error(`the command is ${command.kind}`);
+  }
+  return command.config;
+}
+
+/** What is wrong with a configuration; empty where nothing is. */
+function problemsOf(env: Record<string, string>, ...argv: string[]): readonly string[] {
+  try {
+    loadConfig(env, argv);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      return error.problems;
+    }
+    throw error;
+  }
+}
+
+describe('the configuration', () => {
+  it('serves the sandbox with GraphiQL on the loopback when nothing is said', () => {
+    expect(serve({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 4000,
+      workers: 1,
+      upstream: { kind: 'sandbox', file: '.notigraph/sandbox.db' },
+      graphiql: true,
+    });
+  });
+
+  it('is read from the environment, where an empty variable counts as not set', () => {
+    const env = {
+      NOTIGRAPH_UPSTREAM: UPSTREAM,
+      NOTIGRAPH_SANDBOX: '',
+      NOTIGRAPH_PORT: '0',
+      NOTIGRAPH_HOST: '::1',
+      NOTIGRAPH_GRAPHIQL: 'off',
+    };
+    expect(serve(env)).toMatchObject({
+      host: '::1',
+      port: 0,
+      upstream: { kind: 'service', url: new URL(UPSTREAM) },
+      graphiql: false,
+    });
+    expect(serve({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(serve({}));
+  });
+
+  it('takes an option over the environment, written either way', () => {
+    const env = { NOTIGRAPH_UPSTREAM: 'https://other.example.com', NOTIGRAPH_PORT: '1', NOTIGRAPH_GRAPHIQL: 'on' };
+    const config = serve(env, '--upstream', UPSTREAM, '--port=65535', '--host', 'gateway.internal', '--graphiql=off');
+    expect(config).toMatchObject({
+      host: 'gateway.internal',
+      port: 65_535,
+      upstream: { kind: 'service', url: new URL(UPSTREAM) },
+      graphiql: false,
+    });
+  });
+
+  it('does not look at a variable that an option overrules', () => {
+    expect(serve({ NOTIGRAPH_PORT: 'web' }, '--port', '1').port).toBe(1);
+    expect(serve({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM).upstream.kind).toBe('service');
+    expect(serve({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox').upstream.kind).toBe('sandbox');
+  });
+
+  it.each([
+    ['--sandbox', '.notigraph/sandbox.db'],
+    ['--sandbox --port 1', '.notigraph/sandbox.db'],
+    ['--sandbox data/mine.db', 'data/mine.db'],
+    ['--sandbox=data/mine.db', 'data/mine.db'],
+    ['--sandbox :memory:', ':memory:'],
+  ])('keeps the data of %s in %s', (argv, file) => {
+    expect(serve({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
+  });
+
+  it.each(['1', 'on', 'true'])('takes NOTIGRAPH_SANDBOX=%s as asking for the sandbox, not as a file', (value) => {
+    const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
+    expect(serve(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
+  });
+
+  it.each(['0', 'off', 'false'])('takes NOTIGRAPH_SANDBOX=%s as not asking for the sandbox', (value) => {
+    expect(problemsOf({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value })).toHaveLength(1);
+    expect(serve({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }).upstream.kind).toBe('service');
+  });
+
+  it('says everything that is wrong at once, naming what was set', () => {
+    const env = { NOTIGRAPH_UPSTREAM: 'nonsense', NOTIGRAPH_SANDBOX: '1', NOTIGRAPH_GRAPHIQL: 'perhaps' };
+    expect(problemsOf(env, '--port', '65536', '--colour', 'blue', '--host')).toMatchInlineSnapshot(`
+      [
+        "The command line has the unknown option "--colour". See notigraph --help.",
+        "Unexpected argument "blue". See notigraph --help.",
+        "--host requires a value.",
+        "NOTIGRAPH_UPSTREAM must be a URL such as https://notifications.example.com.",
+        "NOTIGRAPH_GRAPHIQL must be on or off (true or false).",
+        "--port must be a whole number from 0 to 65535.",
+        "Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.",
+      ]
+    `);
+  });
+
+  it('does not take one option for the value of another', () => {
+    expect(problemsOf({}, '--upstream', '--port', '1')).toEqual(['--upstream requires a value.']);
+    expect(problemsOf({}, '--port=')).toEqual(['--port requires a value.']);
+  });
+
+  it.each(['web', '-1', '65536', '1e3', '80 '])('refuses the port %j', (port) => {
+    expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual(['NOTIGRAPH_PORT must be a whole number from 0 to 65535.']);
+  });
+
+  it('takes a number of workers, or auto', () => {
+    expect(serve({}, '--workers', '64').workers).toBe(64);
+    expect(serve({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
+  });
+
+  it.each(['0', '65', '-1', '1.5', '2x', 'abc', 'AUTO'])('refuses %j workers', (workers) => {
+    expect(problemsOf({}, `--workers=${workers}`)).toEqual(['--workers must be a whole number from 1 to 64, or auto.']);
+  });
+
+  it('does not let anybody assign what only a primary assigns to its workers', () => {
+    const env = { NOTIGRAPH_WORKER_UPSTREAM: UPSTREAM, NOTIGRAPH_WORKER_PORT: '1' };
+    expect(problemsOf(env)).toEqual([
+      expect.stringContaining('NOTIGRAPH_WORKER_UPSTREAM'),
+      expect.stringContaining('NOTIGRAPH_WORKER_PORT'),
+    ]);
+  });
+
+  it('refuses an upstream and the sandbox together', () => {
+    const problems = ['Use either --upstream or --sandbox, not both.'];
+    expect(problemsOf({}, '--upstream', UPSTREAM, '--sandbox')).toEqual(problems);
+    const env = { NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: 'data/mine.db' };
+    expect(problemsOf(env)).toEqual(['Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.']);
+  });
+
+  it.each([
+    ['https://admin:hunter2@example.com', 'user name or password'],
+    ['https://example.com/?key=hunter2', 'query or fragment'],
+    ['https://example.com/#hunter2', 'query or fragment'],
+    ['https://example.com/hunter2/v1', 'must not end in /v1'],
+    ['https://example.com/hunter2/v1/', 'must not end in /v1'],
+    ['ftp://example.com/hunter2', 'must begin with http:// or https://'],
+    ['hunter2', 'must be a URL such as'],
+  ])('refuses the upstream %s and does not repeat it', (upstream, reason) => {
+    const problems = problemsOf({}, '--upstream', upstream);
+    expect(problems).toEqual([expect.stringMatching(/^--upstream [^\n]+\.$/)]);
+    expect(problems[0]).toContain(reason);
+    expect(problems[0]).not.toContain('hunter2');
+  });
+
+  it('does not repeat what stands in the wrong place', () => {
+    const problems = problemsOf({ NOTIGRAPH_HOST: 'hunter2/' }, 'hunter2', '--key=hunter2', '--graphiql', 'hunter2');
+    expect(problems).toHaveLength(4);
+    expect(problems.join()).not.toContain('hunter2');
+  });
+});
+
+describe('the configuration for production', () => {
+  it('refuses to start without an upstream, unless the sandbox is asked for', () => {
+    expect(problemsOf({ NODE_ENV: 'production' })).toEqual([
+      expect.stringMatching(/^No upstream is configured\. .+\.$/),
+    ]);
+    expect(serve({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
+    expect(serve({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
+    expect(serve({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
+  });
+
+  it('turns GraphiQL off, unless it is asked for', () => {
+    const env = { NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM };
+    expect(serve(env).graphiql).toBe(false);
+    expect(serve(env, '--graphiql', 'on').graphiql).toBe(true);
+    expect(serve({ ...env, NOTIGRAPH_GRAPHIQL: 'on' }).graphiql).toBe(true);
+  });
+});
+
+describe('the settings that have variables alone', () => {
+  it('have the defaults of docs/configuration.md, each with its own variable', () => {
+    const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+    const config: Record<string, unknown> = { ...serve({}) };
+    const documented = [...page.matchAll(/^\| `(\w+)` \| [^|]*`(NOTIGRAPH_\w+)` \| `(\d+)` \|/gm)];
+    expect(documented.length).toBeGreaterThan(40);
+    for (const [, name = '', variable, value] of documented) {
+      expect([variable, config[name]]).toEqual([variableOf(name), Number(value)]);
+    }
+    expect(serve({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
+      maxRetries: 0,
+      drainTimeoutMs: 5,
+    });
+  });
+
+  it('are checked, and so are their names', () => {
+    const env = {
+      NOTIGRAPH_MAX_DEPTH: '0',
+      NOTIGRAPH_MAX_RETRIES: '1.5',
+      NOTIGRAPH_INTROSPECTION: 'yes',
+      NOTIGRAPH_CORS_ORIGINS: 'https://app.example.com/',
+      NOTIGRAPH_ISOLATE_CONNECTIONS: 'on',
+      NOTIGRAPH_LOG_SECRET: 'short',
+      NOTIGRAPH_MAX_RETRYS: '1',
+    };
+    expect(problemsOf(env).toSorted()).toEqual([
+      'NOTIGRAPH_CORS_ORIGINS.0 must be an origin such as https://app.example.com, without a path or a trailing slash.',
+      'NOTIGRAPH_INTROSPECTION must be on or off (true or false).',
+      'NOTIGRAPH_ISOLATE_CONNECTIONS must be none or credential.',
+      'NOTIGRAPH_LOG_SECRET must have at least 16 characters.',
+      'NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.',
+      'NOTIGRAPH_MAX_RETRIES must be a whole number from 0 to 10.',
+      'The environment has the unknown variable "NOTIGRAPH_MAX_RETRYS" (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/configuration.md.',
+    ]);
+  });
+
+  it('reach the configuration', () => {
+    const env = {
+      NOTIGRAPH_INTROSPECTION: 'off',
+      NOTIGRAPH_CORS_ORIGINS: 'https://a.example, http://localhost:5173',
+      NOTIGRAPH_UPSTREAM_IDEMPOTENCY: 'on',
+      NOTIGRAPH_ISOLATE_CONNECTIONS: 'credential',
+      NOTIGRAPH_LOG_SECRET: '0123456789abcdef',
+    };
+    expect(serve(env)).toMatchObject({
+      introspection: false,
+      corsOrigins: ['https://a.example', 'http://localhost:5173'],
+      upstreamIdempotency: true,
+      isolateConnections: 'credential',
+      logSecret: '0123456789abcdef',
+    });
+  });
+});
+
+describe('asking for help', () => {
+  it('wins over everything that is wrong, and over the version', () => {
+    expect(loadConfig({ NOTIGRAPH_PORT: 'web' }, ['--nonsense', '--version', '--help'])).toEqual({ kind: 'help' });
+    expect(loadConfig({ NODE_ENV: 'production' }, ['--port', 'web', '--version'])).toEqual({ kind: 'version' });
+  });
+
+  it('names every option and its variable in lines that fit into a terminal', () => {
+    for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql', 'config']) {
+      expect(writeHelp()).toContain(`  --${option} `);
+      expect(writeHelp()).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);
+    }
+    expect(writeHelp()).toContain('--help ');
+    expect(writeHelp()).toContain('--version ');
+    expect(
+      Math.max(
+        ...writeHelp()
+          .split('\n')
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(80);
+  });
+});

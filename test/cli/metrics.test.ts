@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { figuresOf } from '../support/metrics-text.ts';
+import { startNotigraph } from '../support/process.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+const GROUPS = '{ notificationGroups { id } }';
+
+describe('the path /metrics', () => {
+  let cwd = '';
+
+  beforeAll(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'notigraph-metrics-'));
+  });
+
+  afterAll(() => rm(cwd, { recursive: true }));
+
+  it('answers in the text format, with the process’s own figures', async () => {
+    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
+    await sendOperation(notigraph.url, GROUPS);
+    const response = await fetch(new URL('/metrics', notigraph.url));
+    expect([response.status, response.headers.get('content-type'), response.headers.get('cache-control')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+      'no-store',
+    ]);
+    const text = await response.text();
+    expect(figuresOf(text, /^notigraph_(operations|upstream_requests)_total/)).toEqual({
+      'notigraph_operations_total{type="query",code="OK"}': 1,
+      'notigraph_upstream_requests_total{method="GET",route="/v1/notification-groups",result="2xx"}': 1,
+    });
+    const own = figuresOf(text, /^(process|nodejs)_/);
+    expect(own).toMatchObject({ [`nodejs_version_info{version="${process.version}"}`]: 1 });
+    expect(own.process_resident_memory_bytes).toBeGreaterThan(10e6);
+    expect(own.process_resident_memory_bytes).toBeLessThan(2e9);
+    expect(own.process_cpu_seconds_total).toBeGreaterThan(0.05);
+    expect(own.process_cpu_seconds_total).toBeLessThan(60);
+    expect(Math.abs(Number(own.process_start_time_seconds) - Date.now() / 1_000)).toBeLessThan(60);
+    expect(own.nodejs_eventloop_active_seconds_total).toBeGreaterThan(0);
+    expect(own.nodejs_eventloop_active_seconds_total).toBeLessThan(60);
+  });
+
+  it('is a path like any other with NOTIGRAPH_METRICS=off', async () => {
+    const env = { NOTIGRAPH_METRICS: 'off' };
+    await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
+    const response = await fetch(new URL('/metrics', notigraph.url));
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+  });
+});

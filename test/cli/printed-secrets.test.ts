@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { startNotigraph } from '../support/process.ts';
+import { MISBEHAVIOURS, type RawConnection, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const AUDIENCE = 'dashboard';
+const SCOPES = ['workflows:read', 'groups:read', 'subscribers:read', 'subscribers:write', 'feeds:write'] as const;
+
+let issuer: TestIssuer;
+
+beforeAll(async () => {
+  issuer = await startTestIssuer({ claims: { aud: AUDIENCE, scope: SCOPES.join(' ') } });
+});
+
+afterAll(async () => {
+  await issuer[Symbol.asyncDispose]();
+});
+
+describe('a key', () => {
+  const CANARY = 'canary-key-71f3e0';
+  const statuses = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
+
+  /** Answers with this status, and quotes what it was sent wherever it can. */
+  const quote = (status: number, connection: RawConnection) => {
+    const told = `The key ${CANARY} of "ApiKey ${CANARY}" is of no use.`;
+    const body = { statusCode: status, message: [told, { message: told }], errorId: CANARY, path: CANARY, stack: told };
+    const answer = rawAnswer({
+      status,
+      headers: { location: `/${CANARY}`, 'x-key': CANARY, 'retry-after': CANARY },
+      body,
+    });
+    connection.send(answer.replace('Status', CANARY));
+  };
+
+  it('appears in no answer and in nothing that the process prints, whatever the upstream does with it', async () => {
+    const names = [...Object.keys(MISBEHAVIOURS), ...statuses.map(String), 'refused'];
+    await using folder = await createTemporaryFolder();
+    await using upstream = await startRawUpstream(({ path, body }, connection) => {
+      const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
+      const [, misbehave] = Object.entries(MISBEHAVIOURS).find(([known]) => known === name) ?? [];
+      misbehave === undefined ? quote(Number(name), connection) : misbehave(connection, CANARY);
+    });
+    await using notigraph = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', upstream.url],
+      env: {
+        NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
+        NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
+        NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
+        NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
+        NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed, however busy the machine is.
+      },
+    });
+    const answers: string[] = [];
+    const ask = async (document: string, authorization = `ApiKey ${CANARY}`) => {
+      const response = await fetch(notigraph.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body: JSON.stringify({ query: document }),
+      });
+      const text = await response.text();
+      answers.push(JSON.stringify([...response.headers]), text);
+      return text;
+    };
+
+    const quoted = names.filter((name) => name !== 'refused');
+    await Promise.all(
+      quoted.flatMap((name) => [
+        ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`),
+        ask(`mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`),
+      ]),
+    );
+    const calls = upstream.requests.filter(({ method }) => method !== 'HEAD'); // It looks for the upstream once, without a key.
+    expect(calls.length).toBeGreaterThan(2 * quoted.length);
+    expect(calls.every(({ headers }) => headers.authorization === `ApiKey ${CANARY}`)).toBe(true);
+    await upstream.refuse();
+    await ask('{ workflow(idOrIdentifier: "refused") { id } }');
+    await ask('{');
+    await ask('{ nothing }');
+    for (const malformed of [CANARY, `Bearer ${CANARY}`, `ApiKey  ${CANARY}`, `ApiKey ${CANARY} ${CANARY}`]) {
+      expect(await ask('{ __typename }', malformed)).toContain('UNAUTHENTICATED');
+    }
+
+    const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
+    expect(code).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.startsWith('{')).length).toBeGreaterThan(answers.length / 2);
+    for (const text of [...answers, stdout, stderr]) {
+      expect(text).not.toContain(CANARY);
+    }
+  });
+});
+
+describe("a tenant's key and a browser's token", () => {
+  const CANARY = 'canary-key-of-the-tenant-71f3e0';
+  const SUBJECT = 'canary-subject-5d2a';
+  const statuses = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
+
+  /** Answers with this status, and quotes what it was sent wherever it can. */
+  const quote = (status: number, connection: RawConnection) => {
+    const told = `The key ${CANARY} of "ApiKey ${CANARY}" is of no use.`;
+    const body = { statusCode: status, message: [told, { message: told }], errorId: CANARY, path: CANARY, stack: told };
+    const headers = { location: `/${CANARY}`, 'x-key': CANARY, 'retry-after': CANARY };
+    connection.send(rawAnswer({ status, headers, body }).replace('Status', CANARY));
+  };
+
+  it('appear in no answer and in nothing that the process prints, whatever the upstream does', async () => {
+    const names = [...Object.keys(MISBEHAVIOURS), ...statuses.map(String)];
+    await using folder = await createTemporaryFolder();
+    await using upstream = await startRawUpstream(({ path, body }, connection) => {
+      const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
+      const [, misbehave] = Object.entries(MISBEHAVIOURS).find(([known]) => known === name) ?? [];
+      misbehave === undefined ? quote(Number(name), connection) : misbehave(connection, CANARY);
+    });
+    const config = {
+      clients: {
+        browser: {
+          issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256'] }],
+          scopes: SCOPES,
+          tenants: { acme: { env: 'ACME_KEY' } },
+        },
+      },
+    };
+    await using notigraph = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', upstream.url, '--graphiql', 'on'],
+      env: {
+        ACME_KEY: CANARY,
+        NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config),
+        NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
+        NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
+        NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
+        NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
+        NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed, however busy the machine is.
+      },
+    });
+    const token = issuer.sign({ tenant: 'acme', sub: SUBJECT });
+    const answers: string[] = [];
+    const ask = async (document: string, authorization = `Bearer ${token}`) => {
+      const response = await fetch(notigraph.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body: JSON.stringify({ query: document }),
+      });
+      const text = await response.text();
+      answers.push(JSON.stringify([...response.headers]), text);
+      return text;
+    };
+
+    await Promise.all(
+      names.flatMap((name) => [
+        ask(`{ workflow(idOrIdentifier: "${name}") { id name } }`),
+        ask(`mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`),
+      ]),
+    );
+    const calls = upstream.requests.filter(({ method }) => method !== 'HEAD'); // It looks for the upstream once, without a key.
+    expect(calls.length).toBeGreaterThan(names.length);
+    expect(calls.every(({ headers }) => headers.authorization === `ApiKey ${CANARY}`)).toBe(true);
+    expect(upstream.requests.some(({ head }) => head.includes(SUBJECT) || head.includes(token))).toBe(false);
+    for (const refused of [
+      `${token}x`,
+      issuer.sign({ tenant: SUBJECT }),
+      issuer.sign({ tenant: 'acme', sub: SUBJECT, exp: 1 }),
+    ]) {
+      expect(await ask('{ __typename }', `Bearer ${refused}`)).toContain('UNAUTHENTICATED');
+    }
+    for (const path of ['/metrics', '/readyz', '/graphql', '/client-tokens', '/notigraph.config.yaml']) {
+      const page = await fetch(new URL(path, notigraph.url), { headers: { accept: 'text/html' } });
+      answers.push(await page.text());
+    }
+
+    const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
+    expect(code).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.startsWith('{')).length).toBeGreaterThan(names.length);
+    const parts = token.split('.').filter((part) => part.length > 40); // The header is nobody's secret.
+    for (const text of [...answers, stdout, stderr]) {
+      expect([CANARY, SUBJECT, ...parts].filter((secret) => text.includes(secret))).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,292 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { writeHelp } from '../../src/cli/help.ts';
+import { VERSION } from '../../src/lib/version.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { listen } from '../support/listen.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+const GROUPS = '{ notificationGroups { id name } }';
+
+const CREATE_FEED = `mutation ($name: String!) {
+  createFeed(input: { name: $name }) {
+    ... on CreateFeedSuccess { feed { name } }
+    ... on ConflictError { reason }
+  }
+}`;
+
+const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
+
+/** The working directory of the processes of one test. */
+let cwd: string;
+
+beforeEach(async () => {
+  const folder = await createTemporaryFolder();
+  cwd = folder.path();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+describe('the printed banner', () => {
+  it('names the endpoint, GraphiQL and the upstream, and keeps the data in the working directory', async () => {
+    await using notigraph = await startNotigraph({ cwd });
+    expect(notigraph.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/);
+    const output = notigraph.output();
+    expect(output).toContain(`Notigraph ${VERSION}\n`);
+    expect(output).toContain(`GraphiQL   ${notigraph.url} in a browser\n`);
+    expect(output).toContain('Upstream   built-in sandbox, data is kept in .notigraph/sandbox.db\n');
+    expect(readFileSync(`${cwd}/.notigraph/sandbox.db`).subarray(0, 6).toString()).toBe('SQLite');
+  });
+
+  it("names an upstream, and that the key is the caller's, and GraphiQL where it is off", async () => {
+    await using upstream = await startScriptedUpstream(() => ({ status: 404 }));
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, '--graphiql', 'off'] });
+    const output = notigraph.output();
+    expect(output).toContain(`Upstream   ${upstream.url}/\n`);
+    expect(output).toContain('GraphiQL   off (--graphiql on)\n');
+    expect(output).toContain("-H 'Authorization: ApiKey <your key>'");
+    expect(output).not.toContain(SANDBOX_KEYS.development);
+  });
+
+  it('prints a request that answers data', async () => {
+    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
+    const [, line = ''] = await notigraph.printed('stdout', /^ {2}(curl .+)$/m);
+    const [, url = ''] = /(http\S+)/.exec(line) ?? [];
+    const [, body = ''] = /-d '(.+)'/.exec(line) ?? [];
+    const headers = [...line.matchAll(/-H '(.+?): (.+?)'/g)].map(([, name = '', value = '']) => [name, value]);
+    const response = await fetch(url, { method: 'POST', headers: Object.fromEntries(headers), body });
+    expect(await response.json()).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+  });
+
+  it.skipIf(!HAS_CURL)('prints a command that answers data (skipped where curl is not installed)', async () => {
+    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
+    const [command] = await notigraph.printed('stdout', /^ {2}curl .+$/m);
+    const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+    expect(JSON.parse(stdout)).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+  });
+});
+
+describe('the file .env', () => {
+  it('is read from the working directory; the environment wins over it, and an option over both', async () => {
+    await writeFile(`${cwd}/.env`, 'NOTIGRAPH_SANDBOX=of-the-file.db\nNOTIGRAPH_GRAPHIQL="off" # not here\n');
+    const env = { NOTIGRAPH_SANDBOX: 'of-the-environment.db' };
+    for (const [options, file] of [
+      [{}, 'of-the-file.db'],
+      [{ env }, 'of-the-environment.db'],
+      [{ env, args: ['--sandbox', 'of-the-option.db'] }, 'of-the-option.db'],
+    ] as const) {
+      await using notigraph = await startNotigraph({ cwd, ...options });
+      expect(notigraph.output()).toContain(`data is kept in ${file}\n`);
+      expect(notigraph.output()).toContain('GraphiQL   off');
+    }
+  });
+
+  it('is not passed over when it cannot be read', async () => {
+    await symlink('.env', `${cwd}/.env`);
+    expect(await runNotigraph({ cwd, args: ['--port', '0'] })).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: "The file .env can't be read (ELOOP).\n",
+    });
+  });
+});
+
+describe('a process that cannot start', () => {
+  it('says in one sentence that its port is in use', async () => {
+    const other = await listen(createServer());
+    onTestFinished(() => other.close());
+    const { port } = new URL(other.url);
+    const ending = await runNotigraph({ cwd, args: ['--port', port, '--sandbox', ':memory:'] });
+    expect(ending).toMatchObject({ code: 1, stdout: '' });
+    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
+  });
+
+  it('says in one sentence that its host is no address of the machine', async () => {
+    const args = ['--port', '0', '--host', '192.0.2.1', '--sandbox', ':memory:'];
+    const ending = await runNotigraph({ cwd, args });
+    expect(ending).toMatchObject({ code: 1, stdout: '' });
+    expect(ending.stderr).toMatch(/^This machine has no address 192\.0\.2\.1\. [^\n]+\.\n$/);
+  });
+
+  it('says in one sentence that its database file is broken', async () => {
+    await writeFile(`${cwd}/broken.db`, 'This is no database. '.repeat(1000));
+    expect(await runNotigraph({ cwd, args: ['--port', '0', '--sandbox', 'broken.db'] })).toEqual({
+      code: 1,
+      signal: null,
+      stdout: '',
+      stderr: 'broken.db is not a SQLite database.\n',
+    });
+  });
+
+  it('says everything that is wrong with its configuration', async () => {
+    const env = { NOTIGRAPH_UPSTREAM: 'ftp://example.com', NOTIGRAPH_GRAPHIQL: 'perhaps' };
+    const ending = await runNotigraph({ cwd, env, args: ['--port', 'web', '--nonsense'] });
+    expect(ending).toMatchObject({ code: 2, stdout: '' });
+    expect(ending.stderr.split('\n')).toEqual([
+      expect.stringContaining('--nonsense'),
+      expect.stringContaining('NOTIGRAPH_UPSTREAM'),
+      expect.stringContaining('NOTIGRAPH_GRAPHIQL'),
+      expect.stringContaining('--port'),
+      '',
+    ]);
+  });
+
+  it('refuses production without an upstream', async () => {
+    const ending = await runNotigraph({ cwd, env: { NODE_ENV: 'production' } });
+    expect(ending).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('No upstream is configured') });
+  });
+});
+
+describe('a process that is asked about itself', () => {
+  it('prints the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(VERSION).toBe(version);
+    const ending = await runNotigraph({ cwd, args: ['--version'] });
+    expect(ending).toEqual({ code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('prints its options', async () => {
+    const ending = await runNotigraph({ cwd, args: ['--help'] });
+    expect(ending).toEqual({ code: 0, signal: null, stdout: writeHelp(), stderr: '' });
+  });
+});
+
+describe('a process whose upstream cannot be reached', () => {
+  it('says so, and serves', async () => {
+    const gone = await listen(createServer());
+    await gone.close();
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', gone.url] });
+    await notigraph.printed('stderr', /^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/);
+
+    expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+    const answer = await sendOperation(notigraph.url, GROUPS);
+    expect(answer.errors).toMatchObject([{ extensions: { code: 'UPSTREAM_UNAVAILABLE' } }]);
+  });
+});
+
+describe('a process that is told to stop', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('answers what runs before it ends on %s, and nothing new', async (signal) => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await using upstream = await startScriptedUpstream(async ({ method }) => {
+      if (method === 'GET') {
+        ask();
+        await released;
+      }
+      return { body: { data: [] } };
+    });
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
+    const answer = sendOperation(notigraph.url, GROUPS);
+    await asked;
+    const ended = notigraph.stop(signal);
+    await notigraph.printed('stdout', /^Shutting down: .+$/m);
+    for (const path of ['/readyz', '/graphql?query={__typename}']) {
+      const status = await fetch(new URL(path, notigraph.url)).then(
+        (response) => response.status,
+        () => 'refused',
+      );
+      expect([503, 'refused']).toContain(status);
+    }
+
+    release();
+    expect(await answer).toEqual({ data: { notificationGroups: [] } });
+    const answeredAt = performance.now();
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(performance.now() - answeredAt).toBeLessThan(2_000); // It does not wait for the connection that the caller keeps alive.
+  });
+
+  it('ends at once on a second signal', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    await using upstream = await startScriptedUpstream(({ method }) => {
+      if (method === 'GET') {
+        ask();
+        return 'taken over';
+      }
+      return {};
+    });
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
+    const answer = sendOperation(notigraph.url, GROUPS);
+    answer.catch(() => {}); // It is cut off.
+    await asked;
+    const ended = notigraph.stop('SIGTERM');
+    await notigraph.printed('stdout', /^Shutting down: .+$/m);
+    await notigraph.stop('SIGTERM');
+    expect(await ended).toMatchObject({ code: 1, signal: null });
+    await expect(answer).rejects.toThrow();
+  });
+
+  it('stops in order as soon as it has said that it listens', async () => {
+    await using upstream = await startScriptedUpstream(() => 'taken over');
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('does not wait for a connection that nothing was asked on', async () => {
+    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
+    const connection = connect(Number(new URL(notigraph.url).port), '127.0.0.1');
+    onTestFinished(() => void connection.destroy());
+    await once(connection, 'connect');
+    await sendOperation(notigraph.url, '{ __typename }'); // By now it has accepted the connection.
+    const stoppedAt = performance.now();
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
+    expect(performance.now() - stoppedAt).toBeLessThan(2_000);
+  });
+});
+
+describe('an API key', () => {
+  it('is never printed, whatever becomes of the request', async () => {
+    const key = 'hunter2-secret-key';
+    const answers = [
+      { status: 401, body: { statusCode: 401, message: `no key ${key}`, error: 'Unauthorized' } },
+      { status: 500, body: { statusCode: 500, message: 'failed', headers: { authorization: `ApiKey ${key}` } } },
+      { status: 200, body: `ApiKey ${key} is not JSON` },
+      { status: 302, headers: { location: `http://127.0.0.1:1/?key=${key}` } },
+    ];
+    await using upstream = await startScriptedUpstream(({ method, path }, { response }) => {
+      const [, feed] = /feeds\/(\d+)/.exec(path) ?? [];
+      if (method === 'DELETE' && feed === undefined) {
+        response.destroy();
+        return 'taken over';
+      }
+      return answers[Number(feed)] ?? { status: 404 };
+    });
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
+    const deleteFeed = 'mutation ($id: ID!) { deleteFeed(input: { id: $id }) { __typename } }';
+    for (const id of [...answers.keys(), 'cut-off']) {
+      await sendOperation(notigraph.url, deleteFeed, { id: String(id) }, `ApiKey ${key}`);
+    }
+    for (const authorization of [`Bearer ${key}`, key, `ApiKey  ${key}`]) {
+      const refused = await sendOperation(notigraph.url, GROUPS, {}, authorization);
+      expect(refused.errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }]);
+    }
+    expect(upstream.requests.filter(({ headers }) => headers.authorization === `ApiKey ${key}`)).toHaveLength(5);
+
+    const { stdout, stderr } = await notigraph.stop('SIGTERM');
+    expect(stdout).toContain('"level":');
+    expect(stdout + stderr).not.toContain(key);
+  });
+});
+
+describe('the data of the sandbox', () => {
+  it('survives a process that is killed', async () => {
+    const name = 'Made before the end';
+    await using killed = await startNotigraph({ cwd });
+    expect(await sendOperation(killed.url, CREATE_FEED, { name })).toEqual({
+      data: { createFeed: { feed: { name } } },
+    });
+    expect(await killed.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
+
+    await using restarted = await startNotigraph({ cwd });
+    expect(await sendOperation(restarted.url, CREATE_FEED, { name })).toEqual({
+      data: { createFeed: { reason: 'ALREADY_EXISTS' } },
+    });
+  });
+});

@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { createSandboxClient } from '../support/sandbox-client.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { spawnSandbox } from '../support/sandbox-process.ts';
+
+const CLIENTS = 8;
+const ROUNDS = [40, 150, 400];
+
+interface Attempt {
+  name: string;
+  /** The body of the answer; absent when the connection broke before it came. */
+  answer?: string;
+}
+
+it('keeps every acknowledged write through kill -9, and none by half', async () => {
+  await using folder = await createTemporaryFolder();
+  const file = folder.path('sandbox.db');
+  const attempts: Attempt[] = [];
+  for (const acknowledgements of ROUNDS) {
+    attempts.push(...(await hammerUntilKilled(file, acknowledgements)));
+  }
+  const acknowledged = attempts.filter(({ answer }) => answer !== undefined);
+  expect(acknowledged.length).toBeGreaterThan(500);
+  expect(attempts.length).toBeGreaterThan(acknowledged.length);
+
+  await using sandbox = await spawnSandbox('--file', file);
+  const send = await createSandboxClient(sandbox.url);
+  const survivors = new Map<unknown, string>();
+  for (const { name, _id } of (await send('GET /v1/notification-groups')).list) {
+    expect(survivors.has(name)).toBe(false);
+    survivors.set(name, String(_id));
+  }
+
+  for (const { name, answer } of attempts) {
+    const repeated = await send('POST /v1/notification-groups', groupRequest(name));
+    // A record and its stored answer exist together or not at all: then one repetition makes exactly one record.
+    const written = survivors.get(name);
+    expect(repeated.headers.get('idempotency-replay')).toBe(written === undefined ? null : 'true');
+    expect(repeated.data._id).toBe(written ?? repeated.data._id);
+    if (answer !== undefined) {
+      expect(written).toBeDefined();
+      expect(repeated.text).toBe(answer);
+    }
+  }
+  const names = (await send('GET /v1/notification-groups')).list.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.length).toBe(attempts.length + 4);
+});
+
+const groupRequest = (name: string) => ({ body: { name }, headers: { 'idempotency-key': `key of ${name}` } });
+
+/** Several clients write as fast as they can; the process is killed in the middle of it. */
+async function hammerUntilKilled(file: string, acknowledgements: number): Promise<Attempt[]> {
+  await using sandbox = await spawnSandbox('--file', file);
+  const attempts: Attempt[] = [];
+  let acknowledged = 0;
+  let killed: Promise<unknown> | undefined;
+
+  async function runClient(client: number): Promise<void> {
+    for (let number = 0; killed === undefined; number++) {
+      const attempt: Attempt = { name: `round ${acknowledgements}, client ${client}, number ${number}` };
+      attempts.push(attempt);
+      try {
+        attempt.answer = await createGroup(sandbox.url, attempt.name);
+      } catch {
+        return;
+      }
+      acknowledged++;
+      if (acknowledged >= acknowledgements) {
+        killed ??= sandbox.stop('SIGKILL');
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client)));
+  expect(await killed).toEqual({ code: null, signal: 'SIGKILL' });
+  return attempts;
+}
+
+async function createGroup(url: string, name: string): Promise<string> {
+  const { body, headers } = groupRequest(name);
+  const response = await fetch(`${url}/v1/notification-groups`, {
+    method: 'POST',
+    headers: {
+      authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(201);
+  return response.text();
+}

@@ -1,0 +1,74 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../../src/http/server.ts';
+import { startNotigraph } from '../support/process.ts';
+import { feed, group } from '../support/records.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+const GROUPS = '{ notificationGroups { name } }';
+const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
+
+/** The working directory of the processes of one test. */
+let cwd: string;
+
+beforeEach(async () => {
+  const folder = await createTemporaryFolder();
+  cwd = folder.path();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+it('a hundred operations in flight are answered with data after SIGTERM', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
+  let arrived = 0;
+  await using upstream = await startScriptedUpstream(async ({ method }) => {
+    if (method === 'HEAD') {
+      return {};
+    }
+    arrived += 1;
+    if (arrived === 100) {
+      arrive();
+    }
+    await released;
+    return method === 'GET' ? { body: { data: [group()] } } : { status: 201, body: { data: feed({ name: 'News' }) } };
+  });
+  await using notigraph = await startNotigraph({
+    cwd,
+    args: ['--upstream', upstream.url],
+    env: { NOTIGRAPH_SOCKETS: '100', NOTIGRAPH_LAME_DUCK_MS: '200' },
+  });
+  const answers = Array.from({ length: 100 }, (_, i) =>
+    sendOperation(notigraph.url, i % 2 === 0 ? GROUPS : CREATE_FEED, {}, `ApiKey key-${i}`),
+  );
+  await allArrived;
+  const ended = notigraph.stop('SIGTERM');
+  await notigraph.printed('stdout', /^Shutting down: .+$/m);
+  await sleep(500); // Past the time in which it still answers newcomers: it waits for what runs.
+  release();
+  for (const [i, answer] of (await Promise.all(answers)).entries()) {
+    expect(answer).toEqual({
+      data: i % 2 === 0 ? { notificationGroups: [{ name: 'Group' }] } : { createFeed: { feed: { name: 'News' } } },
+    });
+  }
+  expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+});
+
+it('connections that were made before a server closes are taken, and answered with 503', async () => {
+  const server = await startServer({ host: '127.0.0.1', port: 0, listener: (_, response) => void response.end() });
+  const { promise: made, resolve: make } = Promise.withResolvers<void>();
+  const answers = Array.from({ length: 50 }, async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1', make);
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    return text(socket);
+  });
+  await made; // By now the system has made them all; the event loop takes one each turn.
+  const closed = server.close();
+  for (const answer of await Promise.all(answers)) {
+    expect(answer).toMatch(/^HTTP\/1\.1 (?:503|200) /);
+  }
+  await closed;
+});

@@ -1,0 +1,275 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool, request } from 'undici';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { listen } from '../support/listen.ts';
+import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/process.ts';
+import { group } from '../support/records.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const GROUPS = '{ notificationGroups { name } }';
+const CREATE_FEED = `mutation {
+  createFeed(input: { name: "News" }) {
+    ... on CreateFeedSuccess { feed { name } }
+    ... on ConflictError { reason }
+  }
+}`;
+
+/** The working directory of the processes of one test. */
+let cwd: string;
+
+beforeEach(async () => {
+  const folder = await createTemporaryFolder();
+  cwd = folder.path();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+/** Starts so many workers, which are quick to stop. */
+const startWorkers = (count: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  startNotigraph({ cwd, args: ['--workers', `${count}`, ...args], env: { NOTIGRAPH_LAME_DUCK_MS: '100', ...env } });
+
+/** Sends an operation on a connection of its own, which goes to the worker whose turn it is. */
+async function ask(url: string, query: string): Promise<unknown> {
+  const { body } = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+    body: JSON.stringify({ query }),
+    reset: true,
+  });
+  return body.json();
+}
+
+/** The lines of the log with this message, when there are so many. */
+async function logged(notigraph: NotigraphProcess, message: string, count: number) {
+  const end = `"msg":"${message}"}\n`;
+  await notigraph.printed('stdout', new RegExp(`(?:${end}[^]*){${count}}`));
+  const lines = notigraph.output().split('\n');
+  return lines.filter((line) => `${line}\n`.endsWith(end)).map((line) => JSON.parse(line));
+}
+
+/** Lets each worker answer once. @returns their process ids */
+async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
+  const before = (await logged(notigraph, 'operation', 0)).length;
+  for (let i = 0; i < count; i += 1) {
+    await ask(notigraph.url, '{ __typename }');
+  }
+  return (await logged(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
+}
+
+/** An upstream that keeps its answer back until it is released; `asked` settles when it was asked. */
+async function startHoldingUpstream() {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const upstream = await startScriptedUpstream(async ({ method }) => {
+    if (method === 'GET') {
+      ask();
+      await released;
+    }
+    return { body: { data: [group()] } };
+  });
+  return { ...upstream, asked, release };
+}
+
+/** Runs in every process before Notigraph does. */
+const preload = (program: string) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`import cluster from 'node:cluster'; ${program}`)}`,
+});
+
+describe('several workers', () => {
+  it('share a port, a sandbox and the names of tenants; the banner is printed once', async () => {
+    await using notigraph = await startWorkers(3, ['--sandbox', ':memory:']);
+    expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { feed: { name: 'News' } } } });
+    for (let i = 1; i < 6; i += 1) {
+      expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { reason: 'ALREADY_EXISTS' } } });
+    }
+    const lines = await logged(notigraph, 'operation', 6);
+    expect(new Set(lines.map(({ pid }) => pid)).size).toBe(3);
+    expect(new Set(lines.map(({ tenant }) => tenant)).size).toBe(1);
+
+    const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.match(/^Notigraph /gm)).toHaveLength(1);
+    expect(stdout.match(/^Shutting down: /gm)).toHaveLength(1);
+  });
+
+  it('are replaced when they end, alone or all at once, and keep their port', async () => {
+    await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
+    const [first = 0, second = 0] = await findWorkers(notigraph, 2);
+    await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // They have the settings that the primary started with.
+    process.kill(first, 'SIGKILL');
+    expect(await logged(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
+      { level: 40, worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
+    ]);
+    const [{ workerPid: third }] = await logged(notigraph, 'a worker listens in its place', 1);
+    expect((await findWorkers(notigraph, 2)).toSorted()).toEqual([second, third].toSorted());
+
+    process.kill(second, 'SIGTERM');
+    process.kill(third, 'SIGKILL');
+    await logged(notigraph, 'a worker listens in its place', 3);
+    expect(await logged(notigraph, 'a worker ended and is replaced', 3)).toContainEqual(
+      expect.objectContaining({ workerPid: second, code: 0, signal: null }),
+    );
+    expect(await ask(notigraph.url, GROUPS)).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('that end as soon as they start are started less and less often', async () => {
+    const gone = await listen(createServer());
+    await gone.close();
+    await using notigraph = await startWorkers(
+      2,
+      ['--upstream', gone.url],
+      preload('if (cluster.worker?.id > 2) process.exit(7)'),
+    );
+    const [first = 0, second = 0] = await findWorkers(notigraph, 2);
+    process.kill(first, 'SIGKILL');
+    const ends = await logged(notigraph, 'a worker ended and is replaced', 8);
+    expect(ends.map(({ code }) => code)).toEqual([null, 7, 7, 7, 7, 7, 7, 7]);
+    expect(ends.map(({ backoffMs }) => backoffMs)).toEqual([0, 0, 0, 0, 0, 100, 200, 400]);
+    expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second]));
+
+    const { code, stderr } = await notigraph.stop('SIGTERM');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Once.
+  });
+});
+
+describe('several workers that are told to stop', () => {
+  it('under load: every request that was accepted is answered, and the exit code is 0', async () => {
+    await using upstream = await startScriptedUpstream(async () => {
+      await sleep(5);
+      return { body: { data: [group()] } };
+    });
+    await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
+      NOTIGRAPH_LAME_DUCK_MS: '200',
+      NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed but for the stop, however busy the machine is.
+    });
+    const { promise: warm, resolve } = Promise.withResolvers<void>();
+    let answered = 0;
+
+    /** Sends one operation after the other until nothing listens any more; comes back later when told so. */
+    async function sendUntilRefused(): Promise<string[]> {
+      const { origin, pathname } = new URL(notigraph.url);
+      const pool = new Pool(origin, { connections: 1 });
+      const outcomes: string[] = [];
+      while (outcomes.at(-1) !== 'ECONNREFUSED') {
+        try {
+          const { statusCode, headers, body } = await pool.request({
+            path: pathname,
+            method: 'POST',
+            headers: { 'content-type': 'application/json', authorization: 'ApiKey key' },
+            body: JSON.stringify({ query: GROUPS }),
+          });
+          outcomes.push((await body.text()).includes('"name":"Group"') ? 'data' : String(statusCode));
+          answered += 1;
+          if (answered === 200) {
+            resolve();
+          }
+          await sleep(Number(headers['retry-after'] ?? 0) * 1_000);
+        } catch (error) {
+          outcomes.push(error instanceof Error && 'code' in error ? String(error.code) : String(error));
+        }
+      }
+      await pool.close();
+      return outcomes;
+    }
+
+    const clients = Array.from({ length: 8 }, sendUntilRefused);
+    await warm;
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const outcomes = Map.groupBy((await Promise.all(clients)).flat(), (outcome) => outcome);
+    expect([...outcomes.keys()].toSorted()).toEqual(['503', 'ECONNREFUSED', 'data']);
+    expect(outcomes.get('503')).toHaveLength(8);
+    const pids = (await logged(notigraph, 'operation', 1)).map(({ pid }) => pid);
+    expect(new Set(pids).size).toBe(2);
+  });
+
+  it('by Ctrl-C, which reaches all processes: take it for one signal', async () => {
+    await using upstream = await startHoldingUpstream();
+    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
+    const pids = await findWorkers(notigraph, 2);
+    const answer = ask(notigraph.url, GROUPS);
+    await upstream.asked;
+    for (const pid of pids) {
+      process.kill(pid, 'SIGINT');
+    }
+    const ended = notigraph.stop('SIGINT');
+    await notigraph.printed('stdout', /^Shutting down: /m);
+    for (const pid of pids) {
+      process.kill(pid, 'SIGINT');
+    }
+    upstream.release();
+    expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
+    const { code, stdout } = await ended;
+    expect(code).toBe(0);
+    expect(stdout).not.toContain('"level":40');
+  });
+
+  it('end at once on a second signal', async () => {
+    await using upstream = await startHoldingUpstream();
+    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
+    const answer = ask(notigraph.url, GROUPS);
+    answer.catch(() => {}); // It is cut off.
+    await upstream.asked;
+    const ended = notigraph.stop('SIGTERM');
+    await notigraph.printed('stdout', /^Shutting down: /m);
+    await notigraph.stop('SIGTERM');
+    expect(await ended).toMatchObject({ code: 1, signal: null }); // Its output is closed: no process is left that has it.
+    await expect(answer).rejects.toThrow();
+  });
+
+  it('because the primary was killed: answer what runs, and end', async () => {
+    await using upstream = await startHoldingUpstream();
+    await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
+    const answer = ask(notigraph.url, GROUPS);
+    await upstream.asked;
+    const ended = notigraph.stop('SIGKILL');
+    await expect(ask(notigraph.url, GROUPS)).rejects.toThrow(); // It is gone.
+    upstream.release();
+    expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
+    expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // Its output is closed, as above.
+  });
+});
+
+describe('several workers that cannot start', () => {
+  it('say once, in one sentence, that their port is in use', async () => {
+    const other = await listen(createServer());
+    onTestFinished(() => other.close());
+    const { port } = new URL(other.url);
+    const ending = await runNotigraph({ cwd, args: ['--port', port, '--sandbox', ':memory:', '--workers', '2'] });
+    expect(ending).toMatchObject({ code: 1, stdout: '' });
+    expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
+  });
+
+  it('are not replaced', async () => {
+    const env = preload('if (cluster.worker?.id === 2) process.exit(7)');
+    expect(await runNotigraph({ cwd, env, args: ['--port', '0', '--sandbox', ':memory:', '--workers', '2'] })).toEqual({
+      code: 1,
+      signal: null,
+      stdout: '',
+      stderr: 'A worker ended (exit code 7) before it listened.\n',
+    });
+  });
+
+  it('are refused by the name of the option', async () => {
+    const problem = 'must be a whole number from 1 to 64, or auto.\n';
+    for (const [args, env, name] of [
+      [['--workers', '0'], {}, '--workers'],
+      [[], { NOTIGRAPH_WORKERS: 'abc' }, 'NOTIGRAPH_WORKERS'],
+    ] as const) {
+      const ending = await runNotigraph({ cwd, args, env });
+      expect(ending).toEqual({ code: 2, signal: null, stdout: '', stderr: `${name} ${problem}` });
+    }
+  });
+});
+
+it('one worker is the process itself', async () => {
+  await using notigraph = await startWorkers(1, ['--sandbox', ':memory:']);
+  const [pid = 0] = await findWorkers(notigraph, 1);
+  process.kill(pid, 'SIGTERM');
+  await notigraph.printed('stdout', /^Shutting down: /m);
+});

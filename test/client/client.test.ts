@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import { expect, it } from 'vitest';
+import {
+  type ClientOptions,
+  CreateNotificationGroupDocument,
+  createClient,
+  NotificationGroupsDocument,
+  UnexpectedResponseError,
+  UpdateWorkflowStatusDocument,
+  WorkflowDocument,
+} from '../../src/client/index.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { listen } from '../support/listen.ts';
+
+const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+
+it('asks for the credential before every request', async () => {
+  await using gateway = await startSandboxedGateway();
+  const credentials = [authorization, undefined, `ApiKey ${SANDBOX_KEYS.production}`];
+  const notigraph = createClient({ url: new URL(gateway.url), authorization: async () => credentials.shift() });
+
+  const first = await notigraph.request(NotificationGroupsDocument);
+  const second = await notigraph.request(NotificationGroupsDocument);
+  const third = await notigraph.request(NotificationGroupsDocument);
+
+  expect(first).toMatchObject({ status: 200, data: { notificationGroups: { length: 4 } } });
+  expect(second.errors?.map(({ extensions: { code } }) => code)).toEqual(['UNAUTHENTICATED']);
+  expect(third.errors).toBeUndefined();
+  expect(third.data).not.toEqual(first.data);
+  const keys = gateway.upstream().map(({ headers: { authorization } }) => authorization);
+  expect(keys).toEqual([authorization, `ApiKey ${SANDBOX_KEYS.production}`]);
+});
+
+it('sends the headers of a request', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const create = () =>
+    notigraph.request(
+      CreateNotificationGroupDocument,
+      { input: { name: 'Marketing' } },
+      { headers: { 'idempotency-key': 'create-marketing' } },
+    );
+
+  const [first, second] = [await create(), await create()];
+
+  expect(first.data?.createNotificationGroup).toMatchObject({ replayed: false });
+  expect(second.data?.createNotificationGroup).toMatchObject({ replayed: true });
+  expect(gateway.upstream('POST')).toHaveLength(2);
+});
+
+it('answers with the data there is, and with errors that say what to do', async () => {
+  await using upstream = await startFixedServer(503, 'application/json', '{}');
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const notigraph = createClient({ url: gateway.url, authorization });
+
+  const answer = await notigraph.request(UpdateWorkflowStatusDocument, { input: { workflowId: 'a', active: true } });
+
+  expect(answer).toMatchObject({ status: 200, data: { updateWorkflowStatus: null } });
+  expect(answer.headers.get('content-type')).toMatch(/^application\/graphql-response\+json/);
+  expect(answer.errors).toEqual([
+    {
+      message: expect.stringContaining('not available'),
+      path: ['updateWorkflowStatus'],
+      locations: expect.any(Array),
+      extensions: {
+        code: 'UPSTREAM_UNAVAILABLE',
+        retryable: expect.any(Boolean),
+        outcome: expect.stringMatching(/^(NOT_APPLIED|UNKNOWN)$/),
+        requestId: answer.headers.get('x-request-id'),
+        upstream: { status: 503, method: 'PUT', route: '/v1/workflows/{workflowId}/status' },
+      },
+    },
+  ]);
+});
+
+it('sends a text of one’s own', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+
+  const valid = await notigraph.request<{ workflow: { name: string } }, { id: string }>(
+    'query ($id: ID!) { workflow(idOrIdentifier: $id) { name } }',
+    { id: 'payment-failed' },
+  );
+  const invalid = await notigraph.request('{ nothing }');
+
+  expect(valid).toMatchObject({ status: 200, data: { workflow: { name: 'Payment failed' } } });
+  expect(invalid).toMatchObject({
+    status: 400,
+    data: null,
+    errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED', retryable: false } }],
+  });
+});
+
+it('sends the id in place of the text where that is asked for', async () => {
+  const bodies: unknown[] = [];
+  const fetch: ClientOptions['fetch'] = async (_url, { body }) => {
+    bodies.push(JSON.parse(String(body)));
+    return Response.json({ data: { workflow: null } });
+  };
+  const notigraph = createClient({ url: 'https://example.com/graphql', send: 'id', fetch });
+
+  await notigraph.request(WorkflowDocument, { idOrIdentifier: 'welcome' });
+
+  const { hash, text } = WorkflowDocument.__meta__;
+  expect(bodies).toEqual([{ documentId: `sha256:${hash}`, variables: { idOrIdentifier: 'welcome' } }]);
+  expect(hash).toBe(createHash('sha256').update(text).digest('hex'));
+});
+
+it('ends the request when its signal says so', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const leaving = new AbortController();
+
+  const request = notigraph.request(NotificationGroupsDocument, {}, { signal: leaving.signal });
+  leaving.abort(new Error('The page is gone.'));
+
+  await expect(request).rejects.toThrow('The page is gone.');
+});
+
+it.each([
+  [502, 'text/html', '<h1>Bad gateway</h1>'],
+  [200, 'text/html', '<!doctype html>'],
+  [200, 'application/json', '[]'],
+  [200, 'application/json', '{ "data": null }'],
+  [200, 'application/json', '{ "errors": [] }'],
+  [400, 'application/json', '{ "errors": [{ "message": "Of another server." }] }'],
+  [404, 'application/json', ''],
+])('tells an answer that is none of a gateway: %i %s %s', async (status, type, body) => {
+  await using server = await startFixedServer(status, type, body);
+  const notigraph = createClient({ url: server.url });
+
+  const failure = await notigraph.request(NotificationGroupsDocument).catch((error: unknown) => error);
+
+  expect(failure).toBeInstanceOf(UnexpectedResponseError);
+  expect(failure).toMatchObject({
+    name: 'UnexpectedResponseError',
+    message: `This is not a response of a Notigraph gateway: HTTP ${status}, ${type}. Is the URL its GraphQL endpoint?`,
+    status,
+    body,
+  });
+});
+
+it('says so when a document has nothing to send', async () => {
+  const url = 'http://127.0.0.1:1';
+  const withoutText = createClient({ url }).request({ __meta__: { hash: 'abc' } });
+  await expect(withoutText).rejects.toThrow(/^The document has no text/);
+  await expect(withoutText).rejects.toThrow(TypeError);
+  const withoutId = createClient({ url, send: 'id' }).request('{ notificationGroups { name } }');
+  await expect(withoutId).rejects.toThrow(/^The document has no id/);
+});
+
+/** A server that has one answer. */
+async function startFixedServer(status: number, type: string, body: string) {
+  const server = createServer((_request, response) => {
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  const { url, close } = await listen(server);
+  return { url, [Symbol.asyncDispose]: close };
+}

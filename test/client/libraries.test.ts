@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
+import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
+import { Client, cacheExchange, fetchExchange } from '@urql/core';
+import { persistedExchange } from '@urql/exchange-persisted';
+import { type DocumentNode, parse } from 'graphql';
+import { GraphQLClient } from 'graphql-request';
+import { describe, expect, it } from 'vitest';
+import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
+import * as documents from '../../src/client/documents.gen.ts';
+import { createClient, hashOf, possibleTypes } from '../../src/client/index.ts';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
+
+const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+const headers = { authorization };
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** A document without the types of its operation, for tests that run all of them. */
+type AnyDocument = DocumentNode & { __meta__: { hash: string; text: string } };
+
+type Fetch = typeof globalThis.fetch;
+type Send = (document: AnyDocument, variables: Record<string, unknown>) => Promise<unknown>;
+
+const isMutation = ({ definitions: [node] }: DocumentNode): boolean =>
+  node?.kind === 'OperationDefinition' && node.operation === 'mutation';
+
+/** How an app sends a document, with its cache where the client has one. */
+const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
+  'the client of its own': (url, fetch) => {
+    const notigraph = createClient({ url, authorization, fetch });
+    return async (document, variables) => {
+      const { data, errors } = await notigraph.request({ __meta__: document.__meta__ }, variables);
+      expect(errors).toBeUndefined();
+      return data;
+    };
+  },
+  urql: (url, fetch) => {
+    const exchanges = [cacheExchange, fetchExchange];
+    const urql = new Client({ url, fetch, exchanges, preferGetMethod: false, fetchOptions: { headers } });
+    return async (document, variables) => {
+      const { data, error } = await urql[isMutation(document) ? 'mutation' : 'query'](document, variables);
+      expect(error).toBeUndefined();
+      return data;
+    };
+  },
+  'Apollo Client': (uri, fetch) => {
+    const apollo = new ApolloClient({
+      cache: new InMemoryCache({ possibleTypes }),
+      link: new HttpLink({ uri, fetch, headers }),
+    });
+    return async (document, variables) =>
+      isMutation(document)
+        ? (await apollo.mutate({ mutation: document, variables })).data
+        : (await apollo.query({ query: document, variables })).data;
+  },
+  'graphql-request': (url, fetch) => {
+    const client = new GraphQLClient(url, { fetch, headers });
+    return (document, variables) => client.request(document, variables);
+  },
+};
+
+/** The document of a shipped operation. */
+function documentOf(name: string): AnyDocument {
+  const found = Object.entries(documents).find(([key]) => key === `${name}Document`)?.[1];
+  if (found === undefined) {
+    throw new Error(`There is no document of ${name}.`);
+  }
+  return found;
+}
+
+describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
+  it('every shipped operation gets its data by a text that is trusted', async () => {
+    await using gateway = await startSandboxedGateway();
+    await using reference = await startSandboxedGateway();
+    const sent: { query: string }[] = [];
+    const send = start(gateway.url, (input, init) => {
+      sent.push(JSON.parse(String(init?.body)));
+      return fetch(input, init);
+    });
+
+    for (const { name, query, variables = '{}' } of loadOperations()) {
+      const document = documentOf(name);
+      const data = JSON.stringify(await send(document, JSON.parse(variables)));
+      expect(data).toContain('"__typename"');
+      expect(data).not.toContain('"message"'); // No failure of a result union.
+      expect(JSON.stringify(await reference.data(query, JSON.parse(variables)))).not.toContain('"message"');
+      expect(sha256(sent.at(-1)?.query ?? '')).toBe(document.__meta__.hash);
+      expect(manifest).toHaveProperty(document.__meta__.hash, document.__meta__.text);
+    }
+
+    expect(sent).toHaveLength(loadOperations().length);
+    const calls = (of: typeof gateway) => of.upstream().map(({ method, path }) => `${method} ${path}`);
+    expect(calls(gateway).toSorted()).toEqual(calls(reference).toSorted());
+  });
+
+  it('the failure of a mutation arrives with all of its fields', async () => {
+    await using gateway = await startSandboxedGateway();
+    const send = start(gateway.url, fetch);
+
+    const data = await send(documentOf('DeleteNotificationGroup'), { input: { id: '0123456789abcdef01234567' } });
+
+    expect(data).toEqual({
+      deleteNotificationGroup: { __typename: 'NotFoundError', code: 'NOT_FOUND', message: expect.stringMatching(/./) },
+    });
+    expect(gateway.upstream().map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'DELETE /v1/notification-groups/0123456789abcdef01234567',
+    ]);
+  });
+});
+
+/** How an app sends ids alone. */
+const CLIENTS_BY_ID: typeof CLIENTS = {
+  'the client of its own': (url, fetch) => {
+    const notigraph = createClient({ url, authorization, fetch, send: 'id' });
+    return async ({ __meta__ }, variables) => (await notigraph.request({ __meta__ }, variables)).data;
+  },
+  urql: (url, fetch) => {
+    const persisted = persistedExchange({
+      generateHash: async (_text, document) => hashOf(document),
+      enforcePersistedQueries: true,
+      enableForMutation: true,
+      preferGetForPersistedQueries: false,
+    });
+    const exchanges = [cacheExchange, persisted, fetchExchange];
+    const urql = new Client({ url, fetch, exchanges, preferGetMethod: false, fetchOptions: { headers } });
+    return async (document, variables) =>
+      (await urql[isMutation(document) ? 'mutation' : 'query'](document, variables)).data;
+  },
+  'Apollo Client': (uri, fetch) => {
+    const persisted = new PersistedQueryLink({ generateHash: hashOf });
+    const link = persisted.concat(new HttpLink({ uri, fetch, headers }));
+    const apollo = new ApolloClient({ cache: new InMemoryCache({ possibleTypes }), link });
+    return async (document, variables) =>
+      isMutation(document)
+        ? (await apollo.mutate({ mutation: document, variables })).data
+        : (await apollo.query({ query: document, variables })).data;
+  },
+};
+
+/** A gateway that serves nothing but the shipped documents. */
+const startEnforcingGateway = () =>
+  startSandboxedGateway({
+    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
+  });
+
+describe('a gateway that serves trusted documents alone', () => {
+  it.each(Object.entries(CLIENTS_BY_ID))('answers the ids that %s sends', async (_, start) => {
+    await using gateway = await startEnforcingGateway();
+    const sent: string[] = [];
+    const send = start(gateway.url, (input, init) => {
+      sent.push(String(init?.body));
+      return fetch(input, init);
+    });
+
+    for (const { name, variables = '{}' } of loadOperations()) {
+      const document = documentOf(name);
+      const data = JSON.stringify(await send(document, JSON.parse(variables)));
+      expect(data).toContain('"__typename"');
+      expect(data).not.toContain('"message"'); // No failure of a result union.
+      expect(sent.at(-1)).toContain(document.__meta__.hash);
+      expect(sent.at(-1)).not.toContain(document.__meta__.text.slice(0, 12));
+    }
+
+    expect(sent).toHaveLength(loadOperations().length);
+    expect(gateway.upstream('PUT').map(({ path }) => path)).toEqual(['/v1/workflows/9e1e02437234c8472228388e/status']);
+  });
+
+  it.each(Object.entries(CLIENTS))('answers the texts that %s sends', async (_, start) => {
+    await using gateway = await startEnforcingGateway();
+    const send = start(gateway.url, fetch);
+    for (const { name, variables = '{}' } of loadOperations()) {
+      expect(Object.values(Object(await send(documentOf(name), JSON.parse(variables))))).not.toContain(null);
+    }
+  });
+
+  it('refuses everything else', async () => {
+    await using gateway = await startEnforcingGateway();
+    const { url } = gateway;
+    const byText = await createClient({ url, authorization }).request('{ notificationGroups { name } }');
+    const byId = await createClient({ url, authorization, send: 'id' }).request({ __meta__: { hash: 'a'.repeat(64) } });
+    const answers = [byText, byId].map(({ status, errors }) => `${status} ${errors?.[0]?.extensions.code}`);
+    expect(answers).toEqual(['400 DOCUMENT_NOT_TRUSTED', '400 PERSISTED_QUERY_NOT_FOUND']);
+    expect(gateway.upstream()).toEqual([]);
+  });
+});
+
+it('the texts of the operations’ files are trusted too, as GraphiQL’s tabs and curl send them', () => {
+  for (const { query } of loadOperations()) {
+    expect(manifest).toHaveProperty(sha256(query), query);
+  }
+  expect(Object.keys(manifest)).toHaveLength(3 * loadOperations().length); // The file, the tab, and the printed operation.
+});
+
+it('every document is its text, parsed', () => {
+  const names = loadOperations().map(({ name }) => `${name}Document`);
+  expect(Object.keys(documents)).toEqual(names.toSorted());
+  for (const document of Object.values<AnyDocument>(documents)) {
+    // Without the empty lists that only parsers write.
+    const text = JSON.stringify(parse(document.__meta__.text, { noLocation: true }), (key, value) =>
+      ['arguments', 'directives', 'variableDefinitions'].includes(key) && value.length === 0 ? undefined : value,
+    );
+    const { kind, definitions } = document;
+    expect({ kind, definitions }).toEqual(JSON.parse(text));
+  }
+});

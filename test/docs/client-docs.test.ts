@@ -1,0 +1,94 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const run = promisify(execFile);
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The programs of docs/client.md, with the output that their comments promise. */
+const programs = [...readFileSync(join(ROOT, 'docs/client.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(
+  ([, program = ''], i) => {
+    const output = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
+    return { file: `program-${i}.ts`, program, output: output.join('') };
+  },
+);
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let gateway: SandboxedGateway;
+
+beforeAll(async () => {
+  gateway = await startSandboxedGateway({
+    options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
+  });
+  folder = await createTemporaryFolder();
+  const packages = folder.path('node_modules');
+  await mkdir(join(packages, 'notigraph'), { recursive: true });
+  for (const name of ['@apollo', '@types', '@urql', 'graphql', 'graphql-request', 'rxjs']) {
+    await symlink(join(ROOT, 'node_modules', name), join(packages, name), 'dir');
+  }
+  await symlink(join(ROOT, 'src', 'client'), join(packages, 'notigraph', 'client'), 'dir');
+  const exported = { type: 'module', exports: { './client': './client/index.ts' } };
+  await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
+  await writeFile(folder.path('package.json'), '{ "type": "module" }');
+  await writeFile(folder.path('app.d.ts'), 'declare function getToken(): Promise<string>;');
+  // A key has the part of a token: the gateway of these tests is a server's.
+  await writeFile(folder.path('app.mjs'), `globalThis.getToken = async () => '${SANDBOX_KEYS.development}';`);
+  for (const { file, program } of programs) {
+    await writeFile(folder.path(file), program);
+    const aimed = program.replaceAll('https://notifications.example.com/graphql', gateway.url);
+    await writeFile(folder.path(`run-${file}`), aimed.replaceAll('`Bearer ', '`ApiKey '));
+  }
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+it('docs/client.md has a program for each client, by text and by id', () => {
+  expect(programs.map(({ program }) => /from '((?!notigraph)[^']+)'/.exec(program)?.[1])).toEqual([
+    undefined,
+    '@urql/core',
+    '@apollo/client',
+    'graphql-request',
+    undefined,
+    '@urql/core',
+    '@apollo/client',
+  ]);
+});
+
+it('the programs of docs/client.md compile', () => {
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const strict = [
+    '--noEmit',
+    '--strict',
+    '--noUncheckedIndexedAccess',
+    '--skipLibCheck',
+    '--allowImportingTsExtensions',
+  ];
+  const options = ['--target', 'es2024', '--module', 'nodenext', '--types', 'node'];
+  const files = ['app.d.ts', ...programs.map(({ file }) => file)];
+  const { status, stdout } = spawnSync(process.execPath, [tsc, ...strict, ...options, ...files], {
+    cwd: folder.path(),
+    encoding: 'utf8',
+  });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+});
+
+it.each(programs)('$file of docs/client.md prints what it says', async ({ file, output }) => {
+  gateway.forget();
+  const args = ['--import', folder.path('app.mjs'), folder.path(`run-${file}`)];
+  const { stdout, stderr } = await run(process.execPath, args, { cwd: folder.path(), timeout: 20_000 });
+  expect(output).not.toBe('');
+  expect({ stdout, stderr }).toEqual({ stdout: output, stderr: '' });
+  expect(gateway.upstream()[0]?.headers.authorization).toBe(`ApiKey ${SANDBOX_KEYS.development}`);
+});

@@ -1,0 +1,121 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/cli/config/load-config.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { SCOPES } from '../../src/settings/scopes.ts';
+import {
+  addTo,
+  blocks,
+  CLIENT_TOKENS,
+  FRONTEND,
+  load,
+  names,
+  ROOT,
+  read,
+  rows,
+  runCurl,
+  startConfigured,
+} from '../support/docs.ts';
+
+const CONFIGURATION = read('docs/configuration.md');
+
+const PAGES = ['.', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
+
+describe('the configuration files of the docs', () => {
+  it.each(blocks(FRONTEND, 'yaml'))('block %# of docs/frontend.md fits into the first one', (block) => {
+    expect(load(addTo(block)).clients.browser?.scopes).toContain('workflows:read');
+  });
+
+  it('those of docs/configuration.md are right, but for the wrong one, of which all is said that stands below it', () => {
+    const [complete = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
+    expect(others).toEqual([]);
+    expect(load(complete).reloadSeconds).toBe(10);
+    const problems = expect.objectContaining({ problems: blocks(CONFIGURATION, '')[0]?.trim().split('\n') });
+    expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(problems);
+    expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(ConfigError);
+  });
+});
+
+it('the table of scopes in docs/frontend.md says of every field what the schema does', () => {
+  const schema = createSchema();
+  const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }) =>
+    typeof extensions.scope === 'string' ? [extensions.scope] : [];
+  const recordScopes = (type: GraphQLOutputType): string[] => {
+    const named = getNamedType(type);
+    const members = isUnionType(named)
+      ? named.getTypes()
+      : isObjectType(named) && named.name.endsWith('Payload')
+        ? [named]
+        : [];
+    const results = members.flatMap((member) => Object.values(member.getFields()));
+    return results.flatMap(({ type: inner }) => [...scopeOf(getNamedType(inner)), ...recordScopes(inner)]);
+  };
+  const table = rows(FRONTEND, /^\| operation \| required scope/m);
+  const seen = new Set<string>();
+  for (const [operations, needed, record] of table) {
+    for (const name of names(operations)) {
+      const [parent, field = ''] = name.includes('.') ? name.split('.') : [undefined, name];
+      const types = parent === undefined ? [schema.getQueryType(), schema.getMutationType()] : [schema.getType(parent)];
+      const found = types.filter(isObjectType).flatMap((type) => type.getFields()[field] ?? []);
+      const own = found.flatMap((each) => [...scopeOf(each), ...scopeOf(getNamedType(each.type))]);
+      const written = found.flatMap(({ type }) => recordScopes(type));
+      expect({ name, needs: own, record: [...new Set(written)] }).toEqual({
+        name,
+        needs: names(needed),
+        record: names(record),
+      });
+      seen.add(name);
+    }
+  }
+  const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+    Object.keys(type?.getFields() ?? {}),
+  );
+  expect(roots.filter((name) => !seen.has(name))).toEqual([]);
+  expect([...new Set(table.flatMap(([, needed, record]) => [...names(needed), ...names(record)]))].toSorted()).toEqual(
+    SCOPES.toSorted(),
+  );
+});
+
+it('docs/monitoring.md names the fields of the log’s lines', async () => {
+  const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
+  const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
+  const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
+  const authorization = `Bearer ${token}`;
+  await gateway.send('query Unlisted { notificationGroups { id } }', {}, { authorization });
+  const table = rows(read('docs/monitoring.md'), /^\| `msg` \|/m);
+  for (const msg of ['operation', 'client token', 'a document that is in no manifest was served']) {
+    const { level, time, pid, hostname, msg: _, ...fields } = gateway.log.find((line) => line.msg === msg) ?? {};
+    const row = table.find(([cell]) => cell === `\`${msg}\``)?.[2] ?? '';
+    expect(Object.keys(fields).filter((field) => !names(row).includes(field))).toEqual([]);
+    expect(Object.keys(fields).length).toBeGreaterThan(2);
+  }
+});
+
+it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
+  const text = read(file);
+  const slugs = (page: string) =>
+    [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    );
+  const links = [
+    ...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g),
+    ...text.matchAll(/ src(?:set)?="(?!http)([^"]+)"/g),
+  ];
+  const broken = links.filter(([, path = '', anchor]) => {
+    const target = path === '' ? file : join(dirname(file), path);
+    return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
+  });
+  expect(broken.map(([link]) => link)).toEqual([]);
+  const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
+  const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
+  expect(paths.filter((path) => !exists(path))).toEqual([]);
+});

@@ -1,0 +1,317 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
+import { sha256Of } from '../../src/graphql/documents/manifest.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import {
+  addTo,
+  blocks,
+  CLIENT_TOKENS,
+  FRONTEND,
+  names,
+  ROOT,
+  read,
+  rows,
+  runCurl,
+  SERVICE,
+  startConfigured,
+} from '../support/docs.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { listen } from '../support/listen.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const SERVER = read('docs/server.md');
+const ERRORS = read('docs/errors.md');
+
+/** What the service is called with for the tenant of the docs. */
+const KEY = `ApiKey ${SANDBOX_KEYS.development}`;
+
+let keys: { privateKey: CryptoKey; publicKey: CryptoKey };
+
+beforeAll(async () => {
+  keys = await generateKeyPair('ES256');
+});
+
+const sign = (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(keys.privateKey);
+
+describe('docs/frontend.md', () => {
+  it('its token opens its tenant’s data, with its configuration and a published key', async () => {
+    const payload = JSON.parse(blocks(FRONTEND, 'json')[0] ?? '');
+    const jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), alg: 'ES256' }] };
+    const issuer = await listen(createServer((_request, response) => response.end(JSON.stringify(jwks))));
+    onTestFinished(() => issuer.close());
+    const text = blocks(FRONTEND, 'yaml')[0]?.replace('https://login.example.com/.well-known', issuer.url) ?? '';
+    const gateway = await startConfigured(text, () => new Date((payload.iat + 60) * 1000));
+    const origin = 'https://app.example.com';
+    const { status, body, headers } = await gateway.send(
+      'query Workflow { workflow(idOrIdentifier: "payment-failed") { name notificationGroup { name } } }',
+      {},
+      { authorization: `Bearer ${await sign(payload)}`, headers: { origin } },
+    );
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { data: { workflow: { name: 'Payment failed', notificationGroup: { name: 'Billing' } } } },
+    });
+    expect(headers.get('access-control-allow-origin')).toBe(origin);
+    expect(headers.get('ratelimit-limit')).toBe('120');
+    expect(gateway.upstream()[0]?.headers.authorization).toBe(KEY);
+  });
+
+  it('every row of its table of errors comes about as it says, and nothing is carried out', async () => {
+    const pem = await exportSPKI(keys.publicKey);
+    const common = { audience: 'notifications', tenantClaim: 'tenant' };
+    await using gateway = await startSandboxedGateway({
+      options: {
+        trustedDocuments: { manifests: [manifest] },
+        clients: {
+          server: false,
+          browser: {
+            issuers: [
+              { ...common, issuer: 'https://login.example.com', publicKey: pem },
+              { ...common, issuer: 'https://gone.example.com', jwks: 'http://127.0.0.1:1/jwks.json' },
+            ],
+            scopes: ['groups:read'],
+            tenants: { acme: SANDBOX_KEYS.development },
+            trustedDocuments: 'enforce',
+            rateLimit: { calls: 1, perSeconds: 60 },
+          },
+        },
+      },
+    });
+    const time = Math.floor(Date.now() / 1000);
+    const bearer = async (claims: JWTPayload) => {
+      const person = {
+        iss: 'https://login.example.com',
+        aud: 'notifications',
+        sub: crypto.randomUUID(),
+        tenant: 'acme',
+      };
+      return `Bearer ${await sign({ ...person, scope: 'groups:read', exp: time + 600, ...claims })}`;
+    };
+    const id = sha256Of('query NotificationGroups {\n  notificationGroups {\n    id\n    name\n    __typename\n  }\n}');
+    const ask = (authorization: string, body: object = { documentId: id }) =>
+      fetch(gateway.url, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const attempts: Record<string, () => Promise<Response>> = {
+      TOKEN_EXPIRED: async () => ask(await bearer({ exp: time - 60 })),
+      TOKEN_INVALID: async () => ask((await bearer({})).replace(/\.[^.]+$/, '.c2lnbmF0dXJl')),
+      TOKEN_NOT_YET_VALID: async () => ask(await bearer({ nbf: time + 60 })),
+      TOKEN_FOR_ANOTHER: async () => ask(await bearer({ aud: 'another' })),
+      TENANT_UNKNOWN: async () => ask(await bearer({ tenant: 'nobody' })),
+      CREDENTIAL_MALFORMED: () => ask('Basic bm9ib2R5'),
+      CREDENTIAL_NOT_ACCEPTED: () => ask(KEY),
+      SIGN_IN_UNAVAILABLE: async () => ask(await bearer({ iss: 'https://gone.example.com' })),
+      FORBIDDEN: async () => ask(await bearer({ scope: 'stats:read' })),
+      PERSISTED_QUERY_NOT_FOUND: async () => ask(await bearer({}), { documentId: sha256Of('another') }),
+      DOCUMENT_NOT_TRUSTED: async () => ask(await bearer({}), { query: '{ notificationGroups { id } }' }),
+      RATE_LIMITED: async () => {
+        const authorization = await bearer({});
+        expect((await ask(authorization)).status).toBe(200);
+        gateway.forget();
+        return ask(authorization);
+      },
+    };
+    const table = rows(FRONTEND, /^\| status \| `code`/m).flatMap(([status, code = '', reason = '']) =>
+      (reason === '' ? names(code) : names(reason)).map((name) => ({
+        status: Number(status),
+        code: names(code),
+        name,
+      })),
+    );
+    expect(table.map(({ name }) => name).toSorted()).toEqual(Object.keys(attempts).toSorted());
+    for (const { status, code, name } of table) {
+      gateway.forget();
+      const answer = await attempts[name]?.();
+      const [error] = (await answer?.json())?.errors ?? [];
+      expect({ name, status: answer?.status }).toEqual({ name, status });
+      expect(code).toContain(error.extensions.code);
+      expect(error.extensions.reason ?? error.extensions.code).toBe(name);
+      expect(gateway.upstream()).toEqual([]);
+    }
+    const reasons = rows(ERRORS, /^\| `reason` \|/m).flatMap(([cell]) => names(cell));
+    expect(reasons.toSorted()).toEqual(
+      Object.keys(attempts)
+        .filter((name) => reasons.includes(name))
+        .toSorted(),
+    );
+    expect(reasons).toHaveLength(7);
+  });
+
+  it('its curl line gets the token that stands below it, which opens the tenant’s data', async () => {
+    const gateway = await startConfigured(addTo(CLIENT_TOKENS), () => new Date('2027-01-15T08:00:00Z'));
+    const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
+    const response = await runCurl(curl, gateway.url.replace('/graphql', ''));
+    const answer = await response.json();
+    expect(answer).toEqual({ ...JSON.parse(blocks(FRONTEND, 'json')[1] ?? ''), token: expect.stringMatching(/^eyJ/) });
+    const data = await gateway.data(
+      '{ workflow(idOrIdentifier: "payment-failed") { active } }',
+      {},
+      { authorization: `Bearer ${answer.token}` },
+    );
+    expect(data).toEqual({ workflow: { active: true } });
+  });
+
+  it('manifests of graphql-codegen and of Apollo lie in one folder, and ids of both are served', async () => {
+    await using folder = await createTemporaryFolder();
+    const [one, other] = [
+      'query One { notificationGroups { id } }',
+      'query Other { notificationGroups { name } }',
+    ] as const;
+    const apollo = { id: sha256Of(other), name: 'Other', type: 'query', body: other };
+    const files = {
+      'persisted-documents.json': { [sha256Of(one)]: one },
+      'persisted-query-manifest.json': { format: 'apollo-persisted-query-manifest', version: 1, operations: [apollo] },
+    };
+    for (const [name, content] of Object.entries(files)) {
+      await writeFile(folder.path(name), JSON.stringify(content));
+    }
+    await using gateway = await startSandboxedGateway({
+      options: {
+        trustedDocuments: { manifests: [folder.path()] },
+        clients: { server: { trustedDocuments: 'enforce' } },
+      },
+    });
+    for (const documentId of [`sha256:${sha256Of(one)}`, sha256Of(other)]) {
+      const headers = { authorization: KEY, 'content-type': 'application/json' };
+      const answer = await fetch(gateway.url, { method: 'POST', headers, body: JSON.stringify({ documentId }) });
+      expect((await answer.json()).data.notificationGroups).toHaveLength(4);
+    }
+  });
+});
+
+describe('the programs of the docs', () => {
+  /** A project with the package in it, where `send` programs reach the gateway. */
+  async function createProject(gateway: SandboxedGateway) {
+    const folder = await createTemporaryFolder();
+    onTestFinished(() => folder[Symbol.asyncDispose]());
+    const packaged = folder.path('node_modules', 'notigraph');
+    await mkdir(packaged, { recursive: true });
+    await symlink(join(ROOT, 'src'), join(packaged, 'src'), 'dir');
+    for (const name of ['@types', 'graphql']) {
+      await symlink(join(ROOT, 'node_modules', name), folder.path('node_modules', name), 'dir');
+    }
+    const exported = { type: 'module', exports: { '.': './src/index.ts', './client': './src/client/index.ts' } };
+    await writeFile(join(packaged, 'package.json'), JSON.stringify(exported));
+    await writeFile(folder.path('package.json'), '{ "type": "module" }');
+    return {
+      path: folder.path,
+      async start(file: string, program: string) {
+        await writeFile(folder.path(file), program.replaceAll(SERVICE, gateway.url.replace('/graphql', '')));
+        const env = { PATH: process.env.PATH, ACME_KEY: SANDBOX_KEYS.development, CLIENT_TOKEN_SECRET: 'x'.repeat(32) };
+        const child = spawn(process.execPath, [file], {
+          cwd: folder.path(),
+          env,
+          timeout: 20_000,
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        onTestFinished(() => void child.kill());
+        return child;
+      },
+    };
+  }
+
+  async function outputOf(child: Awaited<ReturnType<Awaited<ReturnType<typeof createProject>>['start']>>) {
+    const printed: string[] = [];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => printed.push(text));
+    await once(child, 'close');
+    return printed.join('');
+  }
+
+  /** What the comments beside `console.log` promise. */
+  const promised = (program: string) =>
+    [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
+
+  it('the server of docs/frontend.md hands out tokens, and its page shows a workflow with one', async () => {
+    const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: enforce } }`));
+    const project = await createProject(gateway);
+    const [server = ''] = blocks(FRONTEND, 'js');
+    const [page = ''] = blocks(FRONTEND, 'ts').filter((block) => block.startsWith('import'));
+    const listening = ".listen(0, '127.0.0.1', function () { console.log(this.address().port); });";
+    const child = await project.start(
+      'server.js',
+      `const userOf = async () => ({ id: 'user-4711' });\n${server.replace(".listen(3000, '127.0.0.1');", listening)}`,
+    );
+    const [port] = await once(child.stdout, 'data');
+    const shown = await outputOf(
+      await project.start(
+        'page.ts',
+        page.replace('/notification-token', `http://127.0.0.1:${String(port).trim()}/notification-token`),
+      ),
+    );
+    expect(shown).toBe(promised(page).join(''));
+    expect(gateway.log.find(({ msg }) => msg === 'client token')).toMatchObject({
+      tenant: 'acme',
+      scopes: ['workflows:read', 'groups:read'],
+    });
+  });
+
+  it('those of docs/server.md print what they say, and its curl line gets the answer below it', async () => {
+    await using gateway = await startSandboxedGateway();
+    const project = await createProject(gateway);
+    for (const [i, program] of blocks(SERVER, 'ts').entries()) {
+      expect(await outputOf(await project.start(`program-${i}.ts`, program))).toBe(promised(program)[0]);
+    }
+    const response = await runCurl(blocks(SERVER, 'sh')[0] ?? '', gateway.url.replace('/graphql', ''));
+    expect(await response.json()).toEqual(JSON.parse(blocks(SERVER, 'json')[0] ?? ''));
+    expect(new Set(gateway.upstream().map(({ headers }) => headers.authorization))).toEqual(new Set([KEY]));
+  });
+
+  it('they compile', async () => {
+    await using gateway = await startSandboxedGateway();
+    const project = await createProject(gateway);
+    const programs = [...blocks(FRONTEND, 'ts'), ...blocks(SERVER, 'ts')].filter((block) => block.startsWith('import'));
+    const files = programs.map((_, i) => `program-${i}.ts`);
+    await Promise.all(programs.map((program, i) => writeFile(project.path(files[i] ?? ''), program)));
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--skipLibCheck',
+      '--allowImportingTsExtensions',
+      '--target',
+      'es2024',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+    ];
+    const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, ...files], {
+      cwd: project.path(),
+      encoding: 'utf8',
+    });
+    expect({ programs: programs.length, status, stdout }).toEqual({ programs: 3, status: 0, stdout: '' });
+  });
+
+  it('the clients of docs/embedding.md make a gateway', async () => {
+    await using gateway = await startSandboxedGateway();
+    const project = await createProject(gateway);
+    await mkdir(project.path('manifests'));
+    const program = blocks(read('docs/embedding.md'), 'js').find((block) => block.includes('clients:')) ?? '';
+    const whole = `import { createGateway } from 'notigraph';\n${program}console.log(gateway.endpoint);\nawait gateway.dispose();\n`;
+    expect(await outputOf(await project.start('embedding.js', whole))).toBe('/graphql\n');
+  });
+});
+
+it('docs/errors.md shows a missing scope as it is', async () => {
+  const documented = JSON.parse(blocks(ERRORS, 'json').find((block) => block.includes('"scope"')) ?? '');
+  const clients = {
+    browser: {
+      issuers: [{ issuer: 'i', audience: 'a', publicKey: await exportSPKI(keys.publicKey), tenant: 't' }],
+      tenants: { t: SANDBOX_KEYS.development },
+    },
+  };
+  await using gateway = await startSandboxedGateway({ options: { clients } });
+  const token = await sign({ iss: 'i', aud: 'a', exp: Math.floor(Date.now() / 1000) + 60 });
+  const { body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization: `Bearer ${token}` });
+  expect(body.errors).toEqual([
+    { ...documented, extensions: { ...documented.extensions, requestId: expect.any(String) } },
+  ]);
+});

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import { writeHelp } from '../../src/cli/help.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { blocks, read, rows } from '../support/docs.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
+
+const README = read('README.md');
+
+it.each(['README.md', 'docs/errors.md'])('every query of %s gets the answer that stands below it', async (file) => {
+  const text = read(file);
+  const examples = [...text.matchAll(/^```graphql\n([\s\S]*?)^```\n\n```json\n([\s\S]*?)^```/gm)];
+  expect(examples).toHaveLength(blocks(text, 'graphql').length);
+  expect(examples.length).toBeGreaterThan(0);
+  for (const [, query = '', answer = ''] of examples) {
+    await using gateway = await startSandboxedGateway();
+    expect((await gateway.send(query)).body).toEqual(JSON.parse(answer));
+  }
+});
+
+it('the README’s curl lines use the sandbox’s key and a query that answers', async () => {
+  const curl = blocks(README, 'sh').find((block) => block.startsWith('curl')) ?? '';
+  expect(curl).toContain(`ApiKey ${SANDBOX_KEYS.development}`);
+  const { query } = JSON.parse(/-d '(.*)'/.exec(curl)?.[1] ?? '');
+  await using gateway = await startSandboxedGateway();
+  expect(await gateway.data(query)).toEqual({ workflow: { name: 'Payment failed', active: true } });
+});
+
+it('docs/operations.md names every root field', () => {
+  const operations = read('docs/operations.md');
+  const schema = createSchema();
+  for (const root of [schema.getQueryType(), schema.getMutationType()]) {
+    for (const name of Object.keys(root?.getFields() ?? {})) {
+      expect(operations).toMatch(new RegExp(`\`${name}[\`(]`));
+    }
+  }
+});
+
+it('docs/configuration.md names every option and variable of the help', () => {
+  const page = read('docs/configuration.md');
+  const named = [...writeHelp().matchAll(/--[a-z]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
+  expect(new Set(named).size).toBeGreaterThan(12);
+  const ofNoSetting = ['--help', '--version'];
+  expect(named.filter((name) => !page.includes(name) && !ofNoSetting.includes(name))).toEqual([]);
+});
+
+it('the README has the CPU times of docs/benchmarks.md', () => {
+  const benchmarks = read('docs/benchmarks.md');
+  const heading = /^\| \| hand-written proxy (.*)$/m;
+  const subjects = ['hand-written proxy', ...(heading.exec(README)?.[1] ?? '').split('|').map((cell) => cell.trim())];
+  const workloads = rows(README, heading);
+  expect(workloads.length).toBeGreaterThan(2);
+  for (const [title = '', ...figures] of workloads) {
+    const measured = rows(benchmarks.slice(benchmarks.indexOf(`### ${title}\n`)), /^\| subject /m);
+    const cpuOf = (subject: string) =>
+      measured.find(([name]) => name?.toLowerCase().includes(subject.toLowerCase()))?.[1];
+    expect([title, ...figures]).toEqual([title, ...subjects.filter((name) => name !== '').map(cpuOf)]);
+  }
+});
+
+it('docs/dependencies.md has a line for every dependency', () => {
+  const page = read('docs/dependencies.md');
+  const packages = ['package.json', 'examples/dashboard/package.json'].map((file) => JSON.parse(read(file)));
+  const needed = packages.flatMap(({ dependencies, devDependencies }) =>
+    Object.keys({ ...dependencies, ...devDependencies }),
+  );
+  for (const name of needed) {
+    expect(page).toContain(
+      name.startsWith('@graphql-codegen/') ? name.replace('@graphql-codegen/', '') : `\`${name}\``,
+    );
+  }
+});

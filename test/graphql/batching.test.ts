@@ -1,0 +1,172 @@
+import { expect, it } from 'vitest';
+import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { group, workflow } from '../support/records.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
+const LIFECYCLE = '2c490ff384e74bd82a99effb';
+const BILLING = 'f9a638eb4c157ffb8449de70';
+
+it('loads one workflow once, whatever the path to it', async () => {
+  await using gateway = await startSandboxedGateway();
+  const data = await gateway.data(`{
+    one: workflow(idOrIdentifier: "weekly-digest") { name }
+    again: workflow(idOrIdentifier: "weekly-digest") { id }
+    many: workflows(idsOrIdentifiers: ["weekly-digest", "weekly-digest"]) { name }
+  }`);
+  expect(data).toMatchObject({ one: { name: expect.any(String) }, many: [data.one, data.one] });
+  expect(gateway.upstream()).toHaveLength(1);
+});
+
+it('answers 20 workflows with their groups by 21 upstream requests', async () => {
+  const ids = Array.from({ length: 20 }, (_, i) => `w${i}`);
+  await using upstream = await startScriptedUpstream(({ path }) => ({
+    body: path.startsWith('/v1/workflows/')
+      ? { data: workflow({ _id: path.slice(14), _notificationGroupId: `g${Number(path.slice(15)) % 7}` }) }
+      : { data: Array.from({ length: 7 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` })) },
+  }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const { workflows } = await gateway.data<{ workflows: { id: string; notificationGroup: { name: string } }[] }>(
+    'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id notificationGroup { name } } }',
+    { ids },
+  );
+  expect(workflows).toEqual(ids.map((id, i) => ({ id, notificationGroup: { name: `Group ${i % 7}` } })));
+  expect(upstream.requests).toHaveLength(21);
+});
+
+it('asks for 8 workflows at a time at most', async () => {
+  const full = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let running = 0;
+  let most = 0;
+  await using upstream = await startScriptedUpstream(async ({ path }) => {
+    if (path !== '/v1/workflows/probe') {
+      running += 1;
+      most = Math.max(most, running);
+      if (running === 8) {
+        full.resolve();
+      }
+      await released.promise;
+      running -= 1;
+    }
+    return { body: { data: workflow({ _id: path.slice(14) }) } };
+  });
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', {
+    ids: Array.from({ length: 30 }, (_, i) => `w${i}`),
+  });
+  await full.promise;
+  await gateway.data('{ workflow(idOrIdentifier: "probe") { id } }'); // A ninth call would have been sent before this one.
+  released.resolve();
+  await answer;
+  expect(most).toBe(8);
+});
+
+it('answers the statistics of 30 days with their workflows by one request and one for each distinct workflow', async () => {
+  await using gateway = await startSandboxedGateway();
+  const { notificationStats } = await gateway.data<{
+    notificationStats: { workflowIds: string[]; workflows: { id: string }[] }[];
+  }>('{ notificationStats(days: 30) { workflowIds workflows { id } } }');
+  const distinct = new Set(notificationStats.flatMap(({ workflowIds }) => workflowIds));
+  expect(notificationStats).toHaveLength(30);
+  expect(notificationStats[0]?.workflows.map(({ id }) => id)).toEqual(notificationStats[0]?.workflowIds);
+  expect(distinct.size).toBeGreaterThan(3);
+  expect(gateway.upstream()).toHaveLength(1 + distinct.size);
+});
+
+it('gets one group by its id, and two or more by one list', async () => {
+  await using gateway = await startSandboxedGateway();
+  const one = `a: notificationGroup(id: "${LIFECYCLE}") { name }`;
+  await gateway.data(`{ ${one} again: notificationGroup(id: "${LIFECYCLE}") { id } }`);
+  expect(gateway.upstream().map(({ path }) => path)).toEqual([`/v1/notification-groups/${LIFECYCLE}`]);
+
+  gateway.forget();
+  const data = await gateway.data(
+    `{ ${one} b: notificationGroup(id: "${BILLING}") { name } gone: notificationGroup(id: "65f000000000000000000999") { name } }`,
+  );
+  expect(data).toEqual({ a: { name: 'Lifecycle' }, b: { name: 'Billing' }, gone: null });
+  expect(gateway.upstream().map(({ path }) => path)).toEqual(['/v1/notification-groups']);
+});
+
+it('takes a single group from the list that the operation asks for anyway, in either order', async () => {
+  await using gateway = await startSandboxedGateway();
+  const all = 'notificationGroups { name }';
+  const one = `notificationGroup(id: "${BILLING}") { name }`;
+  for (const query of [`{ ${all} ${one} }`, `{ ${one} ${all} }`]) {
+    gateway.forget();
+    expect(await gateway.data(query)).toMatchObject({ notificationGroup: { name: 'Billing' } });
+    expect(gateway.upstream()).toHaveLength(1);
+  }
+});
+
+it('asks for the groups of several workflows together with those of the root', async () => {
+  await using gateway = await startSandboxedGateway();
+  await gateway.data(
+    'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { notificationGroup { name } } notificationGroups { name } }',
+    { ids: WORKFLOWS },
+  );
+  expect(gateway.upstream('GET /v1/notification-groups')).toHaveLength(1);
+});
+
+it('uses an embedded group as it is', async () => {
+  const { _id, ...anonymous } = group({ name: 'Embedded' });
+  await using upstream = await startScriptedUpstream(() => ({
+    body: { data: workflow({ _notificationGroupId: 'g1', notificationGroup: anonymous }) },
+  }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const data = await gateway.data('{ workflow(idOrIdentifier: "w1") { notificationGroup { id name } } }');
+  expect(data).toEqual({ workflow: { notificationGroup: { id: 'g1', name: 'Embedded' } } });
+  expect(upstream.requests).toHaveLength(1);
+});
+
+it('looks up by id what a list without ids cannot tell', async () => {
+  await using upstream = await startScriptedUpstream(({ path }) => {
+    const { _id, ...anonymous } = group();
+    return path === '/v1/notification-groups'
+      ? { body: [anonymous] }
+      : path.endsWith('/g2')
+        ? { status: 404, body: {} }
+        : { body: anonymous };
+  });
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const data = await gateway.data('{ a: notificationGroup(id: "g1") { id } b: notificationGroup(id: "g2") { id } }');
+  expect(data).toEqual({ a: { id: 'g1' }, b: null });
+});
+
+it('keeps one failing workflow apart from its siblings', async () => {
+  await using upstream = await startScriptedUpstream(({ path }) =>
+    path.endsWith('/bad') ? { status: 500, body: {} } : { body: { data: workflow({ _id: path.slice(14) }) } },
+  );
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const { body } = await gateway.send('{ workflows(idsOrIdentifiers: ["a", "bad", "b"]) { id } }');
+  expect(body.data).toEqual({ workflows: [{ id: 'a' }, null, { id: 'b' }] });
+  expect(body.errors).toMatchObject([{ path: ['workflows', 1], extensions: { code: 'UPSTREAM_ERROR' } }]);
+});
+
+it('reads what the same operation has written', async () => {
+  await using gateway = await startSandboxedGateway();
+  const status = (active: boolean) =>
+    `updateWorkflowStatus(input: { workflowId: "1106e4d657eb82ffb25bf536", active: ${active} }) {
+      ... on UpdateWorkflowStatusSuccess { changed workflow { active notificationGroup { name } } } }`;
+  const data = await gateway.data(`mutation {
+    before: ${status(false)}
+    rename: updateNotificationGroup(input: { id: "${LIFECYCLE}", name: "Renamed" }) { __typename }
+    after: ${status(true)}
+    delete: deleteNotificationGroup(input: { id: "${LIFECYCLE}" }) { __typename }
+    last: ${status(false)}
+  }`);
+  expect(data).toMatchObject({
+    before: { changed: true, workflow: { active: false, notificationGroup: { name: 'Lifecycle' } } },
+    after: { changed: true, workflow: { active: true, notificationGroup: { name: 'Renamed' } } },
+    last: { changed: true, workflow: { active: false, notificationGroup: null } },
+  });
+  expect(gateway.upstream('GET /v1/notification-groups')).toHaveLength(1); // Before; then the writes are remembered.
+});
+
+it('remembers nothing between operations', async () => {
+  await using gateway = await startSandboxedGateway();
+  const query = '{ workflow(idOrIdentifier: "weekly-digest") { name } }';
+  await gateway.data(query);
+  await gateway.data(query);
+  expect(gateway.upstream()).toHaveLength(2);
+});

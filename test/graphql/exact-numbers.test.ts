@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { subscriber, workflow } from '../support/records.ts';
+import type { ScriptedAnswer } from '../support/scripted-upstream.ts';
+import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
+
+/** Numbers that a double does not hold, and some that it holds by chance. */
+const INEXACT = [
+  '9007199254740993',
+  '-9007199254740993',
+  '9007199254740992',
+  '9007199254740994',
+  '123456789012345678901234567890',
+  '1e16',
+  '1.5e300',
+  '1e400',
+  '-1e400',
+];
+
+const EXACT = ['0', '-1', '42', '9007199254740991', '-9007199254740991'];
+
+let ways: TwoWays;
+let answer: ScriptedAnswer;
+
+beforeAll(async () => {
+  ways = await startTwoWays(() => answer);
+});
+
+afterAll(() => ways[Symbol.asyncDispose]());
+
+beforeEach(() => {
+  answer = { body: { data: workflow() } };
+});
+
+/** Both ways, which must answer the same. */
+async function ask(body: string): Promise<WireAnswer> {
+  const { listener, fetch } = await ways.ask({
+    body,
+    headers: { accept: 'application/graphql-response+json', 'content-length': String(Buffer.byteLength(body)) },
+  });
+  expect(listener).toEqual(fetch);
+  return listener;
+}
+
+const operation = (query: string, variables: string) => `{"query":${JSON.stringify(query)},"variables":${variables}}`;
+
+const askFor = (id: string) =>
+  ask(operation('query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', `{"id":${id}}`));
+const askForAll = (ids: string) =>
+  ask(operation('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', `{"ids":${ids}}`));
+const create = (type: string, data: string) =>
+  ask(
+    operation(
+      `mutation ($data: ${type}) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }`,
+      `{"data":${data}}`,
+    ),
+  );
+
+describe('a number that JavaScript cannot hold exactly', () => {
+  it.each(INEXACT)('is refused as an id, before any call: %s', async (number) => {
+    for (const answered of [await askFor(number), await askForAll(`["a",${number}]`)]) {
+      expect(answered).toMatchObject({ status: 400, upstream: [] });
+      expect(JSON.stringify(answered.body)).toContain('send it as a string');
+    }
+  });
+
+  it.each(INEXACT)('is refused in JSON, at any depth, before any call: %s', async (number) => {
+    for (const data of [`{"n":${number}}`, `{"a":[{"b":[1,${number}]}]}`]) {
+      const answered = await create('JSONObject', data);
+      expect(answered).toMatchObject({ status: 400, upstream: [] });
+      expect(JSON.stringify(answered.body)).toContain('send it as a string');
+    }
+  });
+
+  it.each(INEXACT)('that the service sends as an id breaks that field only: %s', async (number) => {
+    answer = { body: JSON.stringify({ data: workflow() }).replace('"_id":"w1"', `"_id":${number}`) };
+    const { body } = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { id } a: __typename }"}');
+    expect(body).toMatchObject({
+      data: { workflow: null, a: 'Query' },
+      errors: [{ extensions: { code: 'UPSTREAM_BAD_RESPONSE' } }],
+    });
+  });
+
+  it.each(INEXACT)('that the service sends in JSON breaks that field only: %s', async (number) => {
+    answer = { body: JSON.stringify({ data: workflow() }).replace('"tags"', `"data":{"n":[${number}]},"tags"`) };
+    const { body } = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { name data } }"}');
+    expect(body).toMatchObject({
+      data: { workflow: { name: 'Workflow', data: null } },
+      errors: [{ extensions: { code: 'UPSTREAM_BAD_RESPONSE' } }],
+    });
+  });
+});
+
+describe('a number that it holds', () => {
+  it.each(EXACT)('is an id, both ways: %s', async (number) => {
+    answer = { body: JSON.stringify({ data: workflow() }).replace('"_id":"w1"', `"_id":${number}`) };
+    const { body, upstream } = await askFor(number);
+    expect(body).toEqual({ data: { workflow: { id: number } } });
+    expect(upstream[0]?.path).toBe(`/v1/workflows/${number}`);
+  });
+
+  it.each([...EXACT, '0.1', '-1.5e-7', '1234.5'])('is sent as it is in JSON: %s', async (number) => {
+    answer = { status: 201, body: { data: subscriber() } };
+    const { upstream } = await create('JSONObject', `{"n":${number}}`);
+    expect(JSON.parse(upstream[0]?.body ?? '').data).toEqual({ n: Number(number) });
+  });
+});
+
+it('an id of many digits is taken as a string, and as a literal, whose digits are all there', async () => {
+  const digits = '12345678901234567890';
+  for (const body of [
+    operation('query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', `{"id":"${digits}"}`),
+    `{"query":"{ workflow(idOrIdentifier: ${digits}) { id } }"}`,
+  ]) {
+    expect((await ask(body)).upstream[0]?.path).toBe(`/v1/workflows/${digits}`);
+  }
+});
+
+it.each([
+  ['a fraction', '1.5'],
+  ['a boolean', 'true'],
+  ['a list', '["a"]'],
+  ['an object', '{}'],
+])('%s is no id', async (_, value) => {
+  expect(await askFor(value)).toMatchObject({ status: 400, upstream: [] });
+});
+
+it('a body that is nested thousands of levels deep is refused', async () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  for (const data of [deep, `{"a":${deep}}`]) {
+    expect(await create('JSONObject', data)).toMatchObject({ status: 400, upstream: [] });
+  }
+});

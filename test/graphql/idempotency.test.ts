@@ -1,0 +1,128 @@
+import type { JWTPayload } from 'jose';
+import { expect, it } from 'vitest';
+import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import {
+  CreateFeed,
+  CreateNotificationGroup,
+  CreateSubscribers,
+  UpdateNotificationGroup,
+} from '../support/operations.gen.ts';
+import { group } from '../support/records.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
+  exchanges.map(({ headers }) => headers['idempotency-key']);
+
+it('a repeated input with its key is answered again and carried out once', async () => {
+  await using gateway = await startSandboxedGateway();
+  const create = () => gateway.data(CreateNotificationGroup, { input: { name: 'Once', idempotencyKey: 'order-17' } });
+  const [first, second] = [await create(), await create()];
+  expect(first.createNotificationGroup).toMatchObject({ replayed: false, notificationGroup: { name: 'Once' } });
+  expect(second.createNotificationGroup).toMatchObject({ ...first.createNotificationGroup, replayed: true });
+  const { notificationGroups } = await gateway.data<{ notificationGroups: { name: string }[] }>(
+    '{ notificationGroups { name } }',
+  );
+  expect(notificationGroups.filter(({ name }) => name === 'Once')).toHaveLength(1);
+});
+
+it('the header serves several root fields of one operation, and neither replays the other’s answer', async () => {
+  await using gateway = await startSandboxedGateway();
+  const document = `mutation {
+    a: createFeed(input: { name: "Same" }) { ... on CreateFeedSuccess { replayed feed { identifier } } }
+    b: createNotificationGroup(input: { name: "Same" }) { ... on CreateNotificationGroupSuccess { replayed notificationGroup { name } } }
+    c: createNotificationGroup(input: { name: "Same" }) { ... on CreateNotificationGroupSuccess { replayed notificationGroup { name } } } }`;
+  const request = { headers: { 'idempotency-key': 'header-1' } };
+  const success = (replayed: boolean) => ({
+    a: { replayed, feed: { identifier: 'Same' } },
+    b: { replayed, notificationGroup: { name: 'Same' } },
+    c: { replayed, notificationGroup: { name: 'Same' } },
+  });
+  expect(await gateway.data(document, {}, request)).toEqual(success(false));
+  expect(await gateway.data(document, {}, request)).toEqual(success(true));
+  const keys = keysOf(gateway.upstream());
+  expect(new Set(keys).size).toBe(3);
+  expect(keys.slice(0, 3)).toEqual(keys.slice(3));
+  for (const key of keys) {
+    expect(key).toMatch(/^[0-9a-f]{64}$/); // The caller's own key does not travel.
+  }
+});
+
+it('the input’s key wins over the header, and without either no key is sent', async () => {
+  await using gateway = await startSandboxedGateway();
+  const input = { name: 'A', idempotencyKey: 'input-key' };
+  await gateway.data(CreateFeed, { input }, { headers: { 'idempotency-key': 'one' } });
+  await gateway.data(CreateFeed, { input }, { headers: { 'idempotency-key': 'two' } });
+  await gateway.data(CreateFeed, { input: { name: 'B' } });
+  const [first, second, third] = keysOf(gateway.upstream());
+  expect(first).toBe(second);
+  expect(third).toBeUndefined();
+});
+
+it('each item of a bulk mutation has a key of its own', async () => {
+  await using gateway = await startSandboxedGateway();
+  const subscribers = Array.from({ length: 5 }, (_, i) => ({ subscriberId: `bulk-${i}`, idempotencyKey: 'same' }));
+  await gateway.data(CreateSubscribers, { input: { subscribers } });
+  expect(new Set(keysOf(gateway.upstream())).size).toBe(5);
+});
+
+it('a key that comes back with another input is a conflict that says so', async () => {
+  await using gateway = await startSandboxedGateway();
+  const create = (name: string) =>
+    gateway.data<{ createFeed: unknown }>(
+      'mutation ($input: CreateFeedInput!) { createFeed(input: $input) { __typename ... on ConflictError { reason } } }',
+      { input: { name, idempotencyKey: 'reused' } },
+    );
+  expect((await create('One')).createFeed).toEqual({ __typename: 'CreateFeedSuccess' });
+  expect((await create('Two')).createFeed).toEqual({ __typename: 'ConflictError', reason: 'IDEMPOTENCY_KEY_REUSED' });
+});
+
+it('a first request that still runs is a conflict that says so', async () => {
+  await using upstream = await startScriptedUpstream(() => ({
+    status: 409,
+    headers: { 'retry-after': '1' },
+    body: { message: 'The first one still runs.' },
+  }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const rename = (idempotencyKey?: string) =>
+    gateway.data<{ updateNotificationGroup: unknown }>(
+      'mutation ($input: UpdateNotificationGroupInput!) { updateNotificationGroup(input: $input) { ... on ConflictError { reason } } }',
+      { input: { id: 'g1', name: 'n', ...(idempotencyKey !== undefined && { idempotencyKey }) } },
+    );
+  expect((await rename('key')).updateNotificationGroup).toEqual({ reason: 'IDEMPOTENCY_IN_PROGRESS' });
+  expect((await rename()).updateNotificationGroup).toEqual({ reason: 'OTHER' });
+});
+
+it('a rename with a key is replayed', async () => {
+  await using gateway = await startSandboxedGateway();
+  const input = { id: '2c490ff384e74bd82a99effb', name: 'Renamed', idempotencyKey: 'rename' };
+  await gateway.data(UpdateNotificationGroup, { input });
+  expect((await gateway.data(UpdateNotificationGroup, { input })).updateNotificationGroup).toMatchObject({
+    replayed: true,
+  });
+});
+
+it('an empty key is refused before any call', async () => {
+  await using gateway = await startSandboxedGateway();
+  const { codes } = await gateway.send(CreateFeed, { input: { name: 'A', idempotencyKey: ' ' } });
+  expect(codes).toEqual(['BAD_USER_INPUT']);
+  expect(gateway.upstream()).toHaveLength(0);
+});
+
+it('people of one tenant who send the same key do not get each other’s answer', async () => {
+  const signer = createSigner();
+  await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
+  await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
+  const create = async (claims: JWTPayload) =>
+    gateway.data(
+      CreateNotificationGroup,
+      { input: { name: 'A', idempotencyKey: 'order-17' } },
+      { authorization: `Bearer ${await signer.sign(claims)}` },
+    );
+  await create({ sub: 'ann' });
+  await create({ sub: 'bob' });
+  await create({ sub: 'ann', jti: 'a renewed token' });
+  const [ann, bob, annAgain] = keysOf(upstream.requests);
+  expect(bob).not.toBe(ann);
+  expect(annAgain).toBe(ann);
+});

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { group, workflow } from '../support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(({ method, path }) => {
+    if (method === 'DELETE' && path.includes('/notification-groups/')) {
+      return { body: { data: { acknowledged: true, status: 'deleted' } } };
+    }
+    if (method === 'DELETE') {
+      return { body: { data: [] } };
+    }
+    return { body: { data: path.includes('/workflows/') ? workflow() : group() } };
+  });
+  gateway = await startGateway({ upstream: `${upstream.url}/prefix` });
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+/** Every operation that puts an id into a path, with the path around it. */
+const USES = [
+  { document: 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', before: '/v1/workflows/', after: '' },
+  { document: 'query ($id: ID!) { workflows(idsOrIdentifiers: [$id]) { id } }', before: '/v1/workflows/', after: '' },
+  { document: 'query ($id: ID!) { notificationGroup(id: $id) { id } }', before: '/v1/notification-groups/', after: '' },
+  {
+    document: 'mutation ($id: ID!) { updateWorkflowStatus(input: { workflowId: $id, active: true }) { ...result } }',
+    before: '/v1/workflows/',
+    after: '/status',
+    field: 'workflowId',
+  },
+  {
+    document: 'mutation ($id: ID!) { updateNotificationGroup(input: { id: $id, name: "n" }) { ...result } }',
+    before: '/v1/notification-groups/',
+    after: '',
+    field: 'id',
+  },
+  {
+    document: 'mutation ($id: ID!) { deleteNotificationGroup(input: { id: $id }) { ...result } }',
+    before: '/v1/notification-groups/',
+    after: '',
+    field: 'id',
+  },
+  {
+    document: 'mutation ($id: ID!) { deleteFeed(input: { id: $id }) { ...result } }',
+    before: '/v1/feeds/',
+    after: '',
+    field: 'id',
+  },
+  {
+    document: 'mutation ($id: ID!) { deleteMessagesByTransaction(input: { transactionId: $id }) { ...result } }',
+    before: '/v1/messages/transaction/',
+    after: '',
+    field: 'transactionId',
+  },
+];
+
+const RESULT = ' fragment result on MutationError { __typename message ... on InvalidInputError { issues { path } } }';
+
+const send = ({ document, field }: (typeof USES)[number], id: string) =>
+  gateway.send(field === undefined ? document : document + RESULT, { id });
+
+const REFUSED = [
+  ['an empty id', ''],
+  ['a dot', '.'],
+  ['two dots', '..'],
+  ['encoded dots', '%2e%2e'],
+  ['dots, half encoded', '.%2E'],
+  ['dots, encoded twice', '%252e%252e'],
+  ['dots around an encoded slash', '..%2f..'],
+  ['dots behind a slash', 'a/../b'],
+  ['dots behind a backslash', 'a\\..'],
+  ['a line break', 'a\r\nb'],
+  ['an encoded line break', 'a%0d%0ab'],
+  ['NUL', 'a\u0000'],
+  ['a lone surrogate', 'a\ud800'],
+  ['257 characters', 'a'.repeat(257)],
+] as const;
+
+it.each(REFUSED)('%s is refused by every operation, before any call', async (_, id) => {
+  const before = upstream.requests.length;
+  for (const use of USES) {
+    const { status, body } = await send(use, id);
+    expect(status).toBe(200);
+    if (use.field === undefined) {
+      expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', retryable: false });
+      expect(body.errors?.[0]?.extensions).not.toHaveProperty('upstream');
+    } else {
+      const [result] = Object.values(body.data ?? {});
+      expect(result).toMatchObject({ __typename: 'InvalidInputError', issues: [{ path: ['input', use.field] }] });
+    }
+  }
+  expect(upstream.requests.length).toBe(before);
+});
+
+it('an impossible id is refused beside others, where one list would serve all', async () => {
+  const { body } = await gateway.send(
+    '{ a: notificationGroup(id: "g1") { id } b: notificationGroup(id: "..") { id } }',
+  );
+  expect(body.data).toMatchObject({ a: { id: 'g1' }, b: null });
+  expect(body.errors).toMatchObject([{ path: ['b'], extensions: { code: 'BAD_USER_INPUT' } }]);
+});
+
+it.each(['a/b', 'x?y=1', 'x#f', 'a b', 'é', 'a%2Fb', '%', '...', 'a.b', '😀', 'x;y', '\\'])(
+  'the id %s is one encoded segment of every path',
+  async (id) => {
+    for (const use of USES) {
+      const { body } = await send(use, id);
+      expect(body.errors).toBeUndefined();
+      expect(upstream.requests.at(-1)?.path).toBe(`/prefix${use.before}${encodeURIComponent(id)}${use.after}`);
+    }
+  },
+);
+
+it('any id either is refused or arrives whole, as one segment', async () => {
+  const anyId = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: fc.constantFrom('.', '/', '\\', '%', '2', 'e', 'E', 'f', '?', '#', 'a', '\n'), maxLength: 12 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(anyId, fc.constantFrom(...USES), async (id, use) => {
+      const before = upstream.requests.length;
+      const { status } = await send(use, id);
+      expect(status).toBe(200);
+      const sent = upstream.requests.slice(before);
+      if (sent.length === 0) {
+        return; // Refused.
+      }
+      const path = sent[0]?.path ?? '';
+      const segment = path.slice(`/prefix${use.before}`.length, path.length - use.after.length);
+      expect(decodeURIComponent(segment)).toBe(id);
+      expect(segment).not.toMatch(/[/?#\\\s]|^\.{0,2}$/);
+      const read = new URL(path, 'http://localhost').pathname;
+      expect(read).toBe(path); // Whoever parses the URL on the way keeps every segment.
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { workflow } from '../support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let data = '';
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(() => ({
+    body: JSON.stringify({ data: workflow() }).replace('"tags"', () => `"data":${data},"tags"`),
+  }));
+  gateway = await startGateway({ upstream: upstream.url });
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+const READ = '{ workflow(idOrIdentifier: "w1") { name data } }';
+
+const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
+const items = (count: number, item = '1') => `[${Array(count).fill(item).join(',')}]`;
+
+describe('a JSON value of the service', () => {
+  it('may have 100,000 members and items at all levels together', async () => {
+    for (const value of [
+      members(100_000),
+      `{"a":${items(99_999)}}`,
+      `{"a":${items(33_333, '{"a":1,"b":2}')}}`.replace('{"a":1,"b":2},', ''),
+    ]) {
+      data = value;
+      expect((await gateway.send(READ)).body.data).toEqual({ workflow: { name: 'Workflow', data: JSON.parse(value) } });
+    }
+  });
+
+  it('with more breaks its field only', async () => {
+    for (const value of [`{"a":${items(100_000)}}`, `{"a":${items(40_000, '{"a":1,"b":2}')}}`]) {
+      data = value;
+      const { body, codes } = await gateway.send(READ);
+      expect([body.data, codes]).toEqual([{ workflow: { name: 'Workflow', data: null } }, ['UPSTREAM_BAD_RESPONSE']]);
+    }
+  });
+
+  it('of one large object is refused with its whole body, before it is parsed', async () => {
+    data = members(380_000);
+    const { body, codes } = await gateway.send(READ);
+    expect([body.data, codes]).toEqual([{ workflow: null }, ['UPSTREAM_BAD_RESPONSE']]);
+  });
+});
+
+it('a JSON value of a client has the same limit', async () => {
+  const { status, codes, body } = await gateway.send(
+    'mutation ($data: JSONObject) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }',
+    { data: { a: Array(110).fill(Array(1_000).fill(1)) } }, // No list is longer than an input list may be.
+  );
+  expect([status, codes]).toEqual([400, ['BAD_USER_INPUT']]);
+  expect(body.errors?.[0]?.message).toContain('JSON cannot represent more than 100000 members and items in one value.');
+});

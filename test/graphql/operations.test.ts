@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
+
+it.each(loadOperations())('the shipped operation $name succeeds on the sandbox with its example', async (operation) => {
+  await using gateway = await startSandboxedGateway();
+
+  const data = await gateway.data(operation.query, JSON.parse(operation.variables ?? '{}'));
+
+  expect(JSON.stringify(data)).not.toContain('"message"'); // No failure of a result union.
+  expect(Object.values(data)).not.toContain(null);
+  const cost = gateway.upstream().map(({ method, path }) => `${method} ${path}`);
+  const { true: open = [], false: exact = [] } = Object.groupBy(operation.calls, (call) => String(call.endsWith('*')));
+  const isOpen = (call: string) => open.some((pattern) => call.startsWith(pattern.slice(0, -1)));
+  expect(cost.filter((call) => !isOpen(call)).toSorted()).toEqual(exact.toSorted());
+  const others = cost.filter(isOpen);
+  expect(new Set(others).size).toBe(others.length);
+  expect(others.length).toBeGreaterThanOrEqual(open.length);
+});
+
+it('every operation is named like its file, names its calls, and has variables if it takes any', () => {
+  const operations = loadOperations();
+  expect(operations.length).toBeGreaterThanOrEqual(14);
+  for (const { name, query, variables, calls } of operations) {
+    const [, parameters] = new RegExp(`^(?:query|mutation) ${name}\\b(\\()?`, 'm').exec(query) ?? [undefined, null];
+    expect([name, parameters]).not.toEqual([name, null]);
+    expect([name, variables === undefined]).toEqual([name, parameters === undefined]);
+    expect([name, calls.length]).not.toEqual([name, 0]);
+    expect(query).not.toContain('# Example');
+  }
+});
+
+it('queries come before mutations, and the first one needs no variables', () => {
+  const operations = loadOperations();
+  const kinds = operations.map(({ query }) => /^(query|mutation)/m.exec(query)?.[1]);
+  expect(kinds).toEqual(kinds.toSorted().toReversed());
+  expect(operations[0]?.variables).toBeUndefined();
+});

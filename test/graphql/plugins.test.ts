@@ -1,0 +1,237 @@
+import { GraphQLError, Kind, parse, visit } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { describe, expect, it } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import type { GatewayContext } from '../../src/graphql/context.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+
+type HostPlugin = Plugin<GatewayContext>;
+
+const start = (...plugins: HostPlugin[]): Promise<SandboxedGateway> => startSandboxedGateway({ options: { plugins } });
+
+const GROUPS = '{ notificationGroups { name } }';
+const CREATE = 'mutation { createFeed(input: { name: "By a plugin" }) { __typename } }';
+
+describe('the hooks of a host plugin', () => {
+  it('run in order for every operation, from the first one on', async () => {
+    const calls: string[] = [];
+    const plugin: HostPlugin = {
+      onParse: () => {
+        calls.push('parse');
+        return () => void calls.push('parsed');
+      },
+      onValidate: () => {
+        calls.push('validate');
+        return () => void calls.push('validated');
+      },
+      onContextBuilding: () => void calls.push('context'),
+      onExecute: () => {
+        calls.push('execute');
+        return { onExecuteDone: () => void calls.push('executed') };
+      },
+    };
+    await using gateway = await start(plugin);
+    const once = ['parse', 'parsed', 'validate', 'validated', 'context', 'execute', 'executed'];
+    for (let i = 0; i < 6; i += 1) {
+      await gateway.data(GROUPS);
+      expect(calls.splice(0)).toEqual(once);
+    }
+  });
+
+  it('run with their instrumentation', async () => {
+    const spans: string[] = [];
+    const span =
+      (name: string) =>
+      <T>(_: unknown, wrapped: () => T): T => {
+        spans.push(name);
+        return wrapped();
+      };
+    const plugin: HostPlugin = {
+      instrumentation: {
+        init: span('init'),
+        parse: span('parse'),
+        validate: span('validate'),
+        context: span('context'),
+        execute: span('execute'),
+      },
+    };
+    await using gateway = await start(plugin);
+    await gateway.data(GROUPS);
+    expect(spans).toEqual(['init', 'parse', 'validate', 'context', 'execute']);
+  });
+
+  it('read the request and its parameters in the context', async () => {
+    const seen: unknown[] = [];
+    const read = ({ request, params }: GatewayContext) =>
+      seen.push([
+        request instanceof Request,
+        request.method,
+        new URL(request.url).pathname,
+        request.headers.get('x-tenant'),
+        params.operationName,
+        params.variables,
+        params.query,
+      ]);
+    const plugin: HostPlugin = {
+      onParse: ({ context }) => void read(context),
+      onContextBuilding: ({ context }) => void read(context),
+      onExecute: ({ args }) => void read(args.contextValue),
+    };
+    await using gateway = await start(plugin);
+    const query = 'query Flow($id: ID!) { workflow(idOrIdentifier: $id) { name } }';
+    await gateway.data(query, { id: 'payment-failed' }, { headers: { 'x-tenant': 'acme' } });
+    const expected = [true, 'POST', '/graphql', 'acme', undefined, { id: 'payment-failed' }, query];
+    expect(seen).toEqual([expected, expected, expected]);
+  });
+
+  it('add to the context that resolvers and other plugins get', async () => {
+    let seen: unknown;
+    const adding: HostPlugin = { onContextBuilding: ({ extendContext }) => extendContext({ added: 7 } as object) };
+    const reading: HostPlugin = {
+      onExecute: ({ args }) => {
+        seen = Reflect.get(args.contextValue, 'added');
+      },
+    };
+    await using gateway = await start(adding, reading);
+    await gateway.data('{ __typename }');
+    expect(seen).toBe(7);
+  });
+
+  it('replace a document, whose limits count then', async () => {
+    const huge = parse(`{ notificationGroups { ${Array.from({ length: 600 }, () => 'name').join(' ')} } }`);
+    const plugin: HostPlugin = {
+      onParse:
+        () =>
+        ({ replaceParseResult }) =>
+          replaceParseResult(huge),
+    };
+    await using gateway = await start(plugin);
+    const { status, codes } = await gateway.send('{ __typename }');
+    expect([status, codes]).toEqual([400, ['DOCUMENT_LIMIT_EXCEEDED']]);
+    expect(gateway.upstream()).toHaveLength(0);
+  });
+
+  it('replace a document that is executed instead', async () => {
+    const plugin: HostPlugin = {
+      onParse:
+        () =>
+        ({ result, replaceParseResult }) =>
+          replaceParseResult(
+            visit(result as ReturnType<typeof parse>, {
+              Field: (node) =>
+                node.name.value === 'name' ? { ...node, name: { kind: Kind.NAME, value: 'id' } } : undefined,
+            }),
+          ),
+    };
+    await using gateway = await start(plugin);
+    const { notificationGroups } = await gateway.data<{ notificationGroups: object[] }>(GROUPS);
+    expect(Object.keys(notificationGroups[0] ?? {})).toEqual(['id']);
+  });
+
+  it('replace a result', async () => {
+    const plugin: HostPlugin = {
+      onExecute: ({ setResultAndStopExecution }) =>
+        setResultAndStopExecution({ data: { canned: true }, extensions: { from: 'plugin' } }),
+    };
+    await using gateway = await start(plugin);
+    const { status, body } = await gateway.send(GROUPS);
+    expect([status, body]).toEqual([200, { data: { canned: true }, extensions: { from: 'plugin' } }]);
+    expect(gateway.upstream()).toHaveLength(0);
+  });
+});
+
+describe('an error of a host plugin', () => {
+  const failing = (error: unknown): HostPlugin => ({
+    onExecute() {
+      throw error;
+    },
+  });
+
+  it('that is a GraphQL error is shown with its code, status and headers', async () => {
+    const http = { status: 402, headers: { 'X-Plan': 'free' } };
+    await using gateway = await start(
+      failing(new GraphQLError('Pay first.', { extensions: { code: 'PAYMENT', http } })),
+    );
+    const { status, headers, body } = await gateway.send(GROUPS);
+    expect(status).toBe(402);
+    expect(headers.get('x-plan')).toBe('free');
+    expect(body.errors).toEqual([
+      { message: 'Pay first.', extensions: { code: 'PAYMENT', retryable: false, requestId: expect.any(String) } },
+    ]);
+  });
+
+  it('that is anything else is masked and logged once', async () => {
+    await using gateway = await start(failing(new Error('a secret of the plugin')));
+    const { status, body, codes } = await gateway.send(GROUPS);
+    expect([status, codes]).toEqual([500, ['INTERNAL_SERVER_ERROR']]);
+    expect(JSON.stringify(body)).not.toContain('secret');
+    expect(gateway.log.filter(({ level }) => level === 50)).toHaveLength(1);
+  });
+
+  it('says that a mutation was not applied while nothing was sent', async () => {
+    await using gateway = await start(failing(new Error('before')));
+    const { body } = await gateway.send(CREATE);
+    expect(body.errors).toMatchObject([{ extensions: { code: 'INTERNAL_SERVER_ERROR', outcome: 'NOT_APPLIED' } }]);
+    expect(gateway.upstream()).toHaveLength(0);
+  });
+
+  it.each([new Error('after'), new GraphQLError('after', { extensions: { code: 'AFTER' } })])(
+    'says that the outcome of a mutation is unknown once it was sent (%s)',
+    async (error) => {
+      const plugin: HostPlugin = {
+        onExecute: () => ({
+          onExecuteDone() {
+            throw error;
+          },
+        }),
+      };
+      await using gateway = await start(plugin);
+      const { body } = await gateway.send(CREATE);
+      expect(body.errors).toMatchObject([{ extensions: { outcome: 'UNKNOWN' } }]);
+      expect(gateway.upstream('POST /v1/feeds')).toHaveLength(1);
+    },
+  );
+
+  it('in parsing or validation refuses the operation', async () => {
+    const plugin: HostPlugin = {
+      onValidate({ setResult }) {
+        setResult([new GraphQLError('Not on Sundays.', { extensions: { code: 'SUNDAY' } })]);
+      },
+    };
+    await using gateway = await start(plugin);
+    const { status, codes } = await gateway.send(GROUPS);
+    expect([status, codes]).toEqual([400, ['SUNDAY']]);
+    expect(gateway.upstream()).toHaveLength(0);
+  });
+});
+
+describe('createGateway refuses a plugin', () => {
+  const create = (plugin: object) => () => createGateway({ upstream: 'http://127.0.0.1:1', plugins: [plugin] });
+
+  it.each([
+    'onRequest',
+    'onRequestParse',
+    'onParams',
+    'onExecutionResult',
+    'onResultProcess',
+    'onResponse',
+    'onSubscribe',
+  ])('with the hook %s, which would never run', (hook) => {
+    expect(create({ [hook]() {} })).toThrow(TypeError);
+    expect(create({ [hook]() {} })).toThrow(hook);
+  });
+
+  it.each(['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'])(
+    'with the instrumentation %s, which would never run',
+    (name) => {
+      expect(create({ instrumentation: { [name]() {} } })).toThrow(`instrumentation.${name}`);
+    },
+  );
+
+  it('that adds such a plugin, also through another one', () => {
+    const adding = (added: object): HostPlugin => ({ onPluginInit: ({ addPlugin }) => addPlugin(added) });
+    expect(create(adding({ onParams() {} }))).toThrow('onParams');
+    expect(create(adding(adding({ onResponse() {} })))).toThrow('onResponse');
+    expect(create(adding({ onParse() {} }))).not.toThrow();
+  });
+});

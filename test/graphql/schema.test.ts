@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import {
+  buildSchema,
+  findBreakingChanges,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  isSpecifiedDirective,
+  isSpecifiedScalarType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { createSchema } from '../../src/graphql/schema.ts';
+
+const read = (file: string) => readFileSync(new URL(`../../schema/${file}`, import.meta.url), 'utf8');
+
+const schema = lexicographicSortSchema(createSchema());
+
+/** Every named member of the schema with its description, by coordinates. */
+function* members(): Generator<[coordinates: string, name: string, description: string | null | undefined]> {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (type.name.startsWith('__') || isSpecifiedScalarType(type)) {
+      continue;
+    }
+    yield [type.name, type.name, type.description];
+    if (isEnumType(type)) {
+      for (const value of type.getValues()) {
+        yield [`${type.name}.${value.name}`, value.name, value.description];
+      }
+    }
+    if (isObjectType(type) || isInterfaceType(type) || isInputObjectType(type)) {
+      for (const field of Object.values(type.getFields())) {
+        yield [`${type.name}.${field.name}`, field.name, field.description];
+        for (const arg of 'args' in field ? field.args : []) {
+          yield [`${type.name}.${field.name}(${arg.name}:)`, arg.name, arg.description];
+        }
+      }
+    }
+  }
+}
+
+describe('the schema', () => {
+  it('is the one in schema/schema.graphql', () => {
+    expect(`${printSchema(schema)}\n`).toBe(read('schema.graphql'));
+  });
+
+  it('breaks nothing of the last release', () => {
+    expect(findBreakingChanges(buildSchema(read('released.graphql')), schema)).toEqual([]);
+  });
+
+  it('describes every type, field, argument and enum value', () => {
+    const undescribed = [...members()].filter(([, , description]) => !description?.trim()).map(([where]) => where);
+    expect(undescribed).toEqual([]);
+  });
+
+  it('has no leading underscore and no controller’s name', () => {
+    const names = [...members()].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(200);
+    expect(names.filter((name) => /^_|Controller|Dto$/i.test(name))).toEqual([]);
+  });
+
+  it('makes every field that costs an upstream call nullable', () => {
+    const roots = [schema.getQueryType(), schema.getMutationType()];
+    const fields = roots.flatMap((root) => Object.values(root?.getFields() ?? {}));
+    expect(fields.filter(({ type }) => String(type).endsWith('!'))).toEqual([]);
+    const workflow = schema.getType('Workflow');
+    expect(isObjectType(workflow) && String(workflow.getFields().notificationGroup?.type)).toBe('NotificationGroup');
+  });
+
+  it('names the REST call of every root field', () => {
+    const roots = [schema.getQueryType(), schema.getMutationType()];
+    for (const field of roots.flatMap((root) => Object.values(root?.getFields() ?? {}))) {
+      expect(field.description).toMatch(/\b(GET|POST|PUT|PATCH|DELETE) \/v1\//);
+      expect(getNamedType(field.type).description).toBeTruthy();
+    }
+  });
+
+  it('has no directive of its own', () => {
+    expect(schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive))).toEqual([]);
+  });
+});

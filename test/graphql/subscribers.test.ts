@@ -1,0 +1,159 @@
+import { expect, it } from 'vitest';
+import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { CreateSubscriber, CreateSubscribers } from '../support/operations.gen.ts';
+import { subscriber } from '../support/records.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
+
+it('the same subscriberId again updates the record and replaces its data', async () => {
+  await using gateway = await startSandboxedGateway();
+  const create = async (fields: object) => {
+    const input = { subscriberId: 'upsert-1', ...fields };
+    return (await gateway.data(CreateSubscriber, { input })).createSubscriber;
+  };
+  const first = await create({ firstName: 'Ada', data: { plan: 'free', seats: 1 } });
+  const second = await create({ email: 'ada@example.com', data: { plan: 'team' } });
+  const id = first && 'subscriber' in first ? first.subscriber.id : undefined;
+  expect(second).toMatchObject({
+    subscriber: { id, firstName: 'Ada', email: 'ada@example.com', data: { plan: 'team' } },
+  });
+});
+
+it('createSubscribers answers each in its place; one failure hides no other', async () => {
+  await using upstream = await startScriptedUpstream(({ body }) => {
+    const fields = JSON.parse(body);
+    switch (fields.subscriberId) {
+      case 'user-1':
+        return { status: 422, body: { message: ['subscriberId is taboo'] } };
+      case 'user-2':
+        return { status: 503, body: {}, headers: { 'retry-after': '3' } };
+      case 'user-3':
+        return { status: 409, body: { message: 'Busy.' } };
+      case 'user-4':
+        return { status: 429, body: {}, headers: { 'retry-after': '9' } };
+      default:
+        return { status: 201, body: { data: subscriber(fields) } };
+    }
+  });
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const { createSubscribers } = await gateway.data<{ createSubscribers: { results: unknown[] } }>(
+    `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { succeeded failed results {
+      ... on CreateSubscriberSuccess { subscriber { subscriberId } }
+      ... on MutationError { __typename code }
+      ... on InvalidInputError { issues { path } }
+      ... on UpstreamFailure { status retryable retryAfterSeconds outcome } } } }`,
+    { input: { subscribers: numbered(6) } },
+  );
+  expect(createSubscribers).toEqual({
+    succeeded: 2,
+    failed: 4,
+    results: [
+      { subscriber: { subscriberId: 'user-0' } },
+      {
+        __typename: 'InvalidInputError',
+        code: 'INVALID_INPUT',
+        issues: [{ path: ['input', 'subscribers', '1', 'subscriberId'] }],
+      },
+      {
+        __typename: 'UpstreamFailure',
+        code: 'UPSTREAM_FAILURE',
+        status: 503,
+        retryable: false,
+        retryAfterSeconds: 3,
+        outcome: 'UNKNOWN',
+      },
+      { __typename: 'ConflictError', code: 'CONFLICT' },
+      {
+        __typename: 'UpstreamFailure',
+        code: 'UPSTREAM_FAILURE',
+        status: 429,
+        retryable: true,
+        retryAfterSeconds: 9,
+        outcome: 'NOT_APPLIED',
+      },
+      { subscriber: { subscriberId: 'user-5' } },
+    ],
+  });
+});
+
+it('createSubscribers sends 10 at a time', async () => {
+  const full = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let running = 0;
+  let most = 0;
+  await using upstream = await startScriptedUpstream(async ({ method, body }) => {
+    if (method === 'GET') {
+      return { body: [] };
+    }
+    running += 1;
+    most = Math.max(most, running);
+    if (running === 10) {
+      full.resolve();
+    }
+    await released.promise;
+    running -= 1;
+    return { status: 201, body: { data: subscriber(JSON.parse(body)) } };
+  });
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const answer = gateway.data(CreateSubscribers, { input: { subscribers: numbered(100) } });
+  await full.promise;
+  await gateway.data('{ notificationGroups { id } }', {}, { authorization: 'ApiKey other' }); // An eleventh call would have been sent before this one.
+  released.resolve();
+  expect((await answer).createSubscribers).toMatchObject({ succeeded: 100, failed: 0 });
+  expect(most).toBe(10);
+});
+
+it('createSubscribers whose time is over says which were sent, of unknown fate, and which were not', async () => {
+  await using upstream = await startScriptedUpstream(() => 'taken over');
+  await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 300 });
+  const { createSubscribers } = await gateway.data<{
+    createSubscribers: { failed: number; results: { outcome: string }[] };
+  }>(
+    `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { failed results {
+      ... on UpstreamFailure { outcome } } } }`,
+    { input: { subscribers: numbered(25) } },
+  );
+  expect(createSubscribers.failed).toBe(25);
+  expect(createSubscribers.results.map(({ outcome }) => outcome)).toEqual([
+    ...Array.from({ length: 10 }, () => 'UNKNOWN'),
+    ...Array.from({ length: 15 }, () => 'NOT_APPLIED'),
+  ]);
+  expect(upstream.requests).toHaveLength(10);
+});
+
+it.each([0, 101])('createSubscribers refuses %i subscribers before any call', async (count) => {
+  await using gateway = await startSandboxedGateway();
+  const { body, codes } = await gateway.send(CreateSubscribers, { input: { subscribers: numbered(count) } });
+  expect(codes).toEqual(['BAD_USER_INPUT']);
+  expect(body.errors?.[0]?.message).toContain('must be between 1 and 100');
+  expect(gateway.upstream()).toHaveLength(0);
+});
+
+it.each([
+  ['a key __proto__ in a variable', 'query', JSON.parse('{"__proto__": 1}')],
+  ['a key __proto__ in a literal', 'literal', '{ __proto__: 1 }'],
+  ['33 levels in a variable', 'query', JSON.parse(`${'{"a":'.repeat(33)}1${'}'.repeat(33)}`)],
+  ['33 levels in a literal', 'literal', `${'{a:'.repeat(33)}1${'}'.repeat(33)}`],
+  ['a list', 'query', [1]],
+  ['an enum literal', 'literal', '{ a: RED }'],
+])('data with %s is refused before any call', async (_, kind, data) => {
+  await using gateway = await startSandboxedGateway();
+  const document = (variables: string, value: string) =>
+    `mutation ${variables} { createSubscriber(input: { subscriberId: "u", data: ${value} }) { __typename } }`;
+  const { body, codes } =
+    kind === 'literal'
+      ? await gateway.send(document('', data))
+      : await gateway.send(document('($data: JSONObject)', '$data'), { data });
+  expect(body.data).toBeUndefined();
+  expect(codes).toHaveLength(1);
+  expect(gateway.upstream()).toHaveLength(0);
+});
+
+it('data of 32 levels, with any JSON in it, arrives as it was sent', async () => {
+  await using gateway = await startSandboxedGateway();
+  const data = JSON.parse(`${'{"a":'.repeat(30)}{"list":[1,-2.5,"é\\u0000",null,true]}${'}'.repeat(30)}`);
+  const { createSubscriber } = await gateway.data(CreateSubscriber, { input: { subscriberId: 'deep', data } });
+  expect(createSubscriber).toMatchObject({ subscriber: { data } });
+  expect(JSON.parse(gateway.upstream()[0]?.body ?? '').data).toEqual(data);
+});

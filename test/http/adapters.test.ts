@@ -1,0 +1,269 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { feed, group, subscriber, workflow } from '../support/records.ts';
+import type { Script, ScriptedAnswer } from '../support/scripted-upstream.ts';
+import { startTwoWays, type TwoWays, type WireRequest } from '../support/two-ways.ts';
+
+/** What the upstream answers at present, by endpoint; the rest as in `GOOD`. */
+let answers: Record<string, ScriptedAnswer> = {};
+
+const step = {
+  _id: 's1',
+  name: 'Step',
+  active: true,
+  shouldStopOnFail: false,
+  template: { _id: 't1', type: 'email', content: 'Hi' },
+};
+
+const GOOD: Record<string, ScriptedAnswer> = {
+  'GET /v1/workflows': { body: { data: workflow({ steps: [step], tags: ['a', 'b'] }) } },
+  'PUT /v1/workflows': { body: { data: workflow() } },
+  'GET /v1/notification-groups': { body: { data: [group(), group({ _id: 'g2', name: 'Other' })] } },
+  'POST /v1/notification-groups': { status: 201, body: { data: group() } },
+  'PATCH /v1/notification-groups': { body: { data: group() } },
+  'DELETE /v1/notification-groups': { body: { data: { acknowledged: true, status: 'deleted' } } },
+  'GET /v1/notifications': {
+    body: [{ _id: '2026-01-02', count: 3, templates: ['w1', 'w2'], channels: ['email', 'fax'] }],
+  },
+  'POST /v1/subscribers': { status: 201, body: { data: subscriber() } },
+  'POST /v1/feeds': { status: 201, body: { data: feed() } },
+  'DELETE /v1/feeds': { body: { data: [feed()] } },
+  'DELETE /v1/messages': { body: { data: { acknowledged: true, status: 'deleted' } } },
+};
+
+const script: Script = ({ method, path }) => {
+  const endpoint = `${method} ${path.split('/').slice(0, 3).join('/').replace(/\?.*/, '')}`;
+  if (/\/v1\/notification-groups\/g1/.test(path) && method === 'GET' && answers[endpoint] === undefined) {
+    return { body: { data: group() } };
+  }
+  return answers[endpoint] ?? GOOD[endpoint] ?? { status: 404, body: { message: 'no such path' } };
+};
+
+let ways: TwoWays;
+beforeAll(async () => {
+  ways = await startTwoWays(script, { corsOrigins: ['https://app.example.com'] });
+});
+afterAll(() => ways[Symbol.asyncDispose]());
+
+/** Asks both ways, and expects the same answer and the same calls. @returns the answer */
+async function same(request: WireRequest, given: Record<string, ScriptedAnswer> = {}) {
+  answers = given;
+  const { listener, fetch } = await ways.ask(request);
+  expect(listener).toEqual(fetch);
+  return listener;
+}
+
+const QUERY = 'query Q($id: ID!) { workflow(idOrIdentifier: $id) { id name tags steps { name template { type } } } }';
+const ask = (query: string, variables?: unknown): WireRequest => ({ body: { query, variables } });
+
+describe('listener and fetch answer alike', () => {
+  it.each(loadOperations().map(({ name, query, variables }) => [name, query, variables] as const))(
+    '%s',
+    async (_, query, variables) => {
+      const { status, body } = await same(ask(query, variables === undefined ? undefined : JSON.parse(variables)));
+      expect(status).toBe(200);
+      expect(body).toHaveProperty('data');
+    },
+  );
+
+  it.each([400, 401, 403, 404, 409, 422, 429, 500, 503, 504])('when the service answers %i', async (status) => {
+    const refusal = { status, body: { message: 'no', statusCode: status } };
+    await same(ask(QUERY, { id: 'w1' }), { 'GET /v1/workflows': refusal });
+    const mutation =
+      'mutation M($n: String!) { createNotificationGroup(input: { name: $n }) { __typename ... on MutationError { code message } ... on CreateNotificationGroupSuccess { replayed } } }';
+    await same(ask(mutation, { n: 'x' }), { 'POST /v1/notification-groups': refusal });
+  });
+
+  it.each<[string, string, unknown]>([
+    ['a variable that is missing', QUERY, undefined],
+    ['a variable that is null', QUERY, { id: null }],
+    ['a variable of another type', QUERY, { id: { a: 1 } }],
+    ['an integer for an id', QUERY, { id: 7 }],
+    ['an id that is no path segment', QUERY, { id: '..' }],
+    ['variables that nobody asked for', QUERY, { id: 'w1', other: 1 }],
+    ['a float for an Int', 'query Q($d: Int) { notificationStats(days: $d) { count } }', { d: 1.5 }],
+    ['an Int that is too large', 'query Q($d: Int) { notificationStats(days: $d) { count } }', { d: 2 ** 31 }],
+    ['an Int out of range', 'query Q($d: Int) { notificationStats(days: $d) { count } }', { d: 0 }],
+    [
+      'a null where there is a default',
+      'query Q($f: Boolean!) { notificationStats(fillGaps: $f) { count } }',
+      { f: null },
+    ],
+    ['a default', 'query Q($d: Int = 30) { notificationStats(days: $d) { count channels date } }', {}],
+    [
+      'a field of the input that is unknown',
+      'mutation M($i: CreateFeedInput!) { createFeed(input: $i) { __typename } }',
+      { i: { name: 'a', b: 1 } },
+    ],
+    [
+      'an enum value that is none',
+      'mutation M($c: Channel) { deleteMessagesByTransaction(input: { transactionId: "t", channel: $c }) { __typename } }',
+      { c: 'FAX' },
+    ],
+    [
+      'an enum value',
+      'mutation M($c: Channel) { deleteMessagesByTransaction(input: { transactionId: "t", channel: $c }) { __typename } }',
+      { c: 'EMAIL' },
+    ],
+    ['a list for one id', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: 'w1' }],
+    ['an empty list', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: [] }],
+    ['a null in a list', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: [null] }],
+    [
+      '@skip and @include',
+      'query Q($a: Boolean!) { workflow(idOrIdentifier: "w1") { name @skip(if: $a) active @include(if: $a) } }',
+      { a: true },
+    ],
+    [
+      'aliases',
+      '{ a: workflow(idOrIdentifier: "w1") { x: name y: name } b: workflow(idOrIdentifier: "w1") { name } }',
+      {},
+    ],
+    [
+      'fragments',
+      'query { workflow(idOrIdentifier: "w1") { ...F ... on Workflow { id } } } fragment F on Workflow { name steps { ...S } } fragment S on WorkflowStep { name }',
+      {},
+    ],
+    ['__typename', '{ __typename workflow(idOrIdentifier: "w1") { __typename steps { __typename } } }', {}],
+    ['introspection', '{ __schema { queryType { name } } __type(name: "Workflow") { fields { name } } }', {}],
+    [
+      'groups of workflows',
+      '{ workflows(idsOrIdentifiers: ["w1", "w2", "w1"]) { name notificationGroup { name } } }',
+      {},
+    ],
+    [
+      'two mutations in series',
+      'mutation { a: createFeed(input: { name: "a" }) { __typename } b: createFeed(input: { name: "b" }) { __typename } }',
+      {},
+    ],
+    [
+      'an idempotency key',
+      'mutation { a: createFeed(input: { name: "a", idempotencyKey: "k" }) { ... on CreateFeedSuccess { feed { name } } } }',
+      {},
+    ],
+    ['what the schema does not have', '{ nothing }', {}],
+    ['what is no GraphQL', '{ workflow(', {}],
+    ['a subscription', 'subscription { workflow }', {}],
+    ['no operation', 'fragment F on Workflow { name }', {}],
+    ['nothing', '', {}],
+  ])('for %s', async (_, query, variables) => {
+    await same(ask(query, variables));
+    await same(ask(query, variables)); // And the second time.
+  });
+
+  it.each<[string, WireRequest]>([
+    [
+      'one operation of several',
+      { body: { query: 'query A { __typename } query B { notificationGroups { name } }', operationName: 'B' } },
+    ],
+    ['an operation that is not there', { body: { query: '{ __typename }', operationName: 'X' } }],
+    ['several operations without a name', { body: { query: 'query A { __typename } query B { __typename }' } }],
+    ['an operation name that is no text', { body: { query: '{ __typename }', operationName: 1 } }],
+    ['variables that are no object', { body: { query: '{ __typename }', variables: 'x' } }],
+    ['variables that are a list', { body: { query: '{ __typename }', variables: [] } }],
+    ['extensions', { body: { query: '{ __typename }', extensions: { a: 1 } } }],
+    ['extensions that are no object', { body: { query: '{ __typename }', extensions: 1 } }],
+    ['another parameter', { body: { query: '{ __typename }', more: 1 } }],
+    ['no query', { body: {} }],
+    ['a query that is no text', { body: { query: 1 } }],
+    ['a batch', { body: [{ query: '{ __typename }' }] }],
+    ['no JSON', { body: '{' }],
+    ['no body', { body: '' }],
+    ['another path', { path: '/other', body: { query: '{ __typename }' } }],
+    ['a query in the URL of a POST', { path: '/graphql?query={a}', body: { query: '{ __typename }' } }],
+    ['GET', { method: 'GET', path: '/graphql?query={__typename}' }],
+    ['another content type', { headers: { 'content-type': 'text/plain' }, body: { query: '{ __typename }' } }],
+    ['a content encoding', { headers: { 'content-encoding': 'gzip' }, body: { query: '{ __typename }' } }],
+    ['no key', { headers: { authorization: '' }, body: { query: '{ notificationGroups { name } }' } }],
+    ['a malformed key', { headers: { authorization: 'Bearer x' }, body: { query: '{ __typename }' } }],
+    ['a request id that cannot be used', { headers: { 'x-request-id': 'a b' }, body: { query: '{ nothing }' } }],
+    ['an allowed origin', { headers: { origin: 'https://app.example.com' }, body: { query: '{ __typename }' } }],
+    ['another origin', { headers: { origin: 'https://evil.example.com' }, body: { query: '{ __typename }' } }],
+    [
+      'a key in the header Idempotency-Key',
+      {
+        headers: { 'idempotency-key': 'k' },
+        body: { query: 'mutation { createFeed(input: { name: "a" }) { __typename } }' },
+      },
+    ],
+    [
+      'an empty Idempotency-Key',
+      {
+        headers: { 'idempotency-key': '' },
+        body: { query: 'mutation { createFeed(input: { name: "a" }) { __typename } }' },
+      },
+    ],
+    ['a body that is too large', { body: { query: `{ __typename } #${'x'.repeat(300_000)}` } }],
+    [
+      'an id of more than 53 bits',
+      {
+        body: '{"query":"query Q($id: ID!) { workflow(idOrIdentifier: $id) { name } }","variables":{"id":9007199254740993}}',
+      },
+    ],
+  ])('for %s', async (_, request) => {
+    const { listener, fetch } = await ways.ask(request);
+    // An id that cannot be used is replaced by a new one.
+    const idOf = (answer: unknown) => JSON.stringify(answer).replace(/[\da-f]{8}-[\da-f-]{27}/g, 'an id');
+    expect(idOf(listener)).toEqual(idOf(fetch));
+  });
+
+  it.each([
+    '*/*',
+    'application/json',
+    'application/graphql-response+json',
+    'application/graphql-response+json, application/json;q=0.9',
+    'application/json, application/graphql-response+json',
+    'text/html, */*;q=0.1',
+    'application/*',
+    'text/event-stream, application/json',
+    'multipart/mixed, application/graphql-response+json',
+    'application/json; charset=utf-8',
+    'application/json; charset=latin1',
+    'APPLICATION/JSON',
+    'text/event-stream',
+    'image/png',
+    ' ',
+    ',,',
+  ])('for a client that accepts %j', async (accept) => {
+    await same({ headers: { accept }, body: { query: '{ notificationGroups { name } }' } });
+    await same({ headers: { accept }, body: { query: '{ nothing }' } });
+  });
+});
+
+it('refuses a body that is too large before it is read', async () => {
+  const { status } = await same({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` } });
+  expect(status).toBe(413);
+});
+
+it('refuses a chunked body that is too large while it is read', async () => {
+  const { status } = await same({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` }, isChunked: true });
+  expect(status).toBe(413);
+});
+
+/** No limit of its own ends a call. */
+const PATIENT = {
+  operationTimeoutMs: 60_000,
+  attemptTimeoutMs: 60_000,
+  headersTimeoutMs: 60_000,
+};
+
+it('the listener ends the upstream calls of a client that disconnects', async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  await using hanging = await startTwoWays((_, { response }) => {
+    response.once('close', () => closed.resolve());
+    resolve();
+    return 'taken over';
+  }, PATIENT);
+  const { hostname, port } = new URL(hanging.listener.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const body = JSON.stringify({ query: '{ notificationGroups { name } }' });
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: ApiKey k\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await asked;
+  socket.destroy();
+  await closed.promise;
+}, 5_000);

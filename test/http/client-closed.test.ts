@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const READ = '{ notificationGroups { name } }';
+const READS =
+  '{ a: workflow(idOrIdentifier: "a") { id } b: workflow(idOrIdentifier: "b") { id } notificationGroups { id } }';
+const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';
+
+/** No limit of its own ends a call. */
+const PATIENT = {
+  operationTimeoutMs: 60_000,
+  attemptTimeoutMs: 60_000,
+  headersTimeoutMs: 60_000,
+};
+
+/** A gateway whose upstream takes every request and answers none. */
+async function stage(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
+  let asked = Promise.withResolvers<void>();
+  const upstream = await startScriptedUpstream(() => {
+    asked.resolve();
+    return 'taken over';
+  });
+  const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options }, deps);
+  onTestFinished(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  });
+  const operations = () => gateway.log.filter(({ msg }) => msg === 'operation');
+  return {
+    gateway,
+    requests: upstream.requests,
+    /** The next request reaches the upstream. */
+    asked: async () => {
+      await asked.promise;
+      asked = Promise.withResolvers();
+    },
+    /** The line of the log about the next operation. */
+    logged: async () => {
+      await expect.poll(() => operations().length).toBe(1);
+      return operations()[0];
+    },
+  };
+}
+
+/** Opens a connection and sends bytes. */
+async function sendBytes(url: string, bytes: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return socket;
+}
+
+const post = (body: string, headers = `Content-Length: ${Buffer.byteLength(body)}`) =>
+  `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: ApiKey k\r\n${headers}\r\n\r\n${body}`;
+
+describe('a client that disconnects', () => {
+  it.each([
+    ['a query', READ, 'query'],
+    ['a query of several calls', READS, 'query'],
+    ['a mutation', CREATE, 'mutation'],
+  ])('is CLIENT_CLOSED in the log, and no warning: %s', async (_, query, type) => {
+    const on = await stage({});
+    const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query })));
+    await on.asked();
+    socket.destroy();
+    expect(await on.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499, type });
+    expect(on.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it('while its call waits for a retry is CLIENT_CLOSED too', async () => {
+    const pausing = Promise.withResolvers<void>();
+    await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
+    const random = () => {
+      pausing.resolve();
+      return 1;
+    };
+    const pauses = { retryBaseDelayMs: 10_000, retryMaxDelayMs: 60_000 };
+    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, ...pauses }, { random });
+    const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query: READ })));
+    await pausing.promise;
+    socket.destroy();
+    expect(await on.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499 });
+    expect(on.gateway.log).toHaveLength(1);
+  });
+
+  it('is not a client whose operation has run out of time', async () => {
+    const on = await stage({ operationTimeoutMs: 100 });
+    const { status, codes } = await on.gateway.send(READ);
+    expect([status, codes]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
+    expect(await on.logged()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', status: 200 });
+    expect(on.gateway.log.filter(({ level }) => level === 40)).toMatchObject([{ code: 'UPSTREAM_TIMEOUT' }]);
+  });
+
+  it.each([
+    ['with a length', 'Content-Length: 1000'],
+    ['in chunks', 'Transfer-Encoding: chunked'],
+  ])('has not sent its whole body is no error: %s', async (_, headers) => {
+    const on = await stage({});
+    const half = headers.startsWith('T') ? '8\r\n{"query"\r\n' : '{"query"';
+    const socket = await sendBytes(on.gateway.url, post(half, headers));
+    await once(socket.resume().end(), 'close');
+    socket.destroy();
+    expect((await on.gateway.send('{ __typename }')).status).toBe(200);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(on.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(on.requests).toEqual([]);
+  });
+});

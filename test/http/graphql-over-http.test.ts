@@ -1,0 +1,184 @@
+import { serverAudits } from 'graphql-http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+let gateway: SandboxedGateway;
+
+beforeAll(async () => {
+  gateway = await startSandboxedGateway();
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+describe('GraphQL over HTTP', () => {
+  // A GET needs the proof that it is no simple request, see useRequestGate.
+  const fetchFn = (url: string, init: RequestInit = {}) =>
+    fetch(url, {
+      ...init,
+      headers: { ...Object.fromEntries(new Headers(init.headers)), 'graphql-require-preflight': 'true' },
+    });
+  for (const audit of serverAudits({ url: () => gateway.url, fetchFn })) {
+    it(audit.name, async () => {
+      const result = await audit.fn();
+      expect(result.status === 'ok' ? 'ok' : `${result.status}: ${result.reason}`).toBe('ok');
+    });
+  }
+});
+
+describe('the Authorization header', () => {
+  it.each(['Bearer x', 'ApiKey', 'ApiKey ', 'ApiKey  x', 'ApiKey a b', 'apikey x', 'ApiKey\tx', 'x', 'Basic YTpi'])(
+    'is refused with 401 before any call when it is %j',
+    async (authorization) => {
+      gateway.forget();
+      const { status, headers, body } = await gateway.send(
+        '{ __typename notificationGroups { name } }',
+        {},
+        { authorization },
+      );
+      expect(status).toBe(401);
+      expect(headers.get('www-authenticate')).toBe('ApiKey realm="notigraph"');
+      expect(body).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED', retryable: false } }] });
+      expect(body).not.toHaveProperty('data');
+      expect(gateway.upstream()).toHaveLength(0);
+    },
+  );
+
+  it('may be missing where no upstream call is needed, and is UNAUTHENTICATED at the field where one is', async () => {
+    gateway.forget();
+    const { status, body } = await gateway.send(
+      '{ __typename notificationGroups { name } }',
+      {},
+      { authorization: null },
+    );
+    expect(status).toBe(200);
+    expect(body.data).toEqual({ __typename: 'Query', notificationGroups: null });
+    expect(body.errors).toMatchObject([
+      { path: ['notificationGroups'], extensions: { code: 'UNAUTHENTICATED', retryable: false } },
+    ]);
+    const write = await gateway.send(
+      'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "a" }, { subscriberId: "b" }] }) { failed } }',
+      {},
+      { authorization: null },
+    );
+    expect(write.body.data).toEqual({ createSubscribers: null });
+    expect(write.body.errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED', outcome: 'NOT_APPLIED' } }]);
+    expect(gateway.upstream()).toHaveLength(0);
+  });
+
+  it('is forwarded byte for byte', async () => {
+    gateway.forget();
+    const authorization = `ApiKey !#$%&'*+-./0^_\`{|}~="\\`;
+    const { codes } = await gateway.send('{ notificationGroups { name } }', {}, { authorization });
+    expect(codes).toEqual(['UNAUTHENTICATED']);
+    expect(gateway.upstream()[0]?.headers.authorization).toBe(authorization);
+  });
+});
+
+it('two keys never see each other’s records', async () => {
+  const asProduction = { authorization: `ApiKey ${SANDBOX_KEYS.production}` };
+  const query = '{ notificationGroups { id name } workflow(idOrIdentifier: "welcome-onboarding") { name } }';
+  const [development, production] = await Promise.all([
+    gateway.data<{ notificationGroups: { id: string }[] }>(query),
+    gateway.data<{ notificationGroups: { id: string }[]; workflow: null }>(query, {}, asProduction),
+  ]);
+  const ids = new Set(development.notificationGroups.map(({ id }) => id));
+  expect(ids.size).toBe(4);
+  expect(production.workflow).toBeNull();
+  expect(production.notificationGroups.length).toBeGreaterThan(0);
+  expect(production.notificationGroups.filter(({ id }) => ids.has(id))).toEqual([]);
+});
+
+it('sends upstream a closed set of headers, nothing of the client’s', async () => {
+  gateway.forget();
+  const headers = {
+    cookie: 'a=b',
+    'x-forwarded-for': '10.0.0.1',
+    'x-anything': 'x',
+    'accept-language': 'de',
+    'x-request-id': 'caller-1',
+  };
+  await gateway.data('mutation { createFeed(input: { name: "Headers" }) { __typename } }', {}, { headers });
+  const sent = gateway.upstream()[0]?.headers;
+  expect(Object.keys(sent ?? {}).toSorted()).toEqual([
+    'accept',
+    'authorization',
+    'connection',
+    'content-length',
+    'content-type',
+    'host',
+    'user-agent',
+    'x-request-id',
+  ]);
+  expect(sent).toMatchObject({
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'x-request-id': 'caller-1',
+    'user-agent': expect.stringMatching(/^notigraph\/\d/),
+  });
+});
+
+it('answers the caller’s request id, and one of its own where the caller’s is none', async () => {
+  const idFor = async (id: string | undefined) => {
+    const { headers } = await gateway.send(
+      '{ __typename }',
+      {},
+      { headers: id === undefined ? {} : { 'x-request-id': id } },
+    );
+    return headers.get('x-request-id');
+  };
+  expect(await idFor('order-17:retry.2')).toBe('order-17:retry.2');
+  expect(await idFor('a b')).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await idFor('x'.repeat(129))).toMatch(/^[0-9a-f-]{36}$/);
+  expect(await idFor(undefined)).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+it('answers a variable that does not fit with 400 and BAD_USER_INPUT', async () => {
+  const { status, codes } = await gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', {
+    days: 'x',
+  });
+  expect(status).toBe(400);
+  expect(codes).toEqual(['BAD_USER_INPUT']);
+});
+
+it('answers 404 on another path and nothing to other origins', async () => {
+  const response = await fetch(gateway.url.replace('/graphql', '/other'), {
+    headers: { origin: 'https://evil.example' },
+  });
+  expect(response.status).toBe(404);
+  const preflight = await fetch(gateway.url, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+  });
+  expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+});
+
+it('a client that leaves aborts its upstream calls', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  await using upstream = await startScriptedUpstream((_, { response }) => {
+    response.once('close', aborted.resolve);
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{'); // Past the time for headers.
+    arrived.resolve();
+    return 'taken over';
+  });
+  await using slow = await startGateway({
+    upstream: upstream.url,
+    attemptTimeoutMs: 60_000,
+    operationTimeoutMs: 60_000,
+  });
+  const client = new AbortController();
+  const left = fetch(slow.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'ApiKey x' },
+    body: '{"query":"{ notificationGroups { name } }"}',
+    signal: client.signal,
+  });
+  await arrived.promise;
+  client.abort();
+  await expect(left).rejects.toThrow('aborted');
+  await aborted.promise;
+});

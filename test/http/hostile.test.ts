@@ -1,0 +1,411 @@
+import { once } from 'node:events';
+import { request as sendRequest } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { workflow } from '../support/records.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+let gateway: SandboxedGateway;
+
+beforeAll(async () => {
+  gateway = await startSandboxedGateway();
+});
+
+afterEach(async () => {
+  expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // Whatever came, it still answers.
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey canary-key' };
+
+/** Sends a raw request; checks that nothing went upstream and nothing internal came back. */
+async function send(init: RequestInit & { duplex?: 'half' }, path = '') {
+  gateway.forget();
+  const response = await fetch(gateway.url + path, init);
+  const text = await response.text();
+  expect(gateway.upstream()).toHaveLength(0);
+  expect(text).not.toMatch(/canary-key|node_modules|\bat .+:\d+:\d+|originalError/);
+  return { status: response.status, headers: response.headers, text };
+}
+
+const post = (body: string, headers: Record<string, string> = {}) =>
+  send({ method: 'POST', headers: { ...JSON_TYPE, ...headers }, body });
+
+const query = (document: string, headers: Record<string, string> = {}) =>
+  post(JSON.stringify({ query: document }), headers);
+
+describe('what is no GraphQL request is 400', () => {
+  it.each([
+    ['an empty body', ''],
+    ['no JSON', 'NONSENSE'],
+    ['half of JSON', '{"query":'],
+    ['a string', '"str"'],
+    ['null', 'null'],
+    ['a number as query', '{"query":1}'],
+    ['no query', '{}'],
+    ['a batch', '[{"query":"{ __typename }"}]'],
+    ['variables in a list', '{"query":"{ __typename }","variables":[1]}'],
+    ['an unknown parameter', '{"query":"{ __typename }","extra":1}'],
+    ['two operations and no name', '{"query":"query A { __typename } query B { __typename }"}'],
+  ])('%s', async (_, body) => {
+    for (const accept of ['*/*', 'application/json', 'application/graphql-response+json']) {
+      const { status, text } = await post(body, { accept });
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({
+        errors: [{ message: expect.any(String), extensions: { retryable: false } }],
+      });
+    }
+  });
+
+  it('variables in the URL that are not JSON', async () => {
+    const { status } = await send({ headers: JSON_TYPE }, '?query={__typename}&variables={');
+    expect(status).toBe(400);
+  });
+});
+
+it.each([
+  '[:::::]',
+  'localhost:99999',
+  '1.2.3.999',
+  'a b',
+  '::1',
+  '[::1].evil.example',
+  'x#y',
+  'a/b',
+  'user@host',
+  'a?b',
+  'a\\b',
+])('a Host that is none, %j, is 400 and makes no other address of the request', async (host) => {
+  const body = JSON.stringify({ query: '{ __typename }' });
+  for (const [method, path] of [
+    ['POST', '/graphql'],
+    ['GET', '/graphql?query={__typename}'],
+    ['GET', '/elsewhere'],
+  ]) {
+    const headers = { ...JSON_TYPE, host, ...(method === 'POST' && { 'content-length': body.length }) };
+    const request = sendRequest(new URL(path ?? '', gateway.url), { method, headers });
+    request.end(method === 'POST' ? body : undefined);
+    const [response] = await once(request, 'response');
+    const text = await readText(response);
+    expect(response.statusCode).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST', retryable: false } }] });
+  }
+});
+
+it('a target that cannot be part of a URL is 400', async () => {
+  for (const [method, path] of [
+    ['GET', 'http://[:::::]/graphql'],
+    ['POST', 'http://localhost:99999/graphql'],
+    ['GET', '//[x'],
+  ]) {
+    const request = sendRequest({ host: new URL(gateway.url).hostname, port: new URL(gateway.url).port, method, path });
+    request.end();
+    const [response] = await once(request, 'response');
+    expect([path, response.statusCode]).toEqual([path, 400]);
+    expect(await readText(response)).toMatch(
+      /^\{"errors":\[\{"message":"The Host header or the request target is invalid/,
+    );
+  }
+});
+
+it('a document with more than 32,768 characters is 400, however few tokens it has', async () => {
+  for (const document of [`{ __typename } #${'x'.repeat(32_768)}`, `{ __typename }${' '.repeat(32_768)}`]) {
+    const { status, text } = await query(document);
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      errors: [
+        { message: 'The document has more than 32768 characters.', extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
+      ],
+    });
+  }
+});
+
+it('a document with more than 1,000 tokens is 400, however few fields it has', async () => {
+  const { status, text } = await query(`{ workflows(idsOrIdentifiers: [${'"a" '.repeat(1_000)}]) { id } }`);
+  expect(status).toBe(400);
+  expect(JSON.parse(text)).toMatchObject({
+    errors: [{ message: 'The document has more than 1000 tokens.', extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } }],
+  });
+});
+
+it.each([
+  ['a document of 1,000 tokens is not too large', `{ ${'__typename '.repeat(999)}`],
+  [
+    'an invalid character before the 1,001st token is a syntax error',
+    `{ ${'a '.repeat(999)}\u0000 ${'a '.repeat(999)}`,
+  ],
+])('%s', async (_, document) => {
+  const { status, text } = await query(document);
+  expect([status, JSON.parse(text).errors[0].extensions.code]).toEqual([400, 'GRAPHQL_PARSE_FAILED']);
+});
+
+it('a key with more than 2,048 characters is 401', async () => {
+  const { status } = await query('{ __typename }', { authorization: `ApiKey ${'k'.repeat(2_049)}` });
+  expect(status).toBe(401);
+});
+
+describe('a document that is too large is 400 before it is validated', () => {
+  const nested = (depth: number) => `{ ${'workflow(idOrIdentifier: "a") { '.repeat(depth)} id ${'}'.repeat(depth)} }`;
+  const documents: [string, string][] = [
+    ['1,001 tokens', `{ ${'a '.repeat(1_000)} }`],
+    ['braces 60,000 deep', '{a'.repeat(60_000)],
+    ['a list 60,000 deep', `{ a(x: ${'['.repeat(60_000)}) }`],
+    ['500 times __typename', `{ ${'__typename '.repeat(500)} }`],
+    [
+      '101 aliases',
+      `{ workflow(idOrIdentifier: "a") { ${Array.from({ length: 101 }, (_, i) => `a${i}: id`).join(' ')} } }`,
+    ],
+    [
+      '31 aliases through a fragment',
+      `{ workflow(idOrIdentifier: "a") { ...f ...f } } fragment f on Workflow { ${Array.from({ length: 16 }, (_, i) => `a${i}: id`).join(' ')} }`,
+    ],
+    [
+      '21 root mutations',
+      `mutation { ${Array.from({ length: 21 }, () => 'deleteFeed(input: { id: "a" }) { __typename }').join(' ')} }`,
+    ],
+    [
+      '21 root fields through fragments',
+      `{ ...a ...a ...a } fragment a on Query { ${'notificationGroups { id } '.repeat(7)} }`,
+    ],
+    ['11 levels', nested(10)],
+    ['501 fields', `{ workflow(idOrIdentifier: "a") { ${'id '.repeat(500)} } }`],
+    [
+      '501 fields through fragments',
+      `{ workflow(idOrIdentifier: "a") { ${'...f '.repeat(10)} } } fragment f on Workflow { ${'id '.repeat(50)} }`,
+    ],
+    [
+      'the schema under 29 names',
+      `{ __schema { ${Array.from({ length: 29 }, (_, i) => `a${i}: types { ...f }`).join(' ')} } }
+       fragment f on __Type { name fields { name description type { name fields { name type { name ofType { name } } } }
+         args { name description defaultValue type { name ofType { name } } } } }`,
+    ],
+    ['11 directives', `{ __typename ${'@include(if: true) '.repeat(11)} }`],
+    ['a subscription', 'subscription { workflow }'],
+  ];
+
+  it.each(documents)('%s', async (_, document) => {
+    for (const accept of ['*/*', 'application/json', 'application/graphql-response+json']) {
+      const { status, text } = await query(document, { accept });
+      expect(status).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({
+        errors: [{ extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', retryable: false } }],
+      });
+      expect(JSON.parse(text)).not.toHaveProperty('data');
+    }
+  });
+
+  it.each([
+    ['@defer', '{ ... @defer { __typename } }'],
+    ['@stream', '{ notificationGroups @stream { id } }'],
+    ['a fragment that contains itself', '{ ...a } fragment a on Query { ...a }'],
+    [
+      'introspection that nests lists',
+      `{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }`,
+    ],
+  ])('%s', async (_, document) => {
+    const { status } = await query(document, { accept: 'application/graphql-response+json' });
+    expect(status).toBe(400);
+  });
+
+  it('what is just within the limits is served', async () => {
+    const aliases = Array.from({ length: 30 }, (_, i) => `a${i}: __typename`).join(' ');
+    expect(await gateway.data(`{ workflow(idOrIdentifier: "none") { ${aliases} } }`)).toEqual({ workflow: null });
+    expect(await gateway.data(`{ workflow(idOrIdentifier: "none") { ${'id '.repeat(499)} } }`)).toEqual({
+      workflow: null,
+    });
+    expect(await gateway.data(`{ ${'__typename '.repeat(20)} }`)).toEqual({ __typename: 'Query' });
+    expect(await gateway.data(`{ __typename ${'@include(if: true) '.repeat(1)} }`)).toEqual({ __typename: 'Query' });
+  });
+
+  it('every shipped operation and GraphiQL’s introspection pass', async () => {
+    const { getIntrospectionQuery } = await import('graphql');
+    for (const { query: document } of loadOperations()) {
+      const { body } = await gateway.send(document);
+      expect(JSON.stringify(body)).not.toContain('DOCUMENT_LIMIT_EXCEEDED');
+    }
+    const introspection = getIntrospectionQuery({
+      inputValueDeprecation: true,
+      schemaDescription: true,
+      directiveIsRepeatable: true,
+    });
+    expect(await gateway.data(introspection)).toHaveProperty('__schema');
+  });
+});
+
+describe('methods, paths and content types', () => {
+  it('a mutation by GET is 405 with Allow', async () => {
+    const document = encodeURIComponent('mutation { createFeed(input: { name: "x" }) { __typename } }');
+    const { status, headers } = await send({ headers: JSON_TYPE }, `?query=${document}`);
+    expect(status).toBe(405);
+    expect(headers.get('allow')).toBe('POST');
+  });
+
+  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('%s is 405 with Allow', async (method) => {
+    const { status, headers } = await send({ method, headers: JSON_TYPE });
+    expect(status).toBe(405);
+    expect(headers.get('allow')).toBe('GET, POST');
+  });
+
+  it('a GET without a proof header is 403; with one it is served', async () => {
+    const path = '?query={__typename}';
+    expect(await send({}, path)).toMatchObject({ status: 403, text: expect.stringContaining('CSRF_REFUSED') });
+    for (const headers of [{ 'graphql-require-preflight': 'true' }, { authorization: 'ApiKey x' }]) {
+      expect(await send({ headers }, path)).toMatchObject({ status: 200, text: '{"data":{"__typename":"Query"}}' });
+    }
+  });
+
+  it.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/graphql',
+    'application/jsonx',
+    '',
+  ])('a POST of type %j is 415', async (type) => {
+    const body = new Blob(['{"query":"{ __typename }"}'], { type });
+    const { status, text } = await send({ method: 'POST', headers: type === '' ? {} : { 'content-type': type }, body });
+    expect(status).toBe(415);
+    expect(text).toContain('UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('a compressed body is 415 and never inflated', async () => {
+    const { status } = await post('not even gzip', { 'content-encoding': 'gzip' });
+    expect(status).toBe(415);
+  });
+
+  it('an Accept that cannot be met is 406', async () => {
+    const { status } = await query('{ __typename }', { accept: 'image/png' });
+    expect(status).toBe(406);
+  });
+
+  it.each(['/other', '/graphql/', '/x/graphql', '/health', '/graphql/health'])('the path %s is 404', async (path) => {
+    const response = await fetch(new URL(path, gateway.url), { method: 'POST', headers: JSON_TYPE, body: '{}' });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+  });
+
+  it('a query string that looks like another path changes nothing', async () => {
+    expect(await post('{"query":"{ __typename }"}')).toMatchObject({ status: 200 });
+    const { status, text } = await send(
+      { method: 'POST', headers: JSON_TYPE, body: '{"query":"{ __typename }"}' },
+      '?x=/health',
+    );
+    expect([status, text]).toEqual([200, '{"data":{"__typename":"Query"}}']);
+  });
+});
+
+describe('the size of the body', () => {
+  const large = JSON.stringify({ query: '{ __typename }', variables: { x: 'x'.repeat(300 * 1024) } });
+
+  it('over 256 KiB by its length is 413', async () => {
+    const { status, text, headers } = await post(large);
+    expect(status).toBe(413);
+    expect(text).toContain('PAYLOAD_TOO_LARGE');
+    expect(headers.get('connection')).toBe('close');
+  });
+
+  it('over 256 KiB in chunks is 413 while it is read', async () => {
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        if (sent > 10_000) {
+          controller.close(); // 640 MiB
+        } else {
+          controller.enqueue(new Uint8Array(64 * 1024).fill(0x20));
+        }
+      },
+    });
+    const outcome = await send({ method: 'POST', headers: JSON_TYPE, body: endless, duplex: 'half' }).catch(
+      () => undefined,
+    );
+    expect(outcome?.status ?? 413).toBe(413); // Where the answer overtakes the body, fetch sees a cut connection.
+    expect(sent).toBeLessThan(500); // Buffers of the sockets hold some.
+  });
+
+  it('of 255 KiB is served, by its length and in chunks', async () => {
+    const body = JSON.stringify({ query: '{ __typename }', variables: { x: 'x'.repeat(255 * 1024) } });
+    expect((await post(body)).status).toBe(200);
+    const chunks = new Blob([body]).stream();
+    expect((await send({ method: 'POST', headers: JSON_TYPE, body: chunks, duplex: 'half' })).status).toBe(200);
+  });
+});
+
+describe('numbers that JavaScript cannot hold', () => {
+  const create =
+    'mutation ($data: JSONObject) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }';
+
+  it.each(['9007199254740993', '-9007199254740993', '123456789012345678901234567890', '1e400'])(
+    '%s in a variable is refused instead of changing on its way',
+    async (number) => {
+      const { status, text } = await post(`{"query":${JSON.stringify(create)},"variables":{"data":{"n":${number}}}}`, {
+        accept: 'application/graphql-response+json',
+      });
+      expect(status).toBe(400);
+      expect(text).toContain('send it as a string');
+    },
+  );
+
+  it.each(['9007199254740993', '1e400'])('%s in a literal is refused', async (number) => {
+    const document = `mutation { createSubscriber(input: { subscriberId: "n", data: { n: ${number} } }) { __typename } }`;
+    expect((await query(document, { accept: 'application/graphql-response+json' })).status).toBe(400);
+  });
+
+  it('ids of many digits in strings are not numbers', async () => {
+    const { codes } = await gateway.send('query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', {
+      id: '12345678901234567890',
+    });
+    expect(codes).toEqual([]);
+  });
+
+  it('one from upstream breaks its field alone', async () => {
+    const record = JSON.stringify({ data: workflow() }).replace('"tags"', '"data":{"n":9007199254740993},"tags"');
+    await using upstream = await startScriptedUpstream(() => ({ body: record }));
+    await using other = await startGateway({ upstream: upstream.url });
+    const { body, codes } = await other.send('{ workflow(idOrIdentifier: "w1") { name data } }');
+    expect(body.data).toEqual({ workflow: { name: 'Workflow', data: null } });
+    expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
+  });
+});
+
+describe('other origins', () => {
+  const from = (origin: string) => ({ ...JSON_TYPE, origin });
+  const body = '{"query":"{ __typename }"}';
+  const corsHeaders = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control'));
+
+  it('get no Access-Control header unless they are on the list', async () => {
+    const { headers } = await send({ method: 'POST', headers: from('https://evil.example'), body });
+    expect(corsHeaders(headers)).toEqual([]);
+    await using open = await startSandboxedGateway({ options: { corsOrigins: ['https://app.example'] } });
+    const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
+    for (const origin of ['https://evil.example', 'https://app.example.evil', 'null', 'https://APP.example']) {
+      const answer = await fetch(open.url, { method: 'POST', headers: from(origin), body });
+      expect(corsHeaders(answer.headers)).toEqual([]);
+      const refused = await fetch(open.url, { method: 'OPTIONS', headers: { ...from(origin), ...preflight } });
+      expect(corsHeaders(refused.headers)).toEqual([]);
+    }
+    const allowed = await fetch(open.url, { method: 'POST', headers: from('https://app.example'), body });
+    expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(allowed.headers.get('access-control-allow-credentials')).toBeNull();
+    expect(allowed.headers.get('vary')).toContain('Origin');
+    const granted = await fetch(open.url, {
+      method: 'OPTIONS',
+      headers: { ...from('https://app.example'), ...preflight },
+    });
+    expect(granted.status).toBe(204);
+    expect(granted.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(granted.headers.get('access-control-allow-headers')).toContain('authorization');
+  });
+});
+
+it('introspection can be switched off', async () => {
+  await using closed = await startSandboxedGateway({ options: { introspection: false } });
+  const { status } = await closed.send('{ __schema { types { name } } }');
+  expect(status).toBe(400);
+  expect(await closed.data('{ notificationGroups { __typename } }')).toHaveProperty('notificationGroups');
+});

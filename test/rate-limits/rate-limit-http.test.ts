@@ -1,0 +1,396 @@
+import { once } from 'node:events';
+import { request as sendRequest } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import type { RateLimit } from '../../src/settings/clients.ts';
+import { startGateway } from '../support/gateway.ts';
+import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
+
+const signer = createSigner();
+const HOUR = 3_600;
+
+/** One call an hour comes back: none does while a test runs. */
+const hourly = (burst: number): RateLimit => ({ calls: 1, perSeconds: HOUR, burst });
+
+const ONE_CALL = '{ workflow(idOrIdentifier: "w1") { name } }';
+const FIVE_CALLS = '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d", "e"]) { name } }';
+const NO_CALL = '{ __typename }';
+
+const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = service) =>
+  startTwoWays(script, {
+    clients: clientsOf(
+      signer,
+      { ...(browser && { rateLimit: browser }) },
+      { server: { ...(server && { rateLimit: server }) } },
+    ),
+  });
+
+async function ask(ways: TwoWays, query: string, claims = {}, request: Partial<WireRequest> = {}): Promise<WireAnswer> {
+  const { headers, ...others } = request;
+  const authorization = await signer.bearer(claims);
+  return askBoth(ways, {
+    headers: { authorization, ...headers },
+    body: request.method === 'GET' ? '' : { query },
+    ...others,
+  });
+}
+
+const askAsServer = (ways: TwoWays, query: string, key = 'a') =>
+  askBoth(ways, { headers: { authorization: `ApiKey ${key}` }, body: { query } });
+
+/** What an answer says about the limit: all of it, what is left, and when everything is there again. */
+const limitIn = ({ headers }: WireAnswer) =>
+  ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'].map((name) =>
+    headers[name] === undefined ? undefined : Number(headers[name]),
+  );
+
+describe('a limit', () => {
+  it('lets its calls through, and refuses the next one before anything is asked upstream', async () => {
+    await using ways = await startLimited(hourly(3));
+    for (const remaining of [2, 1, 0]) {
+      const answer = await ask(ways, ONE_CALL);
+      expect(answer.status).toBe(200);
+      expect(answer.upstream).toHaveLength(1);
+      expect(limitIn(answer)).toEqual([3, remaining, (3 - remaining) * HOUR]);
+    }
+    const refused = await ask(ways, ONE_CALL);
+    expect(refused).toMatchObject({ status: 429, upstream: [] });
+    expect(errorOf(refused).extensions).toEqual({
+      code: 'RATE_LIMITED',
+      retryable: true,
+      retryAfterSeconds: HOUR,
+      requestId: 'r1',
+    });
+    expect(dataOf(refused)).toBeUndefined();
+    expect(refused.headers['retry-after']).toBe(String(HOUR));
+    expect(limitIn(refused)).toEqual([3, 0, 3 * HOUR]);
+  });
+
+  it('refuses mutations without their being carried out, and requests of any other form', async () => {
+    await using ways = await startLimited(hourly(1));
+    await ask(ways, ONE_CALL);
+    const mutation = 'mutation { createFeed(input: { name: "a" }) { __typename } }';
+    for (const request of [
+      { body: { query: mutation } },
+      { body: { query: NO_CALL } },
+      { body: '{' },
+      { body: [{ query: ONE_CALL }] },
+      { body: { query: ONE_CALL, more: 1 } },
+      { body: { documentId: 'unknown' } },
+      { method: 'GET', path: `/graphql?query=${encodeURIComponent(ONE_CALL)}` },
+      { headers: { accept: 'application/json' } },
+    ]) {
+      const { status, upstream } = await ask(ways, ONE_CALL, {}, request);
+      expect([request, status, upstream]).toEqual([request, 429, []]);
+    }
+  });
+
+  it('is counted in calls upstream, and the headers say what is left right after them', async () => {
+    await using ways = await startLimited(hourly(20));
+    const costs: [query: string, calls: number][] = [
+      [ONE_CALL, 1],
+      [FIVE_CALLS, 5],
+      [NO_CALL, 0],
+      ['{ __schema { queryType { name } } }', 0],
+      ['{ notificationStats { workflows { name } } }', 3],
+      ['{ a: workflow(idOrIdentifier: "w1") { name } b: workflow(idOrIdentifier: "w1") { id } }', 1],
+      ['mutation { createFeed(input: { name: "a" }) { __typename } }', 1],
+    ];
+    let left = 20;
+    for (const [query, calls] of costs) {
+      const answer = await ask(ways, query);
+      expect([query, answer.status, answer.upstream.length]).toEqual([query, 200, calls]);
+      left -= calls;
+      const [limit, remaining, reset = 0] = limitIn(answer);
+      expect([limit, remaining]).toEqual([20, left]);
+      expect(reset).toBe((20 - left) * HOUR);
+    }
+  });
+
+  it('says that everything is there after an operation that costs nothing', async () => {
+    await using ways = await startLimited(hourly(3));
+    expect(limitIn(await ask(ways, NO_CALL))).toEqual([3, 3, 0]);
+    expect(limitIn(await ask(ways, NO_CALL))).toEqual([3, 3, 0]);
+  });
+
+  it('takes nothing for what is refused', async () => {
+    await using ways = await startLimited(hourly(2));
+    for (const [status, request, claims] of [
+      [400, { body: { query: '{ nothing }' } }, {}],
+      [400, { body: { query: '{' } }, {}],
+      [400, { body: '{' }, {}],
+      [400, { body: [] }, {}],
+      [400, { body: { documentId: 'unknown' } }, {}],
+      [400, { body: { query: 'query Q($id: ID!) { workflow(idOrIdentifier: $id) { name } }' } }, {}],
+      [403, { body: { query: ONE_CALL } }, { scope: '' }],
+      [405, { method: 'GET', path: `/graphql?query=${encodeURIComponent('mutation { __typename }')}` }, {}],
+      [415, { headers: { 'content-type': 'text/plain' } }, {}],
+    ] as const) {
+      for (let i = 0; i < 3; i += 1) {
+        const answer = await ask(ways, ONE_CALL, claims, request);
+        expect([request, answer.status, answer.upstream]).toEqual([request, status, []]);
+      }
+    }
+    expect(limitIn(await ask(ways, ONE_CALL))).toEqual([2, 1, HOUR]);
+  });
+
+  it('lets an operation cost more than is left, and then waits until that is paid off', async () => {
+    await using ways = await startLimited(hourly(3));
+    const answer = await ask(ways, FIVE_CALLS);
+    expect(answer.status).toBe(200);
+    expect(limitIn(answer)).toEqual([3, 0, 5 * HOUR]);
+    const refused = await ask(ways, NO_CALL);
+    expect(refused).toMatchObject({ status: 429 });
+    expect(refused.headers['retry-after']).toBe(String(3 * HOUR));
+    expect(limitIn(refused)).toEqual([3, 0, 5 * HOUR]);
+  });
+
+  it('comes back with the time', async () => {
+    await using ways = await startLimited({ calls: 10, perSeconds: 1, burst: 1 });
+    expect((await ask(ways, ONE_CALL)).status).toBe(200);
+    await expect.poll(async () => (await ask(ways, NO_CALL)).status).toBe(200);
+  });
+
+  it("is each identity's own: tenant, person, key", async () => {
+    await using ways = await startLimited(hourly(1), hourly(1));
+    const people = [
+      { tenant: 'acme', sub: 'user-1' },
+      { tenant: 'acme', sub: 'user-2' },
+      { tenant: 'globex', sub: 'user-1' },
+      { tenant: 'acme', sub: undefined },
+      { tenant: 'globex', sub: undefined },
+    ];
+    for (const claims of people) {
+      expect((await ask(ways, ONE_CALL, claims)).status).toBe(200);
+    }
+    for (const claims of people) {
+      // Another token of the same person is the same identity.
+      expect((await ask(ways, ONE_CALL, { ...claims, jti: 'another', scope: 'workflows:read' })).status).toBe(429);
+    }
+    for (const status of [200, 429]) {
+      expect((await askAsServer(ways, ONE_CALL, 'a')).status).toBe(status);
+      expect((await askAsServer(ways, ONE_CALL, 'b')).status).toBe(status);
+    }
+  });
+
+  it("is not shared with a server that holds the tenant's key", async () => {
+    await using ways = await startLimited(hourly(1), hourly(1));
+    await ask(ways, ONE_CALL);
+    expect((await askAsServer(ways, ONE_CALL, 'key-of-acme')).status).toBe(200);
+  });
+
+  it("is each kind of client's own, and where there is none no header says anything", async () => {
+    await using ways = await startLimited(hourly(1));
+    await ask(ways, ONE_CALL);
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await askAsServer(ways, FIVE_CALLS);
+      expect(answer.status).toBe(200);
+      expect(limitIn(answer)).toEqual([undefined, undefined, undefined]);
+      expect(answer.headers).not.toHaveProperty('retry-after');
+    }
+  });
+
+  it('asks nobody who shows no credential', async () => {
+    await using ways = await startLimited(hourly(1), hourly(1));
+    for (const { url } of [ways.listener, ways.fetch]) {
+      for (let i = 0; i < 3; i += 1) {
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query: NO_CALL }),
+        });
+        expect([response.status, response.headers.get('ratelimit-limit')]).toEqual([200, null]);
+      }
+    }
+  });
+});
+
+describe('an operation whose client leaves', () => {
+  it('has cost what it has called', async () => {
+    let held = 0;
+    await using upstream = await startScriptedUpstream((request, raw) => {
+      if (/\/hang/.test(request.path)) {
+        held += 1;
+        return 'taken over';
+      }
+      return service(request, raw);
+    });
+    await using gateway = await startGateway({
+      upstream: upstream.url,
+      maxRetries: 0,
+      clients: { server: { rateLimit: hourly(10) } },
+    });
+    const body = JSON.stringify({
+      query: '{ workflows(idsOrIdentifiers: ["hang-a", "hang-b", "hang-c", "hang-d", "hang-e"]) { name } }',
+    });
+    const request = sendRequest(gateway.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        authorization: 'ApiKey a',
+      },
+    });
+    request.on('error', () => {});
+    request.end(body);
+    await expect.poll(() => held).toBe(5);
+    request.destroy();
+    const left = async () => {
+      const { headers } = await gateway.send(NO_CALL, {}, { authorization: 'ApiKey a' });
+      return Number(headers.get('ratelimit-remaining'));
+    };
+    await expect.poll(left).toBe(5);
+  });
+});
+
+describe('the limit of the service', () => {
+  const limitedService =
+    (headers: Record<string, string>): Script =>
+    async (request, raw) => {
+      const answer = await service(request, raw);
+      return answer === 'taken over' ? answer : { ...answer, headers };
+    };
+
+  const TIGHT = { 'ratelimit-limit': '100', 'ratelimit-remaining': '2', 'ratelimit-reset': '30' };
+
+  it('is passed on', async () => {
+    await using ways = await startLimited(undefined, undefined, limitedService(TIGHT));
+    expect(limitIn(await ask(ways, ONE_CALL))).toEqual([100, 2, 30]);
+    expect(limitIn(await askAsServer(ways, ONE_CALL))).toEqual([100, 2, 30]);
+    expect(limitIn(await askAsServer(ways, NO_CALL))).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("is passed on where it is nearer than the gateway's own, and else that one", async () => {
+    await using ways = await startLimited(hourly(10), hourly(2), limitedService(TIGHT));
+    expect(limitIn(await ask(ways, ONE_CALL))).toEqual([100, 2, 30]);
+    expect(limitIn(await askAsServer(ways, ONE_CALL))).toEqual([2, 1, HOUR]);
+  });
+
+  it('is passed on with Retry-After when it refuses', async () => {
+    await using ways = await startLimited(hourly(10), undefined, () => ({
+      status: 429,
+      headers: { 'retry-after': '2', 'ratelimit-limit': '50', 'ratelimit-remaining': '0' },
+      body: { message: 'slowly' },
+    }));
+    const answer = await ask(ways, ONE_CALL);
+    expect(errorOf(answer).extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 2 });
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(limitIn(answer)).toEqual([50, 0, 2]);
+  });
+});
+
+/** A connection to Redis whose answers can be held back. */
+async function startBetween(redis: string) {
+  const { hostname, port } = new URL(redis);
+  let asked: (() => void) | undefined;
+  let held: (() => void)[] | undefined;
+  const server = createServer((socket) => {
+    const behind = connect(Number(port), hostname);
+    socket.on('error', () => {}).on('close', () => behind.destroy());
+    behind.on('error', () => {}).on('close', () => socket.destroy());
+    socket.on('data', (command) => {
+      behind.write(command);
+      asked?.();
+    });
+    behind.on('data', (answer) => {
+      const pass = () => void socket.write(answer);
+      if (held === undefined) {
+        pass();
+      } else {
+        held.push(pass);
+      }
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    url: `redis://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : ''}`,
+    /** From now on; settles when something is asked. */
+    hold() {
+      held = [];
+      return new Promise<void>((resolve) => {
+        asked = resolve;
+      });
+    },
+    release() {
+      const passes = held ?? [];
+      held = undefined;
+      for (const pass of passes) {
+        pass();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+    },
+  };
+}
+
+describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
+  it('nothing is given back to who leaves after being refused', async () => {
+    await using redis = await startRedis();
+    await using between = await startBetween(redis.url);
+    await using upstream = await startScriptedUpstream(service);
+    const clients = clientsOf(signer, { rateLimit: hourly(3) });
+    await using gateway = await startGateway({
+      upstream: upstream.url,
+      clients,
+      rateLimits: { store: { redis: { url: between.url } } },
+    });
+    const authorization = await signer.bearer();
+    const send = async () => (await gateway.send(ONE_CALL, {}, { authorization })).status;
+    expect([await send(), await send(), await send(), await send()]).toEqual([200, 200, 200, 429]);
+    const body = JSON.stringify({ query: ONE_CALL });
+    const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    for (let i = 0; i < 3; i += 1) {
+      const asked = between.hold();
+      const request = sendRequest(gateway.url, { method: 'POST', agent: false, headers }).on('error', () => {});
+      request.end(body);
+      await asked;
+      const left = new Promise((resolve) => request.once('close', resolve));
+      request.destroy();
+      await left;
+      await immediate(); // The gateway sees it go,
+      await immediate();
+      between.release(); // and then what Redis says.
+    }
+    expect(await send()).toBe(429);
+  });
+
+  it('two gateways share one limit', async () => {
+    await using redis = await startRedis();
+    await using upstream = await startScriptedUpstream(service);
+    const options: GatewayOptions = {
+      upstream: upstream.url,
+      clients: clientsOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),
+      rateLimits: { store: { redis: { url: redis.url } } },
+    };
+    await using one = await startGateway(options);
+    await using other = await startGateway(options);
+    const authorization = await signer.bearer();
+    const send = async (gateway: typeof one, query: string, as = authorization) => {
+      const { status, headers, codes } = await gateway.send(query, {}, { authorization: as });
+      return [status, Number(headers.get('ratelimit-remaining')), codes[0]];
+    };
+    expect(await send(one, FIVE_CALLS)).toEqual([200, 3, undefined]);
+    expect(await send(other, NO_CALL)).toEqual([200, 3, undefined]);
+    expect(await send(other, ONE_CALL)).toEqual([200, 2, undefined]);
+    expect(await send(one, FIVE_CALLS)).toEqual([200, 0, undefined]);
+    const before = upstream.requests.length;
+    for (const gateway of [one, other]) {
+      expect(await send(gateway, ONE_CALL)).toEqual([429, 0, 'RATE_LIMITED']);
+    }
+    expect(upstream.requests).toHaveLength(before);
+    expect(await send(other, ONE_CALL, 'ApiKey of-a-server')).toEqual([200, 7, undefined]);
+    expect(await send(one, ONE_CALL, 'ApiKey of-a-server')).toEqual([200, 6, undefined]);
+    const kept = JSON.stringify(await redis.command('KEYS', '*'));
+    expect(kept).not.toMatch(/acme|user-1|of-a-server/);
+    expect(JSON.stringify([one.log, other.log])).not.toMatch(/of-a-server|Redis is unavailable/);
+  });
+});

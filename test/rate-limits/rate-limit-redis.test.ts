@@ -1,0 +1,232 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/rate-limits/redis-rate-limiter.ts';
+import type { RateLimit } from '../../src/settings/clients.ts';
+import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+
+/** One call an hour: nothing comes back while a test runs. */
+const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
+
+const AWAY = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
+const BACK = 'Redis is available again. Rate limits are shared.';
+
+/** A limiter with its log. */
+function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = {}) {
+  const log: { msg: string; reason?: string }[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
+  const limiter = createRedisRateLimiter({ url, logger, ...options });
+  return {
+    limiter,
+    log,
+    messages: () => log.map(({ msg }) => msg),
+    take: async (key = 'a') => limiter.take(key, HOURLY, 1),
+    [Symbol.asyncDispose]: () => limiter.dispose(),
+  };
+}
+
+/** Something that accepts connections, and answers as the test says. */
+async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => onData(socket, chunk));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    /** That were made so far. */
+    connections: () => connections,
+    open: () => sockets.size,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Milliseconds that it takes. */
+async function timed(work: () => unknown): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const patient = { timeout: 15_000, interval: 20 };
+
+describe(`a rate limiter in Redis${redisOnly}`, () => {
+  it.runIf(hasRedis)(
+    'keeps nothing there that names an identity, and nothing for longer than it is needed',
+    async () => {
+      await using redis = await startRedis();
+      await using on = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
+      await on.take('ApiKey canary-4711');
+      await on.limiter.charge('full', HOURLY, -1);
+      const keys = await redis.command('KEYS', '*');
+      expect(keys).toEqual([expect.stringMatching(/^test:[\w-]{43}$/)]);
+      const [key = ''] = Array.isArray(keys) ? keys : [];
+      expect(await redis.command('PTTL', key)).toBeLessThanOrEqual(3_600_000);
+      expect(await redis.command('PTTL', key)).toBeGreaterThan(3_500_000);
+      expect(await redis.command('GET', key)).toMatch(/^\d{13}(\.\d+)?$/);
+    },
+  );
+
+  it.runIf(hasRedis)('works on after Redis has forgotten its script', async () => {
+    await using redis = await startRedis();
+    await using on = createLimiter(redis.url, { timeoutMs: 10_000 });
+    await on.take();
+    await redis.command('SCRIPT', 'FLUSH', 'SYNC');
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 98 });
+    expect(on.log).toEqual([]);
+  });
+
+  it.runIf(hasRedis)('counts by itself while Redis is gone, says so once, and comes back by itself', async () => {
+    await using redis = await startRedis();
+    await using on = createLimiter(redis.url, { timeoutMs: 2_000 });
+    expect(await on.take()).toMatchObject({ remaining: 99 });
+    expect(await on.take()).toMatchObject({ remaining: 98 });
+
+    await redis.kill();
+    const alone = await Promise.all(Array.from({ length: 120 }, () => on.take()));
+    expect(alone.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
+    expect(await on.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
+    expect(on.messages()).toEqual([AWAY]);
+
+    await redis.start();
+    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // It has started empty.
+    expect(await redis.command('DBSIZE')).toBe(2);
+  });
+
+  it.runIf(hasRedis)('starts without Redis, and uses it when it is there', async () => {
+    await using redis = await startRedis();
+    await redis.kill();
+    await using on = createLimiter(redis.url, { timeoutMs: 50 });
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 98 });
+    expect(on.messages()).toEqual([AWAY]);
+    await redis.start();
+    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
+    expect(await on.take()).toMatchObject({ remaining: 99 });
+  });
+
+  it.runIf(hasRedis)('counts by itself where its password is wrong, and writes none into the log', async () => {
+    await using redis = await startRedis({ password: 'right-0815' });
+    const url = redis.url.replace('right-0815', 'wrong-4711');
+    await using on = createLimiter(url, { timeoutMs: 1_000 });
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(on.log).toMatchObject([{ msg: AWAY, reason: 'WRONGPASS' }]);
+    await using without = createLimiter(redis.url.replace(':right-0815@', ''), { timeoutMs: 10_000 });
+    expect(await without.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(without.log).toMatchObject([{ msg: AWAY, reason: 'NOAUTH' }]);
+    await using right = createLimiter(redis.url, { timeoutMs: 10_000 });
+    expect(await right.take()).toMatchObject({ remaining: 99 });
+    expect(right.log).toEqual([]);
+    expect(JSON.stringify([on.log, without.log])).not.toMatch(/4711|0815|redis:/);
+  });
+
+  it.runIf(hasRedis)('counts by itself while Redis answers with errors', async () => {
+    await using redis = await startRedis();
+    await using on = createLimiter(redis.url, { timeoutMs: 1_000 });
+    await on.take();
+    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(on.log).toMatchObject([{ msg: AWAY, reason: 'OOM' }]);
+    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
+    expect(await on.take()).toMatchObject({ remaining: 98 });
+  });
+
+  it.runIf(hasRedis)('counts by itself while Redis stands still', async () => {
+    await using redis = await startRedis();
+    await using hasty = createLimiter(redis.url, { timeoutMs: 100 });
+    await expect.poll(() => hasty.take('b').then(() => redis.command('DBSIZE')), patient).toBe(1);
+    const before = hasty.log.length;
+    await redis.command('CLIENT', 'PAUSE', '1500', 'ALL');
+    expect(await hasty.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(hasty.log.slice(before)).toMatchObject([{ msg: AWAY, reason: 'TIMEOUT' }]);
+    await expect.poll(() => hasty.take('b').then(() => hasty.messages().slice(before)), patient).toEqual([AWAY, BACK]);
+  });
+});
+
+describe('a rate limiter whose Redis', () => {
+  it('accepts and never answers waits for one time-out, and then not at all', async () => {
+    await using listener = await startListener(() => {});
+    await using on = createLimiter(listener.url, { timeoutMs: 1_000 });
+    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => on.take())))).toBeLessThan(1_900);
+    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => on.take())))).toBeLessThan(500);
+    expect(await on.take()).toMatchObject({ isAllowed: false });
+    expect(on.messages()).toEqual([AWAY]);
+  });
+
+  it('is closed while it hangs ends at once and leaves no connection', async () => {
+    await using listener = await startListener(() => {});
+    const on = createLimiter(listener.url, { timeoutMs: 10_000 });
+    await expect.poll(listener.open, patient).toBe(1);
+    const waiting = on.take();
+    expect(await timed(on.limiter.dispose)).toBeLessThan(500);
+    await expect.poll(listener.open, patient).toBe(0);
+    await on.limiter.dispose();
+    expect(await timed(() => waiting)).toBeLessThan(500);
+    expect(await waiting).toMatchObject({ isAllowed: true });
+    expect(on.log).toEqual([]);
+  });
+
+  it('is closed while it is being connected leaves no connection', async () => {
+    await using listener = await startListener(() => {});
+    const on = createLimiter(listener.url);
+    const begun = Promise.withResolvers<void>();
+    const close = () => begun.resolve(on.limiter.dispose());
+    subscribe('net.client.socket', close);
+    await begun.promise;
+    unsubscribe('net.client.socket', close);
+    expect(await on.take()).toMatchObject({ isAllowed: true });
+    expect(on.log).toEqual([]);
+    await expect.poll(listener.connections).toBe(1);
+    await expect.poll(listener.open, { timeout: 2_000 }).toBe(0);
+  });
+
+  it.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '+OK\r\n', '\u0000\u0001\u0002', '*1\r\n'])(
+    'is no Redis, and answers %j, is done without',
+    async (answer) => {
+      await using listener = await startListener((socket) => void socket.write(answer));
+      await using on = createLimiter(listener.url, { timeoutMs: 300 });
+      expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+      expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 98 });
+      expect(on.messages()).toEqual([AWAY]);
+    },
+  );
+
+  it('answers everything with OK is done without', async () => {
+    await using listener = await startListener((socket, chunk) => {
+      const commands = String(chunk).match(/^\*\d+\r$/gm) ?? [];
+      socket.write('+OK\r\n'.repeat(commands.length));
+    });
+    await using on = createLimiter(listener.url, { timeoutMs: 5_000 });
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(on.log).toMatchObject([{ msg: AWAY, reason: 'TypeError' }]);
+  });
+
+  it.each([
+    '',
+    'nonsense',
+    'http://localhost:6379',
+    'redis://',
+    'redis://:secret-4711@host:port',
+    'redis://h/secret-4711',
+  ])('has the address %j is refused, and the message does not quote it', (url) => {
+    expect(() => createLimiter(url)).toThrow(TypeError);
+    expect(() => createLimiter(url)).not.toThrow(/4711|nonsense|localhost/);
+  });
+});

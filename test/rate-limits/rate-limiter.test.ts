@@ -1,0 +1,263 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
+import type { RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
+import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
+import type { RateLimit } from '../../src/settings/clients.ts';
+import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+
+/** One call an hour: nothing comes back while a test runs. */
+const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 3 };
+
+/** A limiter with what belongs to it. */
+interface Stage extends AsyncDisposable {
+  limiter: RateLimiter;
+  /** Another one that counts in the same place, where there can be one. */
+  another?: RateLimiter;
+  /** Lets time pass. */
+  pass(milliseconds: number): Promise<void>;
+}
+
+const silent = pino({ level: 'silent' });
+
+const STORES: [name: string, isThere: boolean, start: () => Promise<Stage>][] = [
+  [
+    'in memory',
+    true,
+    async () => {
+      let time = 0;
+      const limiter = createMemoryRateLimiter({ now: () => time });
+      const pass = async (milliseconds: number) => {
+        time += milliseconds;
+      };
+      return { limiter, pass, [Symbol.asyncDispose]: () => limiter.dispose() };
+    },
+  ],
+  [
+    `in Redis${redisOnly}`,
+    hasRedis,
+    async () => {
+      const redis = await startRedis();
+      const create = () => createRedisRateLimiter({ url: redis.url, logger: silent, timeoutMs: 20_000 });
+      const [limiter, another] = [create(), create()];
+      return {
+        limiter,
+        another,
+        pass: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+        async [Symbol.asyncDispose]() {
+          await limiter.dispose();
+          await another.dispose();
+          await redis[Symbol.asyncDispose]();
+        },
+      };
+    },
+  ],
+];
+
+describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
+  it.runIf(isThere)('grants what is saved up, and then refuses', async () => {
+    await using on = await start();
+    for (const remaining of [2, 1, 0]) {
+      expect(await on.limiter.take('a', HOURLY, 1)).toMatchObject({ isAllowed: true, limit: 3, remaining });
+    }
+    const refused = await on.limiter.take('a', HOURLY, 1);
+    expect(refused).toMatchObject({ isAllowed: false, limit: 3, remaining: 0 });
+    expect(refused.retryAfterSeconds).toBeGreaterThan(3_500);
+    expect(refused.retryAfterSeconds).toBeLessThanOrEqual(3_600);
+    expect(refused.resetSeconds).toBeGreaterThan(3 * 3_600 - 100);
+    expect(refused.resetSeconds).toBeLessThanOrEqual(3 * 3_600);
+  });
+
+  it.runIf(isThere)('takes nothing where it refuses', async () => {
+    await using on = await start();
+    for (let i = 0; i < 20; i += 1) {
+      await on.limiter.take('a', HOURLY, 1);
+    }
+    const { resetSeconds } = await on.limiter.take('a', HOURLY, 1);
+    expect(resetSeconds).toBeLessThanOrEqual(3 * 3_600);
+  });
+
+  it.runIf(isThere)('saves up the calls of one window where no burst is given', async () => {
+    await using on = await start();
+    expect(await on.limiter.take('a', { calls: 5, perSeconds: 3_600 }, 5)).toMatchObject({ limit: 5, remaining: 0 });
+    expect(await on.limiter.take('a', { calls: 5, perSeconds: 3_600 }, 1)).toMatchObject({ isAllowed: false });
+  });
+
+  it.runIf(isThere)('fills up again, never above the burst', async () => {
+    await using on = await start();
+    const limit = { calls: 20, perSeconds: 1, burst: 2 };
+    expect(await on.limiter.take('a', limit, 2)).toMatchObject({ isAllowed: true });
+    await on.pass(60);
+    expect(await on.limiter.take('a', limit, 1)).toMatchObject({ isAllowed: true });
+    await on.pass(1_000);
+    expect(await on.limiter.take('a', limit, 0)).toMatchObject({ remaining: 2, resetSeconds: 0 });
+  });
+
+  it.runIf(isThere)('grants again after the time it has named', async () => {
+    await using on = await start();
+    const limit = { calls: 1, perSeconds: 1 };
+    await on.limiter.take('a', limit, 1);
+    const { retryAfterSeconds = 0 } = await on.limiter.take('a', limit, 1);
+    expect(retryAfterSeconds).toBe(1);
+    await on.pass(retryAfterSeconds * 1_000 + 5);
+    expect(await on.limiter.take('a', limit, 1)).toMatchObject({ isAllowed: true });
+  });
+
+  it.runIf(isThere)(
+    'lets an operation that has cost more go into debt, which is paid off before the next',
+    async () => {
+      await using on = await start();
+      await on.limiter.take('a', HOURLY, 1);
+      expect(await on.limiter.charge('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
+      const { isAllowed, retryAfterSeconds } = await on.limiter.take('a', HOURLY, 1);
+      expect(isAllowed).toBe(false);
+      expect(retryAfterSeconds).toBeGreaterThan(3 * 3_600 - 100); // Two calls are owed, and one is asked for.
+      expect(retryAfterSeconds).toBeLessThanOrEqual(3 * 3_600);
+    },
+  );
+
+  it.runIf(isThere)('bounds the debt to ten windows', async () => {
+    await using on = await start();
+    for (let i = 0; i < 10; i += 1) {
+      await on.limiter.charge('a', HOURLY, 1_000_000);
+    }
+    const { retryAfterSeconds } = await on.limiter.take('a', HOURLY, 1);
+    expect(retryAfterSeconds).toBeGreaterThan(11 * 3_600 - 100);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(11 * 3_600);
+  });
+
+  it.runIf(isThere)('gives back what was taken and not used, never above the burst', async () => {
+    await using on = await start();
+    await on.limiter.take('a', HOURLY, 2);
+    expect(await on.limiter.charge('a', HOURLY, -1)).toMatchObject({ remaining: 2 });
+    expect(await on.limiter.charge('a', HOURLY, -50)).toMatchObject({ remaining: 3, resetSeconds: 0 });
+    expect(await on.limiter.charge('never seen', HOURLY, -1)).toMatchObject({ remaining: 3 });
+  });
+
+  it.runIf(isThere)('grants a cost above the burst to a full bucket alone', async () => {
+    await using on = await start();
+    expect(await on.limiter.take('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
+    await on.limiter.take('b', HOURLY, 1);
+    expect(await on.limiter.take('b', HOURLY, 4)).toMatchObject({ isAllowed: false });
+  });
+
+  it.runIf(isThere)('counts each identity by itself', async () => {
+    await using on = await start();
+    await on.limiter.take('a', HOURLY, 3);
+    expect(await on.limiter.take('a', HOURLY, 1)).toMatchObject({ isAllowed: false });
+    expect(await on.limiter.take('b', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
+    expect(await on.limiter.take('', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
+  });
+
+  it.runIf(isThere)('keeps to a limit that does not divide evenly', async () => {
+    await using on = await start();
+    const limit = { calls: 7, perSeconds: 3_600, burst: 7 };
+    const granted = [];
+    for (let i = 0; i < 9; i += 1) {
+      granted.push((await on.limiter.take('a', limit, 1)).isAllowed);
+    }
+    expect(granted).toEqual([true, true, true, true, true, true, true, false, false]);
+  });
+
+  it.runIf(isThere)(
+    'never grants more than there is to calls at the same time, of two limiters in one place',
+    async () => {
+      await using on = await start();
+      const limit = { calls: 1, perSeconds: 3_600, burst: 50 };
+      const limiters = [on.limiter, on.another ?? on.limiter];
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, async (_, i) => limiters[i % 2]?.take('shared', limit, 1)),
+      );
+      expect(answers.filter((answer) => answer?.isAllowed)).toHaveLength(50);
+    },
+  );
+});
+
+describe('a rate limiter in memory', () => {
+  function startClock(maxKeys?: number) {
+    let time = 5_000;
+    const limiter = createMemoryRateLimiter({ now: () => time, ...(maxKeys !== undefined && { maxKeys }) });
+    const pass = (milliseconds: number) => {
+      time += milliseconds;
+    };
+    return { limiter, pass };
+  }
+
+  it('fills up steadily, a call at a time', () => {
+    const { limiter, pass } = startClock();
+    const limit = { calls: 10, perSeconds: 60, burst: 20 };
+    expect(limiter.take('a', limit, 20)).toEqual({ isAllowed: true, limit: 20, remaining: 0, resetSeconds: 120 });
+    pass(5_999);
+    expect(limiter.take('a', limit, 1)).toEqual({
+      isAllowed: false,
+      limit: 20,
+      remaining: 0,
+      resetSeconds: 115,
+      retryAfterSeconds: 1,
+    });
+    pass(1);
+    expect(limiter.take('a', limit, 1)).toEqual({ isAllowed: true, limit: 20, remaining: 0, resetSeconds: 120 });
+    pass(18_000);
+    expect(limiter.take('a', limit, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
+  });
+
+  it('answers without a promise', () => {
+    const { limiter } = startClock();
+    expect(limiter.take('a', HOURLY, 1).isAllowed).toBe(true);
+  });
+
+  it('grants as much over a long time as the limit says', () => {
+    const { limiter, pass } = startClock();
+    const limit = { calls: 7, perSeconds: 13, burst: 3 };
+    let granted = 0;
+    for (let i = 0; i < 130_000; i += 1) {
+      pass(10);
+      granted += limiter.take('a', limit, 1).isAllowed ? 1 : 0;
+    }
+    expect(granted).toBeGreaterThanOrEqual(700);
+    expect(granted).toBeLessThanOrEqual(703);
+  });
+
+  it('follows a limit that is changed', () => {
+    const { limiter } = startClock();
+    limiter.take('a', { calls: 10, perSeconds: 10 }, 10);
+    expect(limiter.take('a', { calls: 10, perSeconds: 10, burst: 20 }, 1)).toMatchObject({ remaining: 9 });
+    expect(limiter.take('a', { calls: 10, perSeconds: 10, burst: 1 }, 1)).toMatchObject({ isAllowed: false });
+  });
+
+  it('forgets those who have used least, not those in debt, in a flood of new identities', () => {
+    const { limiter } = startClock(100);
+    const slow = { calls: 600, perSeconds: 60, burst: 1_200 };
+    limiter.charge('debtor', { calls: 10, perSeconds: 1 }, 20); // Paid off sooner than the others are full again.
+    limiter.take('busy', slow, 1_000);
+    for (let i = 0; i < 10_000; i += 1) {
+      limiter.take(`new ${i}`, slow, 50);
+    }
+    expect(limiter.take('debtor', { calls: 10, perSeconds: 1 }, 1)).toMatchObject({ isAllowed: false });
+    expect(limiter.take('busy', slow, 1)).toMatchObject({ remaining: 199 });
+  });
+
+  it('remembers a bounded number of identities', () => {
+    const { limiter } = startClock(100);
+    const limit = { calls: 1, perSeconds: 3_600, burst: 1 };
+    const count = (from: number, to: number) => {
+      let refused = 0;
+      for (let i = from; i < to; i += 1) {
+        refused += limiter.take(`k${i}`, limit, 1).isAllowed ? 0 : 1;
+      }
+      return refused;
+    };
+    expect(count(0, 100_000)).toBe(0);
+    expect(count(99_990, 100_000)).toBe(10); // The last ones are known, …
+    expect(count(0, 1_000)).toBe(0); // … the first ones are not.
+  });
+
+  it('stays fast in a flood of new identities', () => {
+    const { limiter } = startClock();
+    const startedAt = performance.now();
+    for (let i = 0; i < 300_000; i += 1) {
+      limiter.take(`new ${i}`, HOURLY, 1);
+    }
+    expect(performance.now() - startedAt).toBeLessThan(10_000); // Looking at all of them each time would take minutes.
+  });
+});

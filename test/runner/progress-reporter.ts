@@ -1,0 +1,52 @@
+import {
+  DefaultReporter,
+  type SerializedError,
+  type TestModule,
+  type TestRunEndReason,
+  type TestSpecification,
+} from 'vitest/node';
+
+/** Prints a line for each test file as it ends, with a count, also where the output is no terminal. In CI a skipped test is a failure. */
+export default class ProgressReporter extends DefaultReporter {
+  #files = 0;
+  #ended = 0;
+
+  override onTestRunStart(specifications: readonly TestSpecification[]): void {
+    super.onTestRunStart(specifications);
+    this.#files = specifications.length;
+    this.#ended = 0;
+  }
+
+  override onTestModuleEnd(module: TestModule): void {
+    this.#ended += 1;
+    super.onTestModuleEnd(module);
+  }
+
+  /** Called by the super class when a file has ended. */
+  protected override printTestModule(module: TestModule): void {
+    if (!module.ok()) {
+      super.printTestModule(module);
+    }
+    const count = `[${String(this.#ended).padStart(String(this.#files).length)}/${this.#files}]`;
+    const tests = [...module.children.allTests()].length;
+    const seconds = (module.diagnostic().duration / 1_000).toFixed(1);
+    const outcome = module.ok() ? '' : ' FAILED';
+    this.log(`${count} ${module.relativeModuleId} ${tests} tests ${seconds} s${outcome}`);
+  }
+
+  override onTestRunEnd(
+    modules: readonly TestModule[],
+    errors: readonly SerializedError[],
+    reason: TestRunEndReason,
+  ): void {
+    super.onTestRunEnd(modules, errors, reason);
+    const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')]);
+    if (process.env.CI && skipped.length > 0) {
+      this.error(`In CI every test must run, but ${skipped.length} were skipped:`);
+      for (const test of skipped) {
+        this.error(`  ${test.module.relativeModuleId}: ${test.fullName}`);
+      }
+      process.exitCode = 1;
+    }
+  }
+}

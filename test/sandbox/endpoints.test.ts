@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandboxClient, type SandboxClient } from '../support/sandbox-client.ts';
+
+const UNKNOWN_ID = '000000000000000000000000';
+
+let sandbox: Sandbox;
+let send: SandboxClient;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  send = await createSandboxClient(sandbox.url);
+});
+
+afterAll(() => sandbox.close());
+
+describe('workflows', () => {
+  it('are found by id and by trigger identifier', async () => {
+    const byIdentifier = await send('GET /v1/workflows/comment-mention');
+    expect(byIdentifier.status).toBe(200);
+    expect(byIdentifier.data).toMatchObject({
+      name: 'Mention in a comment',
+      active: true,
+      draft: false,
+      isBlueprint: false,
+      id: byIdentifier.data._id,
+      triggers: [{ identifier: 'comment-mention' }],
+    });
+
+    const byId = await send(`GET /v1/workflows/${byIdentifier.data._id}`);
+    expect(byId.body).toEqual(byIdentifier.body);
+  });
+
+  it('have neither a group object nor fields of a deletion', async () => {
+    const { data } = await send('GET /v1/workflows/payment-failed');
+    expect(data).not.toHaveProperty('notificationGroup');
+    expect(data).not.toHaveProperty('deletedAt');
+    expect(data).not.toHaveProperty('deletedBy');
+
+    const group = await send(`GET /v1/notification-groups/${data._notificationGroupId}`);
+    expect(group.data).toMatchObject({ name: 'Billing' });
+  });
+
+  it('show digests, delays, filters and all five channels', async () => {
+    const identifiers = [
+      'welcome-onboarding',
+      'comment-mention',
+      'weekly-digest',
+      'payment-failed',
+      'order-shipped',
+      'password-reset',
+      'incident-alert',
+    ];
+    const answers = await Promise.all(identifiers.map((identifier) => send(`GET /v1/workflows/${identifier}`)));
+    const types = new Set(
+      answers.flatMap(({ text }) => Array.from(text.matchAll(/"type":"(\w+)"/g), ([, type]) => type)),
+    );
+    for (const type of ['in_app', 'email', 'sms', 'chat', 'push', 'digest', 'delay', 'BOOLEAN']) {
+      expect(types).toContain(type);
+    }
+    expect(answers[1]?.data.steps).toMatchObject([{ metadata: { backoff: true, backoffAmount: 2 } }, {}, {}]);
+  });
+
+  it('have one e-mail step whose content is a list of editor blocks', async () => {
+    const { data } = await send('GET /v1/workflows/welcome-onboarding');
+    expect(data.steps).toMatchObject([
+      { template: { content: [{ type: 'text' }, { type: 'text' }, { type: 'button' }] } },
+      {},
+      {},
+      {},
+    ]);
+  });
+
+  it('that are switched off become drafts, and back', async () => {
+    const { data: before } = await send('GET /v1/workflows/order-shipped');
+
+    const off = await send(`PUT /v1/workflows/${before._id}/status`, { body: { active: false } });
+    expect(off.status).toBe(200);
+    expect(off.data).toMatchObject({ _id: before._id, active: false, draft: true });
+    expect(off.data.updatedAt).not.toBe(before.updatedAt);
+    expect((await send('GET /v1/workflows/order-shipped')).data).toEqual(off.data);
+
+    const on = await send(`PUT /v1/workflows/${before._id}/status`, { body: { active: true } });
+    expect(on.data).toMatchObject({ active: true, draft: false });
+  });
+
+  it('refuse the status they already have', async () => {
+    const { data } = await send('GET /v1/workflows/password-reset');
+    const { status, body } = await send(`PUT /v1/workflows/${data._id}/status`, { body: { active: true } });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ message: expect.stringContaining('already active'), error: 'Bad Request' });
+  });
+
+  it('take a new status by id only', async () => {
+    expect((await send('PUT /v1/workflows/password-reset/status', { body: { active: false } })).status).toBe(404);
+    expect((await send('GET /v1/workflows/password-reset')).data).toMatchObject({ active: true });
+  });
+
+  it('that do not exist answer 404', async () => {
+    expect((await send(`GET /v1/workflows/${UNKNOWN_ID}`)).status).toBe(404);
+    expect((await send('GET /v1/workflows/not-an-id-at-all')).status).toBe(404);
+    expect((await send(`PUT /v1/workflows/${UNKNOWN_ID}/status`, { body: { active: true } })).status).toBe(404);
+  });
+});
+
+describe('subscribers', () => {
+  it('are created with a generated id', async () => {
+    const { status, data } = await send('POST /v1/subscribers', {
+      body: { subscriberId: 'new-1', email: 'new@example.com', locale: 'en-GB', data: { plan: 'free' } },
+    });
+    expect(status).toBe(201);
+    expect(data).toMatchObject({
+      subscriberId: 'new-1',
+      email: 'new@example.com',
+      locale: 'en-GB',
+      data: { plan: 'free' },
+      channels: [],
+      deleted: false,
+      id: data._id,
+      _id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    });
+    expect(data).not.toHaveProperty('firstName');
+  });
+
+  it('are updated when their subscriberId is known: absent fields stay, data is replaced', async () => {
+    const first = await send('POST /v1/subscribers', {
+      body: {
+        subscriberId: 'again',
+        firstName: 'Ada',
+        phone: '+1',
+        data: { a: 1, b: 2 },
+        channels: [{ providerId: 'x' }],
+      },
+    });
+    const second = await send('POST /v1/subscribers', {
+      body: { subscriberId: 'again', firstName: 'Ada L.', data: { c: 3 } },
+    });
+    expect(second.status).toBe(201);
+    expect(second.data).toMatchObject({
+      _id: first.data._id,
+      createdAt: first.data.createdAt,
+      firstName: 'Ada L.',
+      phone: '+1',
+      channels: [{ providerId: 'x' }],
+    });
+    expect(second.data.data).toEqual({ c: 3 });
+  });
+
+  it('say in one sentence for each field what is wrong with it', async () => {
+    const { status, body } = await send('POST /v1/subscribers', {
+      body: { email: 7, channels: [{}, 'chat'], data: [] },
+    });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({
+      message: [
+        '"subscriberId" is required.',
+        '"email" must be a string.',
+        '"data" must be an object.',
+        '"channels.1" must be an object.',
+      ],
+    });
+  });
+});
+
+describe('notification groups', () => {
+  it('are created, read, renamed, listed and deleted', async () => {
+    const created = await send('POST /v1/notification-groups', { body: { name: 'Fresh' } });
+    expect(created.status).toBe(201);
+    const address = `/v1/notification-groups/${created.data._id}`;
+    expect((await send(`GET ${address}`)).body).toEqual(created.body);
+
+    const renamed = await send(`PATCH ${address}`, { body: { name: 'Renamed' } });
+    expect(renamed.status).toBe(200);
+    expect(renamed.data).toEqual({ ...created.data, name: 'Renamed' });
+    expect((await send('GET /v1/notification-groups')).list).toContainEqual(renamed.data);
+
+    const deleted = await send(`DELETE ${address}`);
+    expect(deleted.status).toBe(200);
+    expect(deleted.data).toEqual({ acknowledged: true, status: 'deleted' });
+    expect((await send(`GET ${address}`)).status).toBe(404);
+    expect((await send('GET /v1/notification-groups')).list).not.toContainEqual(renamed.data);
+  });
+
+  it('of the sample are four', async () => {
+    const { list } = await send('GET /v1/notification-groups');
+    expect(list.map(({ name }) => name).slice(0, 4)).toEqual(['Lifecycle', 'Community', 'Billing', 'Orders']);
+  });
+
+  it('that do not exist answer 404', async () => {
+    for (const id of [UNKNOWN_ID, 'malformed', '%00']) {
+      expect((await send(`GET /v1/notification-groups/${id}`)).status).toBe(404);
+      expect((await send(`PATCH /v1/notification-groups/${id}`, { body: { name: 'x' } })).status).toBe(404);
+      expect((await send(`DELETE /v1/notification-groups/${id}`)).status).toBe(404);
+    }
+  });
+
+  it('may be deleted while workflows belong to them, which then point nowhere', async () => {
+    await using own = await startSandbox();
+    const sendOwn = await createSandboxClient(own.url);
+    const { data: workflow } = await sendOwn('GET /v1/workflows/payment-failed');
+    const address = `/v1/notification-groups/${workflow._notificationGroupId}`;
+    expect((await sendOwn(`DELETE ${address}`)).status).toBe(200);
+    expect((await sendOwn('GET /v1/workflows/payment-failed')).data).toEqual(workflow);
+    expect((await sendOwn(`GET ${address}`)).status).toBe(404);
+  });
+
+  it('need a name', async () => {
+    const missing = await send('POST /v1/notification-groups', { body: {} });
+    expect(missing).toMatchObject({ status: 422, body: { message: ['"name" is required.'] } });
+    const empty = await send('POST /v1/notification-groups', { body: { name: '' } });
+    expect(empty).toMatchObject({ status: 422, body: { message: ['"name" must not be empty.'] } });
+    const none = await send('POST /v1/notification-groups');
+    expect(none).toMatchObject({ status: 422, body: { message: ['A JSON body is required.'] } });
+    const list = await send('POST /v1/notification-groups', { body: [] });
+    expect(list).toMatchObject({ status: 422, body: { message: ['The body must be a JSON object.'] } });
+  });
+});
+
+describe('feeds', () => {
+  it('get their name as identifier, and are deleted with the remaining ones as the answer', async () => {
+    const kept = await send('POST /v1/feeds', { body: { name: 'Kept' } });
+    const gone = await send('POST /v1/feeds', { body: { name: 'Gone' } });
+    expect(gone.status).toBe(201);
+    expect(gone.data).toMatchObject({ name: 'Gone', identifier: 'Gone' });
+
+    const { status, list } = await send(`DELETE /v1/feeds/${gone.data._id}`);
+    expect(status).toBe(200);
+    expect(list).toContainEqual(kept.data);
+    expect(list).not.toContainEqual(gone.data);
+  });
+
+  it('refuse a name that is taken', async () => {
+    const { status, body } = await send('POST /v1/feeds', { body: { name: 'Activity' } });
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ error: 'Conflict', message: 'A feed named "Activity" already exists.' });
+  });
+
+  it('that are unknown, or used by a message template, answer 400', async () => {
+    const unknown = await send(`DELETE /v1/feeds/${UNKNOWN_ID}`);
+    expect(unknown).toMatchObject({ status: 400, body: { message: expect.stringContaining('no feed') } });
+
+    const { data } = await send('GET /v1/workflows/comment-mention');
+    const feedId = /"_feedId":"(\w+)"/.exec(JSON.stringify(data))?.[1];
+    const used = await send(`DELETE /v1/feeds/${feedId}`);
+    expect(used).toMatchObject({ status: 400, body: { message: expect.stringContaining('"comment-mention"') } });
+  });
+
+  it('of the sample include one that no workflow uses', async () => {
+    const { data } = await send('POST /v1/feeds', { body: { name: 'To see the others' } });
+    const { list } = await send(`DELETE /v1/feeds/${data._id}`);
+    const unused = list.find(({ name }) => name === 'Announcements');
+    expect((await send(`DELETE /v1/feeds/${unused?._id}`)).status).toBe(200);
+  });
+});
+
+describe('messages', () => {
+  it('of a transaction are deleted by channel, then altogether', async () => {
+    const address = '/v1/messages/transaction/sample-transaction-0001';
+    expect((await send(`DELETE ${address}?channel=email`)).status).toBe(204);
+    // Nothing is left on this channel, but the transaction still has messages.
+    expect((await send(`DELETE ${address}?channel=email`)).status).toBe(204);
+    expect((await send(`DELETE ${address}?channel=sms`)).status).toBe(204);
+    expect((await send(`DELETE ${address}`)).status).toBe(204);
+    expect((await send(`DELETE ${address}`)).status).toBe(404);
+    expect((await send(`DELETE ${address}?channel=email`)).status).toBe(404);
+  });
+
+  it('deleted on all their channels one by one leave no transaction', async () => {
+    const address = '/v1/messages/transaction/sample-transaction-0002';
+    expect((await send(`DELETE ${address}?channel=push`)).status).toBe(204);
+    expect((await send(`DELETE ${address}?channel=sms`)).status).toBe(204);
+    expect((await send(`DELETE ${address}`)).status).toBe(404);
+  });
+
+  it('refuse a channel that does not exist', async () => {
+    const { status, body } = await send('DELETE /v1/messages/transaction/sample-transaction-0003?channel=fax');
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ message: ['"channel" must be one of in_app, email, sms, chat, push.'] });
+  });
+});

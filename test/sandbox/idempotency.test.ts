@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandboxClient, type SandboxClient } from '../support/sandbox-client.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+let sandbox: Sandbox;
+let send: SandboxClient;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  send = await createSandboxClient(sandbox.url);
+});
+
+afterAll(() => sandbox.close());
+
+const withKey = (key: string, body: unknown) => ({ body, headers: { 'idempotency-key': key } });
+
+describe('a repeated Idempotency-Key', () => {
+  it('repeats the first answer to the byte and writes nothing again', async () => {
+    const first = await send('POST /v1/notification-groups', withKey('replay', { name: 'Once' }));
+    const second = await send('POST /v1/notification-groups', withKey('replay', { name: 'Once' }));
+    expect(first.status).toBe(201);
+    expect(first.headers.get('idempotency-replay')).toBeNull();
+    expect(second.status).toBe(201);
+    expect(second.headers.get('idempotency-replay')).toBe('true');
+    expect(second.text).toBe(first.text);
+    const { list } = await send('GET /v1/notification-groups');
+    expect(list.filter(({ name }) => name === 'Once')).toHaveLength(1);
+  });
+
+  it('counts on PATCH as well', async () => {
+    const { data } = await send('POST /v1/notification-groups', { body: { name: 'Before' } });
+    const address = `/v1/notification-groups/${data._id}`;
+    await send(`PATCH ${address}`, withKey('patch', { name: 'First' }));
+    await send(`PATCH ${address}`, { body: { name: 'Second' } });
+    const replay = await send(`PATCH ${address}`, withKey('patch', { name: 'First' }));
+    expect(replay.headers.get('idempotency-replay')).toBe('true');
+    expect((await send(`GET ${address}`)).data.name).toBe('Second');
+  });
+
+  it('with another body answers 422', async () => {
+    await send('POST /v1/feeds', withKey('body', { name: 'This' }));
+    const { status, body } = await send('POST /v1/feeds', withKey('body', { name: 'That' }));
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ message: expect.stringContaining('idempotency') });
+  });
+
+  it('repeats refusals too, even when the request would succeed by now', async () => {
+    const { data } = await send('POST /v1/feeds', { body: { name: 'Taken' } });
+    const refused = await send('POST /v1/feeds', withKey('refusal', { name: 'Taken' }));
+    expect(refused.status).toBe(409);
+    await send(`DELETE /v1/feeds/${data._id}`);
+    const replay = await send('POST /v1/feeds', withKey('refusal', { name: 'Taken' }));
+    expect(replay.status).toBe(409);
+    expect(replay.text).toBe(refused.text);
+    expect(replay.headers.get('idempotency-replay')).toBe('true');
+  });
+
+  it('is not tied to the path: another endpoint repeats the wrong answer', async () => {
+    const group = await send('POST /v1/notification-groups', withKey('path', { name: 'Group or feed' }));
+    const response = await fetch(`${sandbox.url}/v1/feeds`, {
+      method: 'POST',
+      headers: {
+        authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'path',
+      },
+      body: JSON.stringify({ name: 'Group or feed' }),
+    });
+    expect(await response.text()).toBe(group.text);
+  });
+
+  it('belongs to its environment', async () => {
+    await send('POST /v1/feeds', withKey('both', { name: 'Both' }));
+    const other = await send('POST /v1/feeds', { ...withKey('both', { name: 'Other' }), as: 'production' });
+    expect(other.status).toBe(201);
+    expect(other.headers.get('idempotency-replay')).toBeNull();
+  });
+
+  it('is not remembered from a request without a valid API key', async () => {
+    const refused = await send('POST /v1/feeds', { ...withKey('unauthorized', { name: 'Locked' }), as: null });
+    expect(refused.status).toBe(401);
+    expect((await send('POST /v1/feeds', withKey('unauthorized', { name: 'Locked' }))).status).toBe(201);
+  });
+
+  it('survives a restart', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    const texts: string[] = [];
+    for (const replay of [null, 'true']) {
+      await using restarted = await startSandbox({ file });
+      const sendAgain = await createSandboxClient(restarted.url);
+      const answer = await sendAgain('POST /v1/feeds', withKey('durable', { name: 'Durable' }));
+      expect(answer.headers.get('idempotency-replay')).toBe(replay);
+      texts.push(answer.text);
+    }
+    expect(texts[0]).toBe(texts[1]);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('may have up to 255 characters', async () => {
+    const longest = await send('POST /v1/feeds', withKey('k'.repeat(255), { name: 'Longest key' }));
+    expect(longest.status).toBe(201);
+    const tooLong = await send('POST /v1/feeds', withKey('k'.repeat(256), { name: 'Too long a key' }));
+    expect(tooLong.status).toBe(400);
+  });
+
+  it('means nothing on methods that can be repeated anyway', async () => {
+    const { data } = await send('GET /v1/workflows/weekly-digest');
+    const address = `PUT /v1/workflows/${data._id}/status`;
+    expect((await send(address, withKey('put', { active: false }))).status).toBe(200);
+    expect((await send(address, withKey('put', { active: false }))).status).toBe(400);
+  });
+
+  it('answers 409 with Retry-After while its first request runs', async () => {
+    const body = JSON.stringify({ name: 'Slow' });
+    const slow = request(`${sandbox.url}/v1/feeds`, {
+      method: 'POST',
+      headers: {
+        authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+        'content-type': 'application/json',
+        'content-length': body.length,
+        'idempotency-key': 'slow',
+        expect: '100-continue',
+      },
+    });
+    slow.flushHeaders();
+    // The sandbox has the headers and waits for the body.
+    await once(slow, 'continue');
+
+    const early = await send('POST /v1/feeds', withKey('slow', { name: 'Slow' }));
+    expect(early.status).toBe(409);
+    expect(early.headers.get('retry-after')).toBe('1');
+
+    slow.end(body);
+    const [response] = await once(slow, 'response');
+    expect(response.statusCode).toBe(201);
+    const answer = await text(response);
+
+    const late = await send('POST /v1/feeds', withKey('slow', { name: 'Slow' }));
+    expect(late.text).toBe(answer);
+    expect(late.headers.get('idempotency-replay')).toBe('true');
+  });
+
+  it('is free again when its first request broke off', async () => {
+    const broken = request(`${sandbox.url}/v1/feeds`, {
+      method: 'POST',
+      headers: {
+        authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+        'content-type': 'application/json',
+        'content-length': 100,
+        'idempotency-key': 'broken',
+        expect: '100-continue',
+      },
+    });
+    broken.flushHeaders();
+    await once(broken, 'continue');
+    const broke = once(broken, 'error');
+    broken.destroy();
+    await broke;
+    await expect
+      .poll(async () => (await send('POST /v1/feeds', withKey('broken', { name: 'Broken' }))).status)
+      .toBe(201);
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandboxClient, type SandboxClient } from '../support/sandbox-client.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+interface Entry {
+  _id: string;
+  count: number;
+  templates: string[];
+  channels: string[];
+}
+
+const TODAY = new Date('2026-03-18T10:30:00.000Z');
+const TOMORROW = new Date('2026-03-19T00:00:05.000Z');
+
+/** Statistics by day; the order of the answer is not promised. */
+async function readStats(send: SandboxClient, query = '', as: 'development' | 'production' = 'development') {
+  const { body } = await send(`GET /v1/notifications/graph/stats${query}`, { as });
+  // The client has held the body against the contract, which makes it a list of entries.
+  const entries = body as Entry[];
+  return new Map(entries.map((entry) => [entry._id, entry]));
+}
+
+function daysBefore(moment: Date, days: number): string {
+  return new Date(moment.getTime() - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+describe('statistics', () => {
+  it('cover the UTC days of the window that ends today', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+
+    const thirty = await readStats(send, '?days=30');
+    expect(thirty.size).toBe(30);
+    expect([...thirty.keys()].sort()).toEqual(Array.from({ length: 30 }, (_, index) => daysBefore(TODAY, 29 - index)));
+
+    expect([...(await readStats(send, '?days=1')).keys()]).toEqual(['2026-03-18']);
+    expect((await readStats(send, '?days=2.9')).size).toBe(2);
+    expect((await readStats(send)).size).toBe(32);
+  });
+
+  it('leave out days without traffic, all of them 40 to 80 days ago', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const stats = await readStats(await createSandboxClient(sandbox.url), '?days=3650');
+
+    const quiet = Array.from({ length: 90 }, (_, age) => age).filter((age) => !stats.has(daysBefore(TODAY, age)));
+    expect(quiet.length).toBeGreaterThan(0);
+    expect(Math.min(...quiet)).toBeGreaterThanOrEqual(40);
+    expect(Math.max(...quiet)).toBeLessThanOrEqual(80);
+    expect(stats.size).toBe(90 - quiet.length);
+  });
+
+  it('name workflows that exist, and in older days one that was deleted', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+    const stats = await readStats(send, '?days=90');
+
+    const lastDays = new Map<string, string>();
+    for (const { _id, templates } of stats.values()) {
+      expect(new Set(templates).size).toBe(templates.length);
+      for (const template of templates) {
+        lastDays.set(template, [lastDays.get(template) ?? '', _id].sort()[1] ?? '');
+      }
+    }
+    const deleted: string[] = [];
+    for (const id of lastDays.keys()) {
+      if ((await send(`GET /v1/workflows/${id}`)).status === 404) {
+        deleted.push(id);
+      }
+    }
+    expect(deleted).toHaveLength(1);
+    expect(lastDays.get(deleted[0] ?? '')).toBe(daysBefore(TODAY, 36));
+    expect(lastDays.size).toBe(8);
+  });
+
+  it('follow the rhythm of the week', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const stats = await readStats(await createSandboxClient(sandbox.url), '?days=30');
+    expect(stats.get('2026-03-16')?.count).toBeGreaterThan(stats.get('2026-03-15')?.count ?? 0);
+    for (const { count, channels } of stats.values()) {
+      expect(count).toBeGreaterThanOrEqual(24);
+      expect(count).toBeLessThanOrEqual(160);
+      expect(new Set(channels).size).toBe(channels.length);
+    }
+  });
+
+  it('are the same in every new sandbox of a date', async () => {
+    await using first = await startSandbox({ now: () => TODAY });
+    await using second = await startSandbox({ now: () => new Date('2026-03-18T23:59:59.999Z') });
+    const sendFirst = await createSandboxClient(first.url);
+    const sendSecond = await createSandboxClient(second.url);
+    expect(await readStats(sendFirst, '?days=90')).toEqual(await readStats(sendSecond, '?days=90'));
+  });
+
+  it('count what was sent, whether its messages are deleted or not', async () => {
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+    const before = await readStats(send);
+    expect((await send('DELETE /v1/messages/transaction/sample-transaction-0003')).status).toBe(204);
+    expect(await readStats(send)).toEqual(before);
+  });
+
+  it('refuse days that are not a number in range', async () => {
+    await using sandbox = await startSandbox();
+    const send = await createSandboxClient(sandbox.url);
+    for (const days of ['many', '', '0', '-3', '0.5', '3651', 'Infinity', 'NaN', '1&days=2']) {
+      const { status, body } = await send(`GET /v1/notifications/graph/stats?days=${days}`);
+      expect(status, `days=${days}`).toBe(422);
+      expect(body).toMatchObject({ message: [expect.stringContaining('"days" must be a number')] });
+    }
+    const unknown = await send('GET /v1/notifications/graph/stats?dayz=3');
+    expect(unknown.body).toMatchObject({ message: ['Unknown query parameter "dayz".'] });
+  });
+});
+
+describe('sample traffic', () => {
+  it('is topped up when a file is opened on a later day, and what was there stays', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    const open = async (now: Date) => {
+      const sandbox = await startSandbox({ file, now: () => now });
+      return { sandbox, send: await createSandboxClient(sandbox.url) };
+    };
+
+    const first = await open(TODAY);
+    const before = await readStats(first.send, '?days=90');
+    const address = `/v1/messages/transaction/password-reset-${daysBefore(TODAY, 1)}-1`;
+    expect((await first.send(`DELETE ${address}`)).status).toBe(204);
+    await first.sandbox.close();
+
+    const again = await open(TODAY);
+    expect(await readStats(again.send, '?days=90')).toEqual(before);
+    await again.sandbox.close();
+
+    const nextWeek = new Date(TODAY.getTime() + 7 * 86_400_000);
+    const later = await open(nextWeek);
+    const after = await readStats(later.send, '?days=97');
+    expect(after.size).toBe(before.size + 7);
+    expect([...after].filter(([day]) => before.has(day)).sort()).toEqual([...before].sort());
+    expect((await readStats(later.send, '?days=30')).size).toBe(30);
+    expect((await later.send(`DELETE ${address}`)).status).toBe(404);
+    await later.sandbox.close();
+  });
+
+  it('reaches the new day in a sandbox that runs past midnight', async () => {
+    let now = TODAY;
+    await using sandbox = await startSandbox({ now: () => now });
+    const send = await createSandboxClient(sandbox.url);
+    expect((await readStats(send, '?days=1')).has('2026-03-18')).toBe(true);
+    now = TOMORROW;
+    const stats = await readStats(send, '?days=30');
+    expect(stats.size).toBe(30);
+    expect(stats.get('2026-03-19')?.count).toBeGreaterThan(0);
+  });
+
+  it('leaves out workflows that are switched off', async () => {
+    let now = TODAY;
+    await using sandbox = await startSandbox({ now: () => now });
+    const send = await createSandboxClient(sandbox.url);
+    const { data } = await send('GET /v1/workflows/comment-mention');
+    await send(`PUT /v1/workflows/${data._id}/status`, { body: { active: false } });
+    now = TOMORROW;
+    const stats = await readStats(send, '?days=2');
+    expect(stats.get('2026-03-18')?.templates).toContain(data._id);
+    expect(stats.get('2026-03-19')?.templates).not.toContain(data._id);
+  });
+});

@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { createGateway } from '../../src/gateway.ts';
+import { isRecord } from '../../src/lib/is-record.ts';
+import { SETTING_INFO } from '../../src/settings/setting.ts';
+import { SETTING_GROUPS } from '../../src/settings/settings.ts';
+import { blocks, read } from '../support/docs.ts';
+
+const UPSTREAM = 'http://127.0.0.1:9';
+
+/** Returns the error of a gateway with these options, which the types of TypeScript may not allow. */
+function errorOf(options: Record<string, unknown>): unknown {
+  try {
+    void Reflect.apply(createGateway, undefined, [{ upstream: UPSTREAM, ...options }]).dispose();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+const secrets = ['a-fake-secret-of-more-than-32-characters'];
+const browser = { tenants: { acme: 'fake-key' } };
+
+describe('createGateway', () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ['an unknown option', { colour: 1 }, 'createGateway has the unknown option "colour".'],
+    [
+      'a misspelled option',
+      { trustedDocument: {} },
+      'createGateway has the unknown option "trustedDocument" (did you mean "trustedDocuments"?).',
+    ],
+    ['a setting of the command', { port: 1 }, 'createGateway has the unknown option "port".'],
+    [
+      'a misspelled word',
+      { clients: { server: { trustedDocuments: 'enforced' } } },
+      'clients.server.trustedDocuments must be off, log or enforce.',
+    ],
+    [
+      'a misspelled setting in a section',
+      { clients: { browsers: {} } },
+      'clients has the unknown setting "browsers" (did you mean "browser"?).',
+    ],
+    [
+      'a word in place of a section',
+      { trustedDocuments: 'enforced' },
+      'trustedDocuments must be an object of settings.',
+    ],
+    ['an undefined option', { logSecret: undefined }, 'logSecret is undefined; leave it out or give it a value.'],
+    [
+      'an undefined secret',
+      { clients: { browser }, clientTokens: { secrets: [undefined] } },
+      'clientTokens.secrets.0 is undefined; leave it out or give it a value.',
+    ],
+    ['a number out of range', { maxRetries: 11 }, 'maxRetries must be a whole number from 0 to 10.'],
+    [
+      'an upstream that is no URL',
+      { upstream: 'example' },
+      'upstream must be a URL such as https://notifications.example.com.',
+    ],
+    [
+      'an endpoint that the server answers',
+      { endpoint: '/livez' },
+      'endpoint must be a path such as /graphql, other than',
+    ],
+    [
+      'settings that contradict each other',
+      { clientTokens: { secrets } },
+      'clientTokens needs clients.browser, which accepts the tokens.',
+    ],
+  ])('throws a TypeError that names %s', (_, options, message) => {
+    const error = errorOf(options);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).toContain(message);
+  });
+
+  it('names all problems together, and never a value', () => {
+    const error = errorOf({ logSecret: 'short-canary', colour: 'canary', clientTokens: { secrets: [7] } });
+    expect(String(error).split('\n')).toHaveLength(3);
+    expect(String(error)).not.toContain('canary');
+  });
+
+  it('accepts a URL, and the same form of its sections as the configuration file', () => {
+    expect(errorOf({ upstream: new URL(UPSTREAM), clients: { browser }, clientTokens: { secrets } })).toBeUndefined();
+  });
+});
+
+describe('the settings table', () => {
+  it('documents every setting, at whatever depth', () => {
+    const undocumented: string[] = [];
+    let count = 0;
+    const visit = (schema: unknown, path: string): void => {
+      if (!isRecord(schema)) {
+        return;
+      }
+      for (const [name, member] of Object.entries(isRecord(schema.properties) ? schema.properties : {})) {
+        count += 1;
+        if (!isRecord(member) || !String(member.description).endsWith('.')) {
+          undocumented.push(`${path}.${name}`);
+        }
+        visit(member, `${path}.${name}`);
+      }
+      for (const form of [schema.items, ...(Array.isArray(schema.anyOf) ? schema.anyOf : [])]) {
+        visit(form, path);
+      }
+    };
+    for (const { title, settings } of SETTING_GROUPS) {
+      visit(z.toJSONSchema(z.object(settings), { metadata: SETTING_INFO, io: 'input' }), title);
+    }
+    expect(count).toBeGreaterThan(90);
+    expect(undocumented).toEqual([]);
+  });
+
+  it('is the JSON Schema of the configuration file, which docs/configuration.md matches', () => {
+    const text = readFileSync(new URL('../../schema/config.schema.json', import.meta.url), 'utf8');
+    const schema = z.fromJSONSchema(JSON.parse(text));
+    const [complete = ''] = blocks(read('docs/configuration.md'), 'yaml');
+    const example = parse(complete);
+    expect(schema.safeParse(example).error).toBeUndefined();
+    expect(schema.safeParse({ ...example, colour: 'blue' }).success).toBe(false);
+    expect(schema.safeParse({ ...example, maxRetries: 11 }).success).toBe(false);
+  });
+});

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { readTape } from '../support/fuzz/choices.ts';
+import { dataOf, executeBoth } from '../support/fuzz/differential.ts';
+import { DocumentGenerator, type Scalars } from '../support/fuzz/documents.ts';
+import { createFakeContext } from '../support/fuzz/fake-context.ts';
+import { SYNTHETIC_SCALARS, syntheticSchema } from '../support/fuzz/synthetic-schema.ts';
+import { sampleSize } from '../support/samples.ts';
+
+/** `npm run fuzz` runs more. */
+const RUNS = Number(process.env.NOTIGRAPH_TEST_FUZZ_RUNS ?? sampleSize(300, 10_000));
+const TIMEOUT_MS = 60_000 + RUNS * 40;
+
+const SCALARS: Scalars = {
+  JSON: [
+    ['{ a: [1, "b", null] }', '1'],
+    [{ a: [1, 'b', null] }, 'text'],
+  ],
+  JSONObject: [
+    ['{ a: { b: true } }', '{}'],
+    [{ a: 1 }, {}],
+  ],
+  DateTime: [['"2026-01-01T00:00:00Z"'], ['2026-01-01T00:00:00Z']],
+  LocalDate: [['"2026-01-01"'], ['2026-01-01']],
+};
+
+/** Decisions of the generator; the seed decides on records and on the order in which promises settle. */
+const example = fc.record({
+  tape: fc.array(fc.nat({ max: 5_039 }), { minLength: 1, maxLength: 160, size: 'max' }),
+  seed: fc.integer(),
+  rarity: fc.constantFrom(4, 12, 60),
+  isAsync: fc.boolean(),
+});
+
+const OPTIONS = { numRuns: RUNS, endOnFailure: false };
+
+describe('the executor gives the data and errors that graphql-js gives', () => {
+  it('for generated operations of our schema over corrupted records', { timeout: TIMEOUT_MS }, async () => {
+    const schema = createSchema();
+    await fc.assert(
+      fc.asyncProperty(example, async ({ tape, seed, ...options }) => {
+        const request = new DocumentGenerator(schema, readTape(tape), SCALARS).generate();
+        const { expected, actual } = await executeBoth(schema, request, seed, (time) => ({
+          contextValue: createFakeContext({ seed, time, ...options }),
+        }));
+        expect(actual, `${request.query}\n${JSON.stringify(request)}`).toBe(expected);
+      }),
+      OPTIONS,
+    );
+  });
+
+  it('for generated operations of a schema with everything that ours does not use', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(example, async ({ tape, seed, ...options }) => {
+        const request = new DocumentGenerator(syntheticSchema, readTape(tape), SYNTHETIC_SCALARS).generate();
+        const { expected, actual, inTurns } = await executeBoth(syntheticSchema, request, seed, (time) => ({
+          rootValue: { plain: 'root', method: () => 'root', key: 1 },
+          contextValue: { seed, time, ...options, log: [] },
+        }));
+        expect(actual, `${request.query}\n${JSON.stringify(request)}`).toBe(expected);
+        // Which of several errors below a null is reported depends on the turns, but the data does not.
+        expect(dataOf(await inTurns()), request.query).toBe(dataOf(expected));
+      }),
+      OPTIONS,
+    );
+  });
+});

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
+import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
+import type { ProbedGateway } from '../support/probed-gateway.ts';
+import { sampleOf } from '../support/samples.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+/** Bound on the caches of documents, errors and plans together. */
+const MAX_CACHES_MB = 32;
+
+/** Room for what is no cache: compiled code, inline caches, buffers of connections. */
+const MARGIN_MB = 8;
+
+let upstream: ScriptedUpstream;
+let gateway: ProbedGateway;
+
+beforeEach(async () => {
+  upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+  gateway = await startTarget(upstream.url);
+});
+
+afterEach(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+/** Pads a document with a comment, so that it takes all the room there is for a text. */
+const padded = (document: string, character = 'x'): string =>
+  `${document}#${character.repeat(32_700 - document.length)}`;
+
+const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
+
+const WORKFLOW = `fragment f on Workflow { id name active draft critical isBlueprint tags notificationGroupId parentId creatorId
+  organizationId environmentId deleted deletedAt deletedBy createdAt updatedAt revision identifier description }`;
+
+const TYPE = `fragment t on __Type { kind name description fields { name description isDeprecated type { kind name ofType { name } } args { name } }
+  inputFields { name } enumValues { name } interfaces { name } possibleTypes { name } ofType { name } }`;
+
+/** Returns one of 16 requests with the same document, each of which includes other fields. */
+const withConditions = (i: number, fields: string, fragment: string): Attack =>
+  post(
+    `query ($a: Boolean!, $b: Boolean!, $c: Boolean!, $d: Boolean!) { ${fields} a: __typename @include(if: $a)
+      b: __typename @include(if: $b) c: __typename @include(if: $c) d: __typename @include(if: $d) } ${fragment}`,
+    { variables: { a: (i & 1) > 0, b: (i & 2) > 0, c: (i & 4) > 0, d: (i & 8) > 0 } },
+  );
+
+const DOCUMENTS: [string, number, (i: number) => Attack][] = [
+  ['short documents with an error', 3_000, (i) => post(`{ a${i} }`)],
+  ['documents of 1,000 tokens', 200, (i) => post(inWorkflow(`a${i}: id ${repeat(480, 'name')}`))],
+  ['documents of 32 KB of text that is not ASCII', 800, (i) => post(padded(`{ a${i}: __typename }`, 'é'))],
+  ['documents of 16,000 comments', 60, (i) => post(`{ a${i}: __typename } ${'#\n'.repeat(16_000)}`)],
+  ['documents of 30,000 line breaks with an error', 250, (i) => post(`${'\n'.repeat(32_000)}{ a${i} }`)],
+  [
+    'documents with 5 errors of many nodes',
+    400,
+    (i) => post(inWorkflow(`${repeat(30, (j) => `x${i}${j % 5}: ${j % 2 ? 'id' : 'name'}`)} ${repeat(50, 'id')}`)),
+  ],
+  [
+    'documents with 5 errors of long names',
+    400,
+    (i) => post(inWorkflow(repeat(5, (j) => `f${j}_${i}${'x'.repeat(6_400)}`))),
+  ],
+  ['syntax errors after 16,000 comments', 150, (i) => post(`${'#\n'.repeat(16_300)}{ a${i}`)],
+  [
+    'operations with 16 sets of conditions',
+    1_600,
+    (i) =>
+      withConditions(
+        i,
+        repeat(15, (j) => `a${i >> 4}_${j}: workflow(idOrIdentifier: "a") { ...f }`),
+        WORKFLOW,
+      ),
+  ],
+  [
+    'plans of the schema',
+    800,
+    (i) =>
+      withConditions(
+        i,
+        repeat(15, (j) => `a${i >> 4}_${j}: __type(name: "Feed") { ...t }`),
+        TYPE,
+      ),
+  ],
+  [
+    'many operations in each document',
+    1_200,
+    (i) =>
+      post(`${repeat(60, (j) => `query q${j} { a${Math.floor(i / 60)}: workflow(idOrIdentifier: "a") { id } }`)}`, {
+        operationName: `q${i % 60}`,
+      }),
+  ],
+  [
+    'GET requests with 15 KB of other parameters',
+    4_000,
+    (i) => ({
+      method: 'GET',
+      search: `?query=${encodeURIComponent(`{ alias_number_${i}: __typename }`)}&padding=${'x'.repeat(14_500)}`,
+      headers: { 'graphql-require-preflight': 'true' },
+    }),
+  ],
+];
+
+it.each(sampleOf(DOCUMENTS, 4))('%s fill the caches to their limit only', async (_, count, attackOf) => {
+  const growth = await growthOf(gateway, count, attackOf);
+  expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
+});
+
+const CALLERS: [string, number, (i: number) => Attack][] = [
+  ['API keys of 2 KB', 9_000, (i) => postWithLongKey('{ __typename }', i)],
+  ['API keys of 2 KB that call the service', 4_000, (i) => postWithLongKey('{ notificationGroups { id } }', i)],
+  [
+    'names and headers that nothing knows',
+    4_000,
+    (i) => ({
+      ...post('query a { __typename }', {
+        operationName: `a${String(i).padEnd(8_000, 'k')}`,
+        extensions: { [`e${i}`]: 1 },
+      }),
+      headers: {
+        ...JSON_TYPE,
+        accept: `application/json, text/a${String(i).padEnd(4_000, 'k')}`,
+        'x-request-id': String(i).padEnd(100, 'k'),
+        'idempotency-key': String(i).padEnd(4_000, 'k'),
+        origin: `https://${String(i).padEnd(2_000, 'k')}.example`,
+      },
+    }),
+  ],
+];
+
+it.each(sampleOf(CALLERS, 3))('%s leave little behind', async (_, count, attackOf) => {
+  const growth = await growthOf(gateway, count, attackOf);
+  expect(growth).toBeLessThan(MAX_CALLERS_MB);
+});

@@ -1,0 +1,143 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { Pool } from 'undici';
+import { describe, expect, it } from 'vitest';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { digestOf, runCrowd } from '../support/crowd.ts';
+import { startGateway } from '../support/gateway.ts';
+import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { workflow } from '../support/records.ts';
+import { sampleSize } from '../support/samples.ts';
+
+const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
+
+/** A response with a digest of the credential. */
+const echo = ({ path, headers }: RawRequest): string =>
+  rawAnswer({
+    body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
+  });
+
+/** Sends every response a second time, 0 to 10 ms after the first. */
+function echoTwice() {
+  let turn = 0;
+  return (request: RawRequest, connection: RawConnection) => {
+    const delay = turn % 11;
+    turn += 1;
+    const response = echo(request);
+    connection.send(response);
+    if (delay === 0) {
+      connection.send(response);
+    } else {
+      const sentAt = performance.now();
+      // On a busy machine a timer may be late, so that the socket has rested long enough for another credential.
+      setTimeout(() => performance.now() - sentAt < 15 && connection.send(response), delay);
+    }
+  };
+}
+
+/** Counts this process's sockets to one port, from their attempt to connect to their end. */
+function watchSockets(url: string) {
+  const { port } = new URL(url);
+  let [open, most] = [0, 0];
+  const isOurs = (message: unknown): message is { connectParams: { port: string }; socket: Socket } =>
+    (message as { connectParams: { port: string } }).connectParams.port === port;
+  const ended = () => {
+    open -= 1;
+  };
+  const listeners: Record<string, (message: unknown) => void> = {
+    'undici:client:beforeConnect'(message) {
+      open += isOurs(message) ? 1 : 0;
+      most = Math.max(most, open);
+    },
+    'undici:client:connected'(message) {
+      if (isOurs(message)) {
+        message.socket.prependOnceListener('close', ended);
+      }
+    },
+    'undici:client:connectError'(message) {
+      open -= isOurs(message) ? 1 : 0;
+    },
+  };
+  for (const [name, listener] of Object.entries(listeners)) {
+    subscribe(name, listener);
+  }
+  return {
+    most: () => most,
+    [Symbol.dispose]() {
+      for (const [name, listener] of Object.entries(listeners)) {
+        unsubscribe(name, listener);
+      }
+    },
+  };
+}
+
+interface Crowd {
+  calls: number;
+  /** Calls in flight at a time. */
+  atOnce: number;
+  credentials: number;
+  connections: Pick<GatewayOptions, 'sockets' | 'isolateConnections'>;
+}
+
+/** Reads with many credentials in turn from an upstream that sends every response twice. */
+async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
+  await using upstream = await startRawUpstream(echoTwice());
+  using sockets = watchSockets(upstream.url);
+  await using gateway = await startGateway({ upstream: upstream.url, ...connections });
+  const { origin, pathname } = new URL(gateway.url);
+  const client = new Pool(origin, { connections: atOnce, pipelining: 1 });
+  let [answered, crossed] = [0, 0];
+
+  async function send(call: number): Promise<void> {
+    const authorization = `ApiKey key-${call % credentials}`;
+    const { body } = await client.request({
+      path: pathname,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', authorization },
+      body: JSON.stringify({ query: DOCUMENT, variables: { id: `id-${call}` } }),
+    });
+    const [, seen] = /"name":"(\w+)"/.exec(await body.text()) ?? [];
+    answered += seen === undefined ? 0 : 1;
+    crossed += seen === undefined || seen === digestOf(authorization) ? 0 : 1;
+  }
+
+  await runCrowd(calls, atOnce, send);
+  await client.close();
+  const shared = new Map<number, Set<string | undefined>>();
+  for (const { connection, headers } of upstream.requests) {
+    shared.set(connection, (shared.get(connection) ?? new Set()).add(headers.authorization));
+  }
+  return {
+    answered,
+    crossed,
+    mostSockets: sockets.most(),
+    /** Connections over which more than one credential came. */
+    shared: [...shared.values()].filter(({ size }) => size > 1).length,
+    reused: upstream.requests.length - upstream.connections(),
+  };
+}
+
+describe('an upstream that sends every response twice', () => {
+  it.each([2, 10, 100].flatMap((credentials) => [64, 8].map((sockets) => ({ credentials, sockets }))))(
+    'crosses no credentials with isolation: $credentials credentials, $sockets sockets',
+    async (options) => {
+      const { credentials, sockets } = options;
+      const calls = sampleSize(200, 1_700);
+      const connections = { sockets, isolateConnections: 'credential' as const };
+      const crowd = { calls, atOnce: 20, credentials, connections };
+      const { answered, crossed, mostSockets, shared } = await sendCrowd(crowd);
+      expect({ crossed, shared }).toEqual({ crossed: 0, shared: 0 });
+      expect(answered).toBe(calls);
+      expect(mostSockets).toBeGreaterThan(1);
+      expect(mostSockets).toBeLessThanOrEqual(sockets);
+    },
+  );
+
+  it('crosses hardly any by default, as long as there are sockets to choose from', async () => {
+    const calls = sampleSize(600, 2_000);
+    const { crossed, answered, reused } = await sendCrowd({ calls, atOnce: 10, credentials: 10, connections: {} });
+    expect(answered).toBe(calls);
+    expect(crossed).toBeLessThan(calls / 100); // 6 to 13 % with a pool that reuses the first free socket.
+    expect(reused).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { startProbedGateway } from '../support/probed-gateway.ts';
+import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
+import { sampleSize } from '../support/samples.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const STALLED = sampleSize(1_200, 6_000);
+
+/** A third of them. */
+const LIMIT = STALLED / 3;
+
+/** Connections that are opened at a time, below the length of the system's queue. */
+const AT_A_TIME = 100;
+
+/** Time within which another client must have its response, in milliseconds: three times the 450 ms that were measured. */
+const BOUND_MS = 1_500;
+
+const STALLS = {
+  'in their headers': 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nX-Stall',
+  'in their bodies': `${postHead('/graphql', 'Content-Length: 200000')}{"query":"`,
+  'after half of their bodies': postHead('/graphql', 'Content-Length: 200000') + ' '.repeat(100_000),
+};
+
+/** Asks over a connection of its own. Returns the statuses of an operation and of the readiness check, and how long both took. */
+async function ask(url: string) {
+  const startedAt = performance.now();
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'ApiKey one', connection: 'close' },
+    body: '{"query":"{ notificationGroups { name } }"}',
+  });
+  const ready = await fetch(new URL('/readyz', url), { headers: { connection: 'close' } });
+  const body = await answer.text();
+  return { statuses: [answer.status, ready.status], body, ms: performance.now() - startedAt };
+}
+
+/** Returns the value of a metric. */
+async function scrape(url: string, name: string): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', url))).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+}
+
+it.each([
+  ['below the limit', ['in their headers', 'in their bodies'], {}],
+  [
+    'of which a third fits the limit',
+    ['in their headers', 'in their bodies'],
+    { NOTIGRAPH_MAX_CONNECTIONS: `${LIMIT}` },
+  ],
+  ['holding more memory than there is', ['after half of their bodies'], {}],
+] as const)(`${STALLED} stalled connections, %s, do not keep others from their answers`, async (_, stalls, env) => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using gateway = await startProbedGateway(upstream.url, {
+    ...env,
+    // The gateway's own time limits would end the attack.
+    NOTIGRAPH_CLIENT_HEADERS_TIMEOUT_MS: '60000',
+    NOTIGRAPH_CLIENT_REQUEST_TIMEOUT_MS: '60000',
+    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '1000', // The tests beside this one may keep the machine busy.
+  });
+  await ask(gateway.url);
+  const clients: RawClient[] = [];
+  const open = async (_: unknown, i: number) => {
+    const client = await connectRaw(gateway.url);
+    clients.push(client);
+    void client.send(STALLS[stalls[i % stalls.length] ?? stalls[0]]);
+  };
+  const answers = [];
+  while (clients.length < STALLED) {
+    await Promise.all(Array.from({ length: AT_A_TIME }, open));
+    if (clients.length % (STALLED / 6) === 0) {
+      answers.push(await ask(gateway.url));
+    }
+  }
+  answers.push(await ask(gateway.url));
+  for (const { statuses, body, ms } of answers) {
+    expect({ statuses, body }).toEqual({ statuses: [200, 200], body: '{"data":{"notificationGroups":[]}}' });
+    expect(ms).toBeLessThan(BOUND_MS);
+  }
+  const connections = await scrape(gateway.url, 'notigraph_connections');
+  expect(connections).toBeGreaterThanOrEqual('NOTIGRAPH_MAX_CONNECTIONS' in env ? LIMIT - 10 : 500);
+  expect(connections).toBeLessThanOrEqual('NOTIGRAPH_MAX_CONNECTIONS' in env ? LIMIT : STALLED + 10);
+  expect(await scrape(gateway.url, 'notigraph_buffered_bytes')).toBeLessThanOrEqual(64 * 1024 * 1024);
+  for (const { socket } of clients) {
+    socket.destroy();
+  }
+});

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Import or re-export, of types too. Files are relative to the project's folder. */
+export interface Import {
+  from: string;
+  /** Imported file, or name of a module. */
+  to: string;
+  isModule: boolean;
+}
+
+const withSlashes = (path: string): string => path.split(sep).join('/');
+
+/** Lists the TypeScript files of a folder of the project. */
+export function listSources(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .map((file) => withSlashes(join(folder, file)))
+    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'));
+}
+
+/** Returns the text of a file of the project. */
+export const readSource = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** Lists what a file imports, statically or by `import()`. */
+export function readImports(from: string): Import[] {
+  const text = readSource(from);
+  const statements = text.matchAll(/^(?:import|export)\s(?:[\w\s{},*]*?\sfrom\s)?['"]([^'"]+)['"]/gm);
+  const dynamic = text.matchAll(/\bimport\(['"]([^'"]+)['"]\)/g);
+  return [...statements, ...dynamic].map(([, target = '']) => {
+    const isModule = !target.startsWith('.');
+    return { from, to: isModule ? target : withSlashes(normalize(join(dirname(from), target))), isModule };
+  });
+}

@@ -1,0 +1,12 @@
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+
+/** Sends an operation to a GraphQL endpoint. Returns the decoded body. */
+export async function sendOperation(url: string, query: string, variables?: object, authorization?: string | null) {
+  const credential = authorization === undefined ? `ApiKey ${SANDBOX_KEYS.development}` : authorization;
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(credential !== null && { authorization: credential }) },
+    body: JSON.stringify({ query, variables }),
+  });
+  return response.json();
+}

@@ -1,0 +1,431 @@
+import { readFileSync } from 'node:fs';
+import { pino } from 'pino';
+import { register } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
+import { type ServerOptions, startServer } from '../../src/http/server.ts';
+import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
+import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
+import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
+import { figuresOf } from '../support/metrics-text.ts';
+import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+const GROUPS = '{ notificationGroups { id } }';
+const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
+const CREATE_FEED = 'mutation ($name: String!) { createFeed(input: { name: $name }) { __typename } }';
+
+interface Options {
+  gateway?: Partial<GatewayOptions>;
+  server?: Partial<ServerOptions>;
+}
+
+/** A gateway with its metrics, in front of an upstream that does as its script says. */
+async function start(script: Script, options: Options = {}) {
+  const upstream = await startScriptedUpstream(script);
+  const logger = pino({ level: 'silent' });
+  const gateway = createGateway({ upstream: upstream.url, ...options.gateway }, { logger });
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    listener: gateway.listener,
+    metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
+    ...options.server,
+  });
+  const url = server.url + gateway.endpoint;
+  return {
+    url,
+    gateway,
+    server,
+    upstream,
+    send: (query: string, variables?: object, authorization?: string | null) =>
+      sendOperation(url, query, variables, authorization),
+    scrape: async () => (await fetch(`${server.url}/metrics`)).text(),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await gateway.dispose();
+      await upstream[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A promise that a script waits for, and a promise that it does. */
+function createHold() {
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const wait = () => {
+    reach();
+    return released;
+  };
+  return { reached, release, wait };
+}
+
+describe('the figures', () => {
+  const script: Script = ({ method, path }, { response }) => {
+    if (method === 'POST') {
+      response.destroy();
+      return 'taken over';
+    }
+    const [, status] = /workflows\/s(\d+)$/.exec(path) ?? [];
+    return status === undefined ? { body: { data: [] } } : { status: Number(status), body: {} };
+  };
+
+  it('say what came and how it went', async () => {
+    const options = { retryBaseDelayMs: 1, retryBudgetFloor: 100 };
+    await using notigraph = await start(script, { gateway: options });
+    await notigraph.send(GROUPS);
+    await notigraph.send(GROUPS);
+    for (const id of ['s200', 's302', 's404', 's429', 's500', 's503']) {
+      await notigraph.send(WORKFLOW, { id });
+    }
+    await notigraph.send(WORKFLOW, { id: '..' });
+    await notigraph.send(WORKFLOW, {});
+    await notigraph.send(CREATE_FEED, { name: 'News' });
+    await notigraph.send(CREATE_FEED, { name: 'News' }, null);
+    await notigraph.send('mutation { __typename }');
+    await notigraph.send('{ nope }');
+    await notigraph.send('{');
+    await notigraph.send('query A { __typename } query B { __typename }');
+    await notigraph.send(GROUPS, {}, 'Bearer x');
+
+    const text = await notigraph.scrape();
+    expect(figuresOf(text, /^notigraph_(operations|upstream_requests)_total|^notigraph_\w+_count/)).toEqual({
+      'notigraph_operations_total{type="query",code="OK"}': 4,
+      'notigraph_operations_total{type="query",code="UPSTREAM_BAD_RESPONSE"}': 1,
+      'notigraph_operations_total{type="query",code="RATE_LIMITED"}': 1,
+      'notigraph_operations_total{type="query",code="UPSTREAM_ERROR"}': 1,
+      'notigraph_operations_total{type="query",code="UPSTREAM_UNAVAILABLE"}': 1,
+      'notigraph_operations_total{type="query",code="BAD_USER_INPUT"}': 2,
+      'notigraph_operations_total{type="mutation",code="OK"}': 1,
+      'notigraph_operations_total{type="mutation",code="UPSTREAM_UNAVAILABLE"}': 1,
+      'notigraph_operations_total{type="mutation",code="UNAUTHENTICATED"}': 1,
+      'notigraph_operations_total{type="none",code="GRAPHQL_VALIDATION_FAILED"}': 1,
+      'notigraph_operations_total{type="none",code="GRAPHQL_PARSE_FAILED"}': 1,
+      'notigraph_operations_total{type="none",code="OPERATION_RESOLUTION_FAILURE"}': 1,
+      'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 1,
+      'notigraph_operation_duration_seconds_count{type="query"}': 10,
+      'notigraph_operation_duration_seconds_count{type="mutation"}': 3,
+      'notigraph_operation_duration_seconds_count{type="none"}': 4,
+      ...ofRequests('GET', '/v1/notification-groups', { '2xx': 2 }),
+      ...ofRequests('GET', '/v1/workflows/{workflowIdOrIdentifier}', {
+        '2xx': 1,
+        UPSTREAM_BAD_RESPONSE: 1, // The 302.
+        '4xx': 4, // The 404, and the 429 three times.
+        '5xx': 4, // The 500, and the 503 three times.
+      }),
+      ...ofRequests('POST', '/v1/feeds', { UPSTREAM_UNAVAILABLE: 1 }),
+    });
+  });
+
+  const ofRequests = (method: string, route: string, results: Record<string, number>): Record<string, number> => ({
+    ...Object.fromEntries(
+      Object.entries(results).map(([result, count]) => [
+        `notigraph_upstream_requests_total{method="${method}",route="${route}",result="${result}"}`,
+        count,
+      ]),
+    ),
+    [`notigraph_upstream_request_duration_seconds_count{method="${method}",route="${route}"}`]: Object.values(
+      results,
+    ).reduce((sum, count) => sum + count),
+  });
+
+  it('say how long operations and requests took, in seconds', async () => {
+    const slow: Script = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      return { body: { data: [] } };
+    };
+    await using notigraph = await start(slow);
+    await notigraph.send(GROUPS);
+    const text = await notigraph.scrape();
+    for (const name of ['operation', 'upstream_request']) {
+      const figures = figuresOf(text, new RegExp(`^notigraph_${name}_duration_seconds`));
+      const buckets = Object.entries(figures).filter(([line]) => line.includes('_bucket'));
+      expect(buckets.map(([line]) => Number(/le="([^"]+)"/.exec(line)?.[1]?.replace('+Inf', 'Infinity')))).toEqual([
+        0.001,
+        0.0025,
+        0.005,
+        0.01,
+        0.025,
+        0.05,
+        0.1,
+        0.25,
+        0.5,
+        1,
+        2.5,
+        5,
+        15,
+        Number.POSITIVE_INFINITY,
+      ]);
+      const counts = buckets.map(([, count]) => count);
+      expect(counts.slice(0, 7)).toEqual([0, 0, 0, 0, 0, 0, 0]);
+      expect(counts.slice(-3)).toEqual([1, 1, 1]);
+      const [, sum] = Object.entries(figures).find(([line]) => line.includes('_sum')) ?? [];
+      expect(sum).toBeGreaterThan(0.1);
+      expect(sum).toBeLessThan(5);
+    }
+  });
+
+  it('tell a request that its caller left from one that took too long', async () => {
+    const hold = createHold();
+    const never: Script = () => {
+      hold.wait();
+      return 'taken over';
+    };
+    await using notigraph = await start(never, { gateway: { operationTimeoutMs: 300 } });
+    const leaving = new AbortController();
+    const answer = fetch(notigraph.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'ApiKey one' },
+      body: JSON.stringify({ query: GROUPS }),
+      signal: leaving.signal,
+    });
+    await hold.reached;
+    leaving.abort();
+    await expect(answer).rejects.toThrow();
+    await notigraph.send(GROUPS);
+    const route = 'method="GET",route="/v1/notification-groups"';
+    await expect
+      .poll(async () => figuresOf(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
+      .toEqual({
+        [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
+        [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
+      });
+  });
+
+  it('say that the circuit breaker is open, and when it tries', async () => {
+    const hold = createHold();
+    let isDown = true;
+    const failing: Script = async () => {
+      if (isDown) {
+        return { status: 503, body: {} };
+      }
+      await hold.wait();
+      return { body: { data: [] } };
+    };
+    const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 50 };
+    await using notigraph = await start(failing, { gateway: options });
+    const state = async () => figuresOf(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
+    expect(await state()).toBe(0);
+    await notigraph.send(GROUPS);
+    await notigraph.send(GROUPS);
+    expect(await state()).toBe(2);
+    isDown = false;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const answer = notigraph.send(GROUPS);
+    await hold.reached;
+    expect(await state()).toBe(1);
+    hold.release();
+    await answer;
+    expect(await state()).toBe(0);
+  });
+
+  it('say what runs and what waits', async () => {
+    const hold = createHold();
+    const held: Script = async () => {
+      await hold.wait();
+      return { body: { data: [] } };
+    };
+    await using notigraph = await start(held, { gateway: { maxConcurrentCallsPerKey: 1 } });
+    const present = async () =>
+      Object.values(figuresOf(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
+    expect(await present()).toEqual([0, 0]);
+    const answers = ['a', 'b', 'c'].map((id) => notigraph.send(WORKFLOW, { id }));
+    await expect.poll(present).toEqual([2, 3]);
+    hold.release();
+    await Promise.all(answers);
+    await expect.poll(present).toEqual([0, 0]);
+  });
+
+  it('say how many requests were shed and why, while these are shed', async () => {
+    const hold = createHold();
+    const held: Script = async () => {
+      await hold.wait();
+      return { body: { data: [] } };
+    };
+    let reason: 'heap' | undefined;
+    await using notigraph = await start(held, {
+      server: { maxInFlightRequests: 1, lameDuckMs: 500, overload: { reason: () => reason } },
+    });
+    const shed = async () => figuresOf(await notigraph.scrape(), /^notigraph_shed/);
+    const expected = (shedding: object, counts: object) => {
+      const lines = (name: string, values: object) =>
+        Object.entries({ stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0, ...values }).map(
+          ([why, value]) => [`${name}{reason="${why}"}`, value],
+        );
+      return Object.fromEntries([
+        ...lines('notigraph_shedding', shedding),
+        ...lines('notigraph_shed_requests_total', counts),
+      ]);
+    };
+    expect(await shed()).toEqual(expected({}, {}));
+    reason = 'heap';
+    await notigraph.send(GROUPS);
+    expect(await shed()).toEqual(expected({ heap: 1 }, { heap: 1 }));
+    reason = undefined;
+    const answer = notigraph.send(GROUPS);
+    await hold.reached;
+    await notigraph.send(GROUPS);
+    await notigraph.send(GROUPS);
+    expect(await shed()).toEqual(expected({ running: 1 }, { heap: 1, running: 2 }));
+    const closing = notigraph.server.close();
+    await notigraph.send(GROUPS);
+    expect(await shed()).toEqual(expected({ stopping: 1 }, { heap: 1, running: 2, stopping: 1 }));
+    hold.release();
+    await answer;
+    await closing;
+  });
+
+  it('of several processes become one', async () => {
+    const [busy, idle] = [createGatewayMetrics(), createGatewayMetrics()];
+    const startedAt = performance.now() - 2_000;
+    busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
+    busy.operation({ type: 'query', code: 'FORBIDDEN', status: 200, startedAt });
+    idle.operation({ type: 'query', code: undefined, status: 200, startedAt });
+    busy.upstream.watch(() => ({ circuit: 'probing', waiting: 3 }));
+    idle.upstream.watch(() => ({ circuit: 'open', waiting: 4 }));
+    const load = (running: number) => ({
+      running,
+      connections: 2 * running,
+      bufferedBytes: 1_000,
+      shedding: 'heap' as const,
+      shed: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: running },
+      closed: { 'too slow': 1, limit: 0, 'buffered bytes': 0 },
+    });
+    const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
+    const processes = [
+      [...busy.snapshot(), ...processSnapshot(load(5), usage)],
+      [...idle.snapshot(), ...processSnapshot(load(7), usage)],
+    ];
+    const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // As it comes from another process.
+    expect(figuresOf(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
+      'notigraph_operations_total{type="query",code="OK"}': 2,
+      'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
+      'notigraph_operation_duration_seconds_count{type="query"}': 3,
+      notigraph_upstream_calls_waiting: 7,
+      notigraph_circuit_breaker_state: 2,
+      notigraph_requests_running: 12,
+      notigraph_connections: 24,
+      notigraph_buffered_bytes: 2_000,
+      'notigraph_closed_connections_total{reason="too slow"}': 2,
+      'notigraph_closed_connections_total{reason="limit"}': 0,
+      'notigraph_closed_connections_total{reason="buffered bytes"}': 0,
+      'notigraph_shedding{reason="stopping"}': 0,
+      'notigraph_shedding{reason="running"}': 0,
+      'notigraph_shedding{reason="buffered bytes"}': 0,
+      'notigraph_shedding{reason="event loop"}': 0,
+      'notigraph_shedding{reason="heap"}': 2,
+      'notigraph_shed_requests_total{reason="stopping"}': 0,
+      'notigraph_shed_requests_total{reason="running"}': 0,
+      'notigraph_shed_requests_total{reason="buffered bytes"}': 0,
+      'notigraph_shed_requests_total{reason="event loop"}': 0,
+      'notigraph_shed_requests_total{reason="heap"}': 12,
+      'nodejs_version_info{version="v24"}': 1,
+    });
+    expect(figuresOf(text, /^notigraph_operation_duration_seconds_bucket\{le="(1|2\.5)"/)).toEqual({
+      'notigraph_operation_duration_seconds_bucket{le="1",type="query"}': 0,
+      'notigraph_operation_duration_seconds_bucket{le="2.5",type="query"}': 3,
+    });
+  });
+});
+
+describe('the labels', () => {
+  /** All that a label may say. */
+  const LABELS: Record<string, RegExp> = {
+    type: /^(query|mutation|none)$/,
+    code: /^[A-Z_]+$/,
+    method: /^(GET|POST|PUT|PATCH|DELETE)$/,
+    route: /^\/v1\/[a-zA-Z/{}-]+$/,
+    result: /^([245]xx|[A-Z_]+)$/,
+    reason: /^(stopping|running|buffered bytes|event loop|heap|too slow|limit)$/,
+    le: /^(\d+(\.\d+)?|\+Inf)$/,
+    version: /^v\d+\.\d+\.\d+$/,
+  };
+
+  it('hold nothing that a client or the service chose', async () => {
+    const canary = 'Canary4711';
+    await using notigraph = await start(({ method }) =>
+      method === 'GET'
+        ? { status: 500, body: { errorId: canary, message: canary } }
+        : { status: 409, headers: { 'x-request-id': canary }, body: { message: canary } },
+    );
+    const key = `ApiKey ${canary}`;
+    await notigraph.send(
+      `query ${canary}($id: ID!) { ${canary}: workflow(idOrIdentifier: $id) { id } }`,
+      { id: canary },
+      key,
+    );
+    await notigraph.send(CREATE_FEED, { name: canary }, key);
+    await notigraph.send(`{ ${canary} }`, {}, key);
+    await notigraph.send(`subscription ${canary} { ${canary} }`, {}, key);
+    await notigraph.send(GROUPS, {}, `Bearer ${canary}`);
+    await fetch(new URL(`/${canary}?${canary}`, notigraph.url), { headers: { 'x-request-id': canary } });
+    await fetch(`${notigraph.url}?operationName=${canary}&query={__typename}`, { headers: { authorization: key } });
+    await fetch(notigraph.url, { method: 'PROPFIND', headers: { [canary]: canary } });
+
+    const text = await notigraph.scrape();
+    expect(text).not.toMatch(/canary/i);
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(Object.keys(figuresOf(text, /^notigraph_operations_total/)).length).toBeGreaterThan(4);
+    for (const [, name = '', value = ''] of lines.join('\n').matchAll(/[{,](\w+)="([^"]*)"/g)) {
+      expect([name, value]).toEqual([name, expect.stringMatching(LABELS[name] ?? /^$/)]);
+    }
+  });
+
+  it('know every code of docs/errors.md, and no other', async () => {
+    const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
+    const [, table = ''] = /^\| `code` \|.*\n((?:\|.*\n)+)/m.exec(page) ?? [];
+    const codes = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code),
+    );
+    expect(codes.length).toBeGreaterThan(15);
+    const metrics = createGatewayMetrics();
+    for (const code of [...codes, 'HUNTER2', '__proto__', 4711, null]) {
+      metrics.operation({ type: 'query', code, status: 200, startedAt: 0 });
+    }
+    metrics.operation({ type: 'query', code: undefined, status: 406, startedAt: 0 });
+    metrics.operation({ type: 'hunter2', code: undefined, status: 200, startedAt: 0 });
+    expect(figuresOf(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
+      ...Object.fromEntries(codes.map((code) => [`notigraph_operations_total{type="query",code="${code}"}`, 1])),
+      'notigraph_operations_total{type="query",code="OTHER"}': 5,
+      'notigraph_operations_total{type="none",code="OK"}': 1,
+    });
+  });
+});
+
+describe('a gateway in a server of one’s own', () => {
+  const empty: Script = () => ({ body: { data: [] } });
+
+  it('counts for itself, and not for the process', async () => {
+    await using one = await start(empty);
+    await using other = await start(empty);
+    await one.send(GROUPS);
+    expect(figuresOf(await one.gateway.metrics(), /^notigraph_operations_total/)).toEqual({
+      'notigraph_operations_total{type="query",code="OK"}': 1,
+    });
+    expect(figuresOf(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
+    expect(await one.gateway.metrics()).not.toMatch(/^(process|nodejs)_/m);
+    expect(register.getMetricsAsArray()).toEqual([]); // A host may use the one that all share for its own.
+  });
+
+  it('counts nothing when it shall not', async () => {
+    await using notigraph = await start(empty, { gateway: { metrics: false } });
+    await notigraph.send(GROUPS);
+    expect(await notigraph.gateway.metrics()).toBe('');
+    expect(notigraph.gateway.metricsSnapshot()).toEqual([]);
+  });
+});
+
+it('the path /metrics is answered with 500 where the figures cannot be had, and no other path is', async () => {
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    listener: (_, response) => void response.end('the gateway'),
+    metrics: () => Promise.reject(new Error('hunter2')),
+  });
+  const failed = await fetch(`${server.url}/metrics`);
+  expect([failed.status, await failed.text()]).toEqual([500, 'The metrics are unavailable.\n']);
+  for (const path of ['/metrics/', '/x/metrics', '/graphql?x=/metrics']) {
+    expect(await (await fetch(server.url + path)).text()).toBe('the gateway');
+  }
+  await server.close();
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors/errors.ts';
+import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
+import { createExchange } from '../../src/upstream/transport/exchange.ts';
+import { Abort } from '../../src/upstream/transport/signal.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { DEFAULTS, settingsOf } from '../support/settings.ts';
+
+describe('a call whose caller leaves', () => {
+  const createCaller = (signal: Abort, milliseconds: number) => ({
+    authorization: 'ApiKey a',
+    signal,
+    deadlineAt: performance.now() + milliseconds,
+    requestId: 'r',
+    usage: { calls: 0, bulkItems: 0, requests: 0 },
+  });
+
+  /** Calls an upstream until the caller leaves. */
+  async function callUntil(leave: (client: Abort) => void, write: boolean, milliseconds = 60_000) {
+    const asked = Promise.withResolvers<void>();
+    await using upstream = await startScriptedUpstream(() => {
+      asked.resolve();
+      return 'taken over';
+    });
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
+    onTestFinished(() => dispatcher.close());
+    const bind = createUpstreamClient(settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 }), { dispatcher });
+    const callers = [new Abort(), new Abort()];
+    const failures: Promise<UpstreamError>[] = [];
+    for (const [i, signal] of callers.entries()) {
+      const client = bind(createCaller(signal, milliseconds / (1 + i))); // The second one ends while it waits for the first one.
+      const call = write
+        ? client.write({ method: 'POST', route: '/v1/feeds', body: { name: 'a' }, expect: 'record' })
+        : client.read({ route: '/v1/feeds', expect: 'list' });
+      failures.push(
+        call.then(
+          () => Promise.reject(new Error('answered')),
+          (error) => error,
+        ),
+      );
+    }
+    await asked.promise;
+    for (const caller of callers) {
+      leave(caller);
+    }
+    const errors = await Promise.all(failures);
+    expect(errors.every(isUpstreamError)).toBe(true);
+    return errors.map(({ code, outcome, sent, retry, isOutage }) => ({ code, outcome, sent, retry, isOutage }));
+  }
+
+  const closed = { code: 'CLIENT_CLOSED', retry: 'never', isOutage: false };
+
+  it('is CLIENT_CLOSED, and a write that was sent has an unknown outcome', async () => {
+    expect(await callUntil((client) => client.abort(new DOMException('', 'TimeoutError')), true)).toEqual([
+      { ...closed, outcome: 'UNKNOWN', sent: true },
+      { ...closed, outcome: 'NOT_APPLIED', sent: false }, // It waited for its turn.
+    ]);
+    const [first] = await callUntil((client) => client.abort(), false);
+    expect(first).toMatchObject({ ...closed, outcome: undefined });
+  });
+
+  it('is CLIENT_CLOSED while it waits to be repeated, whatever had failed before', async () => {
+    const pausing = Promise.withResolvers<void>();
+    await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
+    onTestFinished(() => dispatcher.close());
+    const random = () => {
+      pausing.resolve();
+      return 1;
+    };
+    const settings = settingsOf(upstream.url, { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 });
+    const signal = new Abort();
+    const caller = createCaller(signal, 120_000);
+    const client = createUpstreamClient(settings, { dispatcher, random })(caller);
+    const call = client.write({ method: 'PUT', route: '/v1/feeds', expect: 'record' });
+    await pausing.promise;
+    signal.abort();
+    await expect(call).rejects.toMatchObject({ ...closed, outcome: 'UNKNOWN', status: 503 });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('is UPSTREAM_TIMEOUT where its deadline ends it', async () => {
+    expect(await callUntil(() => {}, true, 1_000)).toMatchObject([
+      { code: 'UPSTREAM_TIMEOUT', outcome: 'UNKNOWN' },
+      { code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED' },
+    ]);
+  });
+
+  it.each([true, false])('is not made where the caller has left before (write: %s)', async (write) => {
+    await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
+    onTestFinished(() => dispatcher.close());
+    const signal = new Abort();
+    signal.abort();
+    const caller = createCaller(signal, 120_000);
+    const client = createUpstreamClient(settingsOf(upstream.url), { dispatcher })(caller);
+    const call = write
+      ? client.write({ method: 'POST', route: '/v1/feeds', expect: 'record' })
+      : client.read({ route: '/v1/feeds', expect: 'list' });
+    await expect(call).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
+    const exchange = createExchange({ origin: upstream.url, dispatcher }, DEFAULTS, () => {});
+    const endpoint = { method: 'POST', route: '/v1/feeds' } as const;
+    const request = {
+      endpoint,
+      authorization: 'ApiKey a',
+      path: '/v1/feeds',
+      requestId: 'r',
+      call: { ...endpoint, expect: 'record' },
+    } as const;
+    await expect(exchange(request, signal)).rejects.toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED' });
+    expect(upstream.requests).toEqual([]);
+  });
+});

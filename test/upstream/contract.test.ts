@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type ContractCheck, createContractCheck } from '../support/contract.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import * as operations from '../support/operations.gen.ts';
+import { PREFIX, startPlainUpstream } from '../support/plain-upstream.ts';
+import { type Recorder, startRecorder } from '../support/recorder.ts';
+
+/** A service that speaks the contract, with the ids of records that it holds from the start. */
+interface Service {
+  start(): Promise<{ url: string } & AsyncDisposable>;
+  prefix: string;
+  authorization: string;
+  workflowId: string;
+  identifier: string;
+  groupId: string;
+  transactionId: string;
+}
+
+const services: Record<string, Service> = {
+  'the sandbox': {
+    start: startSandbox,
+    prefix: '',
+    authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+    workflowId: '1106e4d657eb82ffb25bf536',
+    identifier: 'welcome-onboarding',
+    groupId: '2c490ff384e74bd82a99effb',
+    transactionId: 'sample-transaction-0001',
+  },
+  'another server, with a path prefix and without envelopes': {
+    start: startPlainUpstream,
+    prefix: PREFIX,
+    authorization: 'ApiKey some=Other/key+~',
+    workflowId: 'wf-1',
+    identifier: 'plain-workflow',
+    groupId: 'grp-1',
+    transactionId: 'tx-1',
+  },
+};
+
+/** A real service of one's own: what is created there is deleted again. */
+const { NOTIGRAPH_TEST_UPSTREAM: url, NOTIGRAPH_TEST_KEY: key, NOTIGRAPH_TEST_WORKFLOW: ids = ':' } = process.env;
+if (url !== undefined && key !== undefined) {
+  const [workflowId = '', identifier = '', groupId = '', transactionId = ''] = ids.split(':');
+  const start = async () => ({ url, [Symbol.asyncDispose]: async () => {} });
+  const { pathname } = new URL(url);
+  const own = { prefix: pathname === '/' ? '' : pathname, authorization: `ApiKey ${key}` };
+  services['the service in NOTIGRAPH_TEST_UPSTREAM'] = {
+    start,
+    ...own,
+    workflowId,
+    identifier,
+    groupId,
+    transactionId,
+  };
+}
+
+describe.each(Object.entries(services))('every operation on %s', (_, service) => {
+  let upstream: Awaited<ReturnType<Service['start']>>;
+  let recorder: Recorder;
+  let gateway: TestGateway;
+  let check: ContractCheck;
+  let seen = 0;
+
+  beforeAll(async () => {
+    upstream = await service.start();
+    const { origin } = new URL(upstream.url);
+    recorder = await startRecorder(origin);
+    gateway = await startGateway({ upstream: recorder.url + service.prefix });
+    check = await createContractCheck();
+  });
+
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await recorder[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  });
+
+  /** Runs an operation as the service's caller. */
+  const run: TestGateway['data'] = (document, variables) =>
+    gateway.data(document, variables, { authorization: service.authorization });
+
+  /** What has gone upstream since the last look; checks that it keeps the contract and carries the key. */
+  function wire(): string[] {
+    const exchanges = recorder.exchanges.slice(seen);
+    seen = recorder.exchanges.length;
+    expect(exchanges.flatMap((exchange) => check(exchange, service.prefix))).toEqual([]);
+    expect(exchanges.filter(({ headers }) => headers.authorization !== service.authorization)).toEqual([]);
+    return exchanges.map(({ method, path, body }) => `${method} ${path.slice(service.prefix.length)} ${body}`.trim());
+  }
+
+  it('workflow, by id and by identifier, with its group', async () => {
+    const byId = await run(operations.Workflow, { idOrIdentifier: service.workflowId });
+    expect(byId.workflow).toMatchObject({
+      id: service.workflowId,
+      identifier: service.identifier,
+      notificationGroup: { id: service.groupId },
+    });
+    expect(wire()[0]).toBe(`GET /v1/workflows/${service.workflowId}`);
+    expect(await run(operations.Workflow, { idOrIdentifier: service.identifier })).toEqual(byId);
+    expect(await run(operations.Workflow, { idOrIdentifier: 'no-such-workflow' })).toEqual({ workflow: null });
+    wire();
+  });
+
+  it('workflows, in the order asked for, null for one that is not there', async () => {
+    const { identifier, workflowId } = service;
+    const { workflows } = await run(operations.Workflows, {
+      idsOrIdentifiers: [identifier, 'none', workflowId, identifier],
+    });
+    expect(workflows?.map((workflow) => workflow?.id ?? null)).toEqual([workflowId, null, workflowId, workflowId]);
+    expect(wire().filter((request) => request.startsWith('GET /v1/workflows/'))).toHaveLength(3);
+  });
+
+  it('updateWorkflowStatus: changed, unchanged, not found', async () => {
+    const update = async (active: boolean, workflowId = service.workflowId) =>
+      (await run(operations.UpdateWorkflowStatus, { input: { workflowId, active } })).updateWorkflowStatus;
+    expect(await update(false)).toMatchObject({ changed: true, workflow: { id: service.workflowId, active: false } });
+    expect(wire()).toEqual([`PUT /v1/workflows/${service.workflowId}/status {"active":false}`]);
+    expect(await update(false)).toMatchObject({ workflow: { active: false } });
+    expect(await update(true)).toMatchObject({ changed: true, workflow: { active: true } });
+    expect(await update(true, '65f000000000000000000999')).toMatchObject({ code: 'NOT_FOUND' });
+    wire();
+  });
+
+  it('createSubscriber and createSubscribers', async () => {
+    const input = { subscriberId: 'contract-1', firstName: 'Ada', email: null, data: { plan: 'team' } };
+    const { createSubscriber } = await run(operations.CreateSubscriber, { input });
+    expect(createSubscriber).toMatchObject({
+      replayed: false,
+      subscriber: { subscriberId: 'contract-1', firstName: 'Ada' },
+    });
+    expect(wire()).toEqual([
+      'POST /v1/subscribers {"subscriberId":"contract-1","data":{"plan":"team"},"firstName":"Ada"}',
+    ]);
+    const subscribers = Array.from({ length: 25 }, (_, i) => ({ subscriberId: `bulk-${i}` }));
+    const { createSubscribers } = await run(operations.CreateSubscribers, { input: { subscribers } });
+    expect(createSubscribers).toMatchObject({ succeeded: 25, failed: 0 });
+    expect(createSubscribers?.results).toMatchObject(
+      subscribers.map(({ subscriberId }) => ({ subscriber: { subscriberId } })),
+    );
+    expect(wire()).toHaveLength(25);
+  });
+
+  it('notification groups: create, read, list, rename, refuse, delete', async () => {
+    const { createNotificationGroup } = await run(operations.CreateNotificationGroup, { input: { name: 'Contract' } });
+    const group =
+      createNotificationGroup && 'notificationGroup' in createNotificationGroup
+        ? createNotificationGroup.notificationGroup
+        : null;
+    const id = group?.id ?? '';
+    expect(group).toEqual({ id: expect.any(String), name: 'Contract' });
+    expect((await run(operations.NotificationGroup, { id })).notificationGroup).toMatchObject(group ?? {});
+    expect((await run(operations.NotificationGroups)).notificationGroups).toContainEqual(group);
+    expect(
+      (await run(operations.UpdateNotificationGroup, { input: { id, name: 'Renamed' } })).updateNotificationGroup,
+    ).toMatchObject({
+      notificationGroup: { id, name: 'Renamed' },
+    });
+    expect(
+      (await run(operations.UpdateNotificationGroup, { input: { id, name: '' } })).updateNotificationGroup,
+    ).toMatchObject({ code: 'INVALID_INPUT' });
+    const deletion = { input: { id } };
+    expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toEqual({
+      id,
+      acknowledged: true,
+      status: 'DELETED',
+    });
+    expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    expect((await run(operations.NotificationGroup, { id })).notificationGroup).toBeNull();
+    expect(wire()).toEqual([
+      'POST /v1/notification-groups {"name":"Contract"}',
+      `GET /v1/notification-groups/${id}`,
+      'GET /v1/notification-groups',
+      `PATCH /v1/notification-groups/${id} {"name":"Renamed"}`,
+      `PATCH /v1/notification-groups/${id} {"name":""}`,
+      `DELETE /v1/notification-groups/${id}`,
+      `DELETE /v1/notification-groups/${id}`,
+      `GET /v1/notification-groups/${id}`,
+    ]);
+  });
+
+  it('feeds: create, conflict, delete with those that remain', async () => {
+    const create = async () => (await run(operations.CreateFeed, { input: { name: 'Contract feed' } })).createFeed;
+    const created = await create();
+    const feed = created && 'feed' in created ? created.feed : null;
+    expect(feed).toMatchObject({ name: 'Contract feed', identifier: expect.any(String) });
+    expect(await create()).toMatchObject({ code: 'CONFLICT', reason: 'ALREADY_EXISTS' });
+    const { deleteFeed } = await run(operations.DeleteFeed, { input: { id: feed?.id ?? '' } });
+    const remaining = deleteFeed && 'remainingFeeds' in deleteFeed ? deleteFeed.remainingFeeds : [];
+    expect(remaining.length).toBeGreaterThan(0);
+    expect(remaining).not.toContainEqual(expect.objectContaining({ id: feed?.id }));
+    expect((await run(operations.DeleteFeed, { input: { id: feed?.id ?? '' } })).deleteFeed).toMatchObject({
+      code: expect.stringMatching(/^(NOT_FOUND|INVALID_INPUT)$/), // The contract leaves it open.
+    });
+    wire();
+  });
+
+  it('deleteMessagesByTransaction: of one channel, of all, not found', async () => {
+    const { transactionId } = service;
+    const remove = async (input: { transactionId: string; channel?: 'EMAIL' }) =>
+      (await run(operations.DeleteMessagesByTransaction, { input })).deleteMessagesByTransaction;
+    expect(await remove({ transactionId, channel: 'EMAIL' })).toEqual({ transactionId, channel: 'EMAIL' });
+    expect(await remove({ transactionId })).toEqual({ transactionId, channel: null });
+    expect(await remove({ transactionId: 'no-such-transaction' })).toMatchObject({ code: 'NOT_FOUND' });
+    expect(wire().slice(0, 2)).toEqual([
+      `DELETE /v1/messages/transaction/${transactionId}?channel=email`,
+      `DELETE /v1/messages/transaction/${transactionId}`,
+    ]);
+  });
+
+  it('notificationStats, oldest day first', async () => {
+    const { notificationStats } = await run(operations.NotificationStats, { days: 4 });
+    expect(notificationStats).toHaveLength(4);
+    const dates = notificationStats?.map(({ date }) => date) ?? [];
+    expect(dates).toEqual(dates.toSorted());
+    expect(notificationStats?.[0]?.workflows?.[0]).toHaveProperty('name');
+    expect(wire()[0]).toBe('GET /v1/notifications/graph/stats?days=4');
+    expect((await run(operations.NotificationStats)).notificationStats?.length).toBeGreaterThan(0);
+    expect(wire()[0]).toBe('GET /v1/notifications/graph/stats');
+  });
+});

@@ -1,0 +1,888 @@
+import { getEventListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { GatewaySettings } from '../../src/settings/settings.ts';
+import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { errorFromFailure } from '../../src/upstream/errors/error-from-failure.ts';
+import { errorFromResponse } from '../../src/upstream/errors/error-from-response.ts';
+import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.ts';
+import { brokenConnection, notConnected, serviceUnavailable, timedOut } from '../../src/upstream/errors/failures.ts';
+import { createCircuitBreaker } from '../../src/upstream/resilience/circuit-breaker.ts';
+import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
+import { limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
+import { createRetry, type RetrySettings } from '../../src/upstream/resilience/retry.ts';
+import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
+import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { startGateway } from '../support/gateway.ts';
+import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
+import { feed, subscriber, workflow } from '../support/records.ts';
+import { DEFAULTS, settingsOf } from '../support/settings.ts';
+
+const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
+
+const codeOf = (failure: unknown) => Reflect.get(Object(failure), 'code');
+
+/** Lets everything that is ready run. */
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const responseError = (status: number): UpstreamError =>
+  errorFromResponse(
+    { endpoint: GET, authorization: 'ApiKey secret', bodyFields: [], idempotencyKey: undefined },
+    { status, body: {}, retryAfter: undefined },
+  );
+
+/** What does not speak of the service's health. */
+const NO_OUTAGES: [string, UpstreamError][] = [
+  ...[400, 401, 403, 404, 409, 422, 429, 500, 501, 505].map((status): [string, UpstreamError] => [
+    String(status),
+    responseError(status),
+  ]),
+  ['a time that is over', timedOut(GET, undefined)],
+  ['a reset', brokenConnection(GET, undefined, 'reset')],
+];
+
+const OUTAGES: [string, UpstreamError][] = [
+  ['502', serviceUnavailable(GET, 502, undefined)],
+  ['503', serviceUnavailable(GET, 503, undefined)],
+  ['504', responseError(504)],
+  ['no connection', notConnected(GET, 'refused', false)],
+];
+
+/** The upstream client in front of a script, without a gateway: callers and their times are the test's own. */
+async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}) {
+  const upstream = await startRawUpstream(script);
+  const settings = settingsOf(upstream.url, changes);
+  const dispatcher = createDispatcher(upstream.url, settings);
+  const bindCaller = createUpstreamClient(settings, { dispatcher });
+  return {
+    upstream,
+    caller(key: string, { signal = new AbortController().signal, withinMs = 5_000 } = {}) {
+      const usage = { calls: 0, bulkItems: 0, requests: 0 };
+      const deadlineAt = performance.now() + withinMs;
+      return bindUpstream(bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage }));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+/** Keeps every request until the test answers it. */
+function holdAll() {
+  const held: { request: RawRequest; connection: RawConnection }[] = [];
+  return { held, script: (request: RawRequest, connection: RawConnection) => void held.push({ request, connection }) };
+}
+
+const answerName = (held: { connection: RawConnection } | undefined, name: string) =>
+  held?.connection.answer({ body: { data: workflow({ name }) } });
+
+/** Bytes in use, after the garbage is gone. */
+function bytesInUse(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('retries', () => {
+  /** Starts calls whose first attempt fails, and whose second hangs; some of the calls hang from the start. */
+  function crowd({
+    failing,
+    hanging,
+    options = {},
+  }: {
+    failing: number;
+    hanging: number;
+    options?: Partial<RetrySettings>;
+  }) {
+    const retry = createRetry({ ...DEFAULTS, ...options }, () => 0);
+    const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 60_000 };
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let retried = 0;
+    const failingCall = async () => {
+      let attempts = 0;
+      await retry(call, async () => {
+        attempts += 1;
+        if (attempts === 1) {
+          throw serviceUnavailable(GET, 503, undefined);
+        }
+        retried += 1;
+        await released;
+      });
+    };
+    const calls = [
+      ...Array.from({ length: hanging }, () => retry(call, () => released)),
+      ...Array.from({ length: failing }, failingCall),
+    ];
+    return { outcomes: Promise.allSettled(calls), release, retried: () => retried };
+  }
+
+  it.each([
+    [3, 1, 3],
+    [10, 0, 3],
+    [17, 0, 3], // 20 % of 17 is 3.4: no fourth.
+    [17, 3, 4],
+    [40, 60, 20],
+    [40, 64, 20],
+    [40, 65, 21],
+  ])('of %i failing calls beside %i others on their way: %i at a time', async (failing, hanging, expected) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { outcomes, release, retried } = crowd({ failing, hanging });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(retried()).toBe(expected);
+    await vi.advanceTimersByTimeAsync(1_000); // The others have waited for a place in vain.
+    expect(retried()).toBe(expected);
+    release();
+    const failed = (await outcomes).filter(({ status }) => status === 'rejected');
+    expect(failed).toHaveLength(failing - expected);
+  });
+
+  it('that find no place in the budget take the next one that comes free', async () => {
+    const { outcomes, release, retried } = crowd({ failing: 17, hanging: 0 });
+    await expect.poll(retried).toBe(3);
+    release();
+    const failed = (await outcomes).filter(({ status }) => status === 'rejected');
+    expect(failed).toHaveLength(0);
+    expect(retried()).toBe(17);
+  });
+
+  it('that wait for a place in the budget end when their caller leaves', async () => {
+    const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 0, retryMaxDelayMs: 60_000 }, () => 0);
+    const leaver = new AbortController();
+    let attempts = 0;
+    const call = { isRepeatable: true, signal: leaver.signal, deadlineAt: performance.now() + 60_000 };
+    const left = retry(call, async () => {
+      attempts += 1;
+      setTimeout(() => leaver.abort(), 20); // It has failed, paused for nothing, and waits.
+      throw serviceUnavailable(GET, 503, undefined);
+    });
+    await expect(left).rejects.toMatchObject({ status: 503 });
+    expect(attempts).toBe(1);
+    expect(getEventListeners(leaver.signal, 'abort')).toEqual([]);
+  });
+
+  it('free their place in the budget when they end', async () => {
+    const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 1 }, () => 0);
+    const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 5_000 };
+    for (let i = 0; i < 5; i += 1) {
+      let attempts = 0;
+      const twice = async () => {
+        attempts += 1;
+        throw attempts === 1 ? serviceUnavailable(GET, 503, undefined) : responseError(500);
+      };
+      await expect(retry(call, twice)).rejects.toMatchObject({ status: 500 });
+    }
+  });
+
+  /** The pauses between attempts, in milliseconds of a fake clock. */
+  async function pauses(
+    { random, ...options }: Partial<RetrySettings> & { random?: () => number },
+    error = serviceUnavailable(GET, 503, undefined),
+  ): Promise<number[]> {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const at: number[] = [];
+    const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 600_000 };
+    const ended = createRetry({ ...DEFAULTS, ...options }, random)(call, async () => {
+      at.push(performance.now());
+      throw error;
+    }).catch((failure: unknown) => failure);
+    await vi.runAllTimersAsync();
+    expect(await ended).toBe(error);
+    vi.useRealTimers();
+    return at.slice(1).map((time, i) => time - (at[i] ?? 0));
+  }
+
+  it('are two at most', async () => {
+    expect(await pauses({ random: () => 0 })).toHaveLength(2);
+  });
+
+  it('wait for a random part of a pause that doubles from 100 ms to 1 s', async () => {
+    expect(await pauses({ random: () => 1, maxRetries: 6 })).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    expect(await pauses({ random: () => 0.5, maxRetries: 6 })).toEqual([50, 100, 200, 400, 500, 500]);
+    // A timer of 0 ms fires after 1.
+    expect(await pauses({ random: () => 0, maxRetries: 3 })).toEqual([0, 0, 0]);
+  });
+
+  it('wait by default for less than 100 ms, then for less than 200 ms, and seldom the same', async () => {
+    const firsts = new Set<number>();
+    for (let i = 0; i < 50; i += 1) {
+      const [first = -1, second = -1] = await pauses({});
+      expect(first).toBeLessThan(101);
+      expect(second).toBeLessThan(201);
+      firsts.add(first);
+    }
+    expect(firsts.size).toBeGreaterThan(10);
+    expect(Math.max(...firsts)).toBeGreaterThan(50);
+  });
+
+  it('wait for Retry-After and a random part of the pause, so that not all come back at once', async () => {
+    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
+    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
+    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
+  });
+});
+
+describe('the circuit breaker', () => {
+  function createBreaker() {
+    let time = 1_000_000;
+    const run = createCircuitBreaker(DEFAULTS, () => time);
+    const attempt = async (outcome: 'ok' | UpstreamError) => {
+      if (outcome !== 'ok') {
+        throw outcome;
+      }
+    };
+    return {
+      wait(milliseconds: number) {
+        time += milliseconds;
+      },
+      /** Whether the attempt was made. */
+      async call(outcome: 'ok' | UpstreamError): Promise<boolean> {
+        let made = false;
+        await run(GET, () => {
+          made = true;
+          return attempt(outcome);
+        }).catch((error: unknown) => {
+          expect(error === outcome || Reflect.get(Object(error), 'sent') === false).toBe(true);
+        });
+        return made;
+      },
+      run,
+      async calls(count: number, outcome: 'ok' | UpstreamError): Promise<void> {
+        for (let i = 0; i < count; i += 1) {
+          await this.call(outcome);
+        }
+      },
+    };
+  }
+  const outage = serviceUnavailable(GET, 503, undefined);
+
+  it.each(OUTAGES)('opens after 20 calls that end with %s, not after 19', async (_, error) => {
+    const breaker = createBreaker();
+    await breaker.calls(19, error);
+    expect(await breaker.call(error)).toBe(true);
+    expect(await breaker.call('ok')).toBe(false);
+    await expect(breaker.run(GET, async () => 'unreached')).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      retryAfterSeconds: 2,
+      sent: false,
+    });
+  });
+
+  it.each(NO_OUTAGES)('is not opened by a hundred calls that end with %s', async (_, error) => {
+    const breaker = createBreaker();
+    await breaker.calls(100, error);
+    expect(await breaker.call('ok')).toBe(true);
+  });
+
+  it('opens at half of the calls, not below', async () => {
+    const below = createBreaker();
+    await below.calls(11, 'ok');
+    await below.calls(10, outage);
+    expect(await below.call('ok')).toBe(true);
+
+    const half = createBreaker();
+    await half.calls(10, 'ok');
+    await half.calls(10, outage);
+    expect(await half.call('ok')).toBe(false);
+  });
+
+  it('forgets calls after ten seconds, whether others came in between or not', async () => {
+    const idle = createBreaker();
+    await idle.calls(19, outage);
+    idle.wait(10_001);
+    await idle.calls(19, outage);
+    expect(await idle.call('ok')).toBe(true);
+
+    const busy = createBreaker();
+    await busy.calls(19, outage);
+    for (let i = 0; i < 10; i += 1) {
+      busy.wait(1_001);
+      await busy.call('ok');
+    }
+    await busy.calls(9, outage); // Nine of at most 19 in the window; with the old ones it would be 28 of 38.
+    expect(await busy.call('ok')).toBe(true);
+
+    const recent = createBreaker();
+    await recent.calls(19, outage);
+    recent.wait(8_900);
+    await recent.call(outage);
+    expect(await recent.call('ok')).toBe(false);
+  });
+
+  it('lets one call through after two seconds, and rejects others until that has ended', async () => {
+    const breaker = createBreaker();
+    await breaker.calls(20, outage);
+    breaker.wait(1_999);
+    expect(await breaker.call('ok')).toBe(false);
+    breaker.wait(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const probe = breaker.run(GET, () => promise);
+    for (let i = 0; i < 5; i += 1) {
+      expect(await breaker.call('ok')).toBe(false);
+    }
+    resolve();
+    await probe;
+    expect(await breaker.call('ok')).toBe(true);
+  });
+
+  it('stays open for 2, 4, 8 and again 8 seconds while the one call fails', async () => {
+    const breaker = createBreaker();
+    await breaker.calls(20, outage);
+    for (const seconds of [2, 4, 8, 8]) {
+      breaker.wait(seconds * 1_000 - 1);
+      expect(await breaker.call(outage)).toBe(false);
+      breaker.wait(1);
+      expect(await breaker.call(outage)).toBe(true);
+    }
+    breaker.wait(8_000);
+    expect(await breaker.call('ok')).toBe(true);
+    // Closed, with a clean record: it takes twenty calls again, and then two seconds.
+    await breaker.calls(19, outage);
+    expect(await breaker.call(outage)).toBe(true);
+    expect(await breaker.call('ok')).toBe(false);
+    breaker.wait(2_000);
+    expect(await breaker.call('ok')).toBe(true);
+  });
+
+  it('closes when the one call is answered, if only with a refusal', async () => {
+    const breaker = createBreaker();
+    await breaker.calls(20, outage);
+    breaker.wait(2_000);
+    expect(await breaker.call(responseError(404))).toBe(true);
+    expect(await breaker.call('ok')).toBe(true);
+  });
+
+  it.each([
+    ['gets no answer', timedOut(GET, undefined)],
+    ['is left by its caller', brokenConnection(GET, undefined, 'client gone')],
+  ])('is not wedged, nor closed, by one call that %s: the next one tries', async (_, error) => {
+    const breaker = createBreaker();
+    await breaker.calls(20, outage);
+    breaker.wait(2_000);
+    expect(await breaker.call(error)).toBe(true);
+    expect(await breaker.call(outage)).toBe(true);
+    expect(await breaker.call('ok')).toBe(false);
+  });
+
+  it('is not opened again by late answers of calls from before', async () => {
+    const breaker = createBreaker();
+    const { promise, reject } = Promise.withResolvers<void>();
+    const late = Array.from({ length: 30 }, () => breaker.run(GET, () => promise).catch(() => {}));
+    await breaker.calls(20, outage);
+    breaker.wait(1_500);
+    reject(outage);
+    await Promise.all(late);
+    breaker.wait(500);
+    expect(await breaker.call('ok')).toBe(true);
+  });
+
+  it('stops the gateway’s requests to a service that is down, for all callers, and no 500 of one caller does', async () => {
+    let time = 0;
+    await using upstream = await startRawUpstream((_, { answer }) => answer({ status: 500, body: {} }));
+    await using gateway = await startGateway(
+      {
+        upstream: upstream.url,
+        maxRetries: 0,
+      },
+      { monotonicNow: () => time },
+    );
+    const read = (id: number, key: string) =>
+      gateway.send(`{ workflow(idOrIdentifier: "w${id}") { id } }`, {}, { authorization: `ApiKey ${key}` });
+    for (const status of [500, 404, 429]) {
+      upstream.script = (_, { answer }) => answer({ status, body: {} });
+      for (let i = 0; i < 40; i += 1) {
+        await read(i, 'bad-ids');
+      }
+    }
+    time += 11_000;
+    upstream.script = (_, { answer }) => answer({ status: 503, body: {} });
+    for (let i = 0; i < 25; i += 1) {
+      await read(i, `key-${i % 2}`);
+    }
+    expect(upstream.requests).toHaveLength(120 + 20);
+    const { body } = await read(0, 'another');
+    expect(body.errors?.[0]?.extensions).toEqual({
+      code: 'UPSTREAM_UNAVAILABLE',
+      retryable: true,
+      retryAfterSeconds: 2,
+      requestId: expect.any(String),
+    });
+    const write = await gateway.send('mutation { createFeed(input: { name: "n" }) { __typename } }');
+    expect(write.body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
+    time += 2_000;
+    upstream.script = (_, { answer }) => answer({ body: { data: workflow() } });
+    expect((await read(1, 'another')).codes).toEqual([]);
+    expect((await read(2, 'bad-ids')).codes).toEqual([]);
+  });
+});
+
+describe('the calls of one credential', () => {
+  it('are ten at a time; a hundred wait, one more is OVERLOADED, and other credentials are not kept waiting', async () => {
+    const { held, script } = holdAll();
+    await using upstream = await startRawUpstream((request, connection) => {
+      if (request.headers.authorization === 'ApiKey quiet') {
+        connection.answer({ body: { data: workflow() } });
+      } else {
+        script(request, connection);
+      }
+    });
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const ask = (document: string, key = 'busy') => gateway.send(document, {}, { authorization: `ApiKey ${key}` });
+    const read = (id: number) => ask(`{ workflow(idOrIdentifier: "w${id}") { name } }`);
+
+    const reads = Array.from({ length: 111 }, (_, i) => read(i));
+    const { codes } = await Promise.race(reads); // The only one that can have ended.
+    expect(codes).toEqual(['OVERLOADED']);
+    expect(upstream.requests).toHaveLength(10);
+
+    const { body } = await ask('mutation { createFeed(input: { name: "n" }) { __typename } }');
+    expect(body.errors?.[0]?.extensions).toEqual({
+      code: 'OVERLOADED',
+      retryable: true,
+      retryAfterSeconds: 1,
+      outcome: 'NOT_APPLIED',
+      requestId: expect.any(String),
+    });
+    expect((await ask('{ workflow(idOrIdentifier: "w1") { name } }', 'quiet')).codes).toEqual([]);
+
+    let most = 0;
+    for (let answered = 0; answered < 110; answered += 1) {
+      await upstream.arrived(answered + 2); // With the quiet one's.
+      most = Math.max(most, held.length - answered);
+      answerName(held[answered], 'late');
+    }
+    const answers = await Promise.all(reads);
+    expect(most).toBe(10);
+    expect(answers.filter(({ body }) => body.errors === undefined)).toHaveLength(110);
+  });
+
+  const work = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    return { promise, resolve };
+  };
+  const alive = new AbortController().signal;
+
+  it('take their turns in the order in which they came', async () => {
+    const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 2 });
+    const order: number[] = [];
+    const jobs = Array.from({ length: 8 }, work);
+    const all = jobs.map(({ promise }, i) =>
+      inTurn('k', GET, alive, () => {
+        order.push(i);
+        return promise;
+      }),
+    );
+    await settle();
+    expect(order).toEqual([0, 1]);
+    for (const i of [1, 0, 3, 2, 4, 5, 6, 7]) {
+      jobs[i]?.resolve();
+      await settle();
+    }
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    await Promise.all(all);
+  });
+
+  it('give up their place in the queue when their caller leaves, and pass it on when it came too late', async () => {
+    const inTurn = limitConcurrency({ maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
+    const first = work();
+    const running = inTurn('k', GET, alive, () => first.promise);
+    const leaver = new AbortController();
+    const left = inTurn('k', GET, leaver.signal, async () => 'unreached');
+    expect(await inTurn('k', GET, alive, async () => 'unreached').catch(codeOf)).toBe('OVERLOADED');
+    leaver.abort(new Error('gone'));
+    await expect(left).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
+
+    const secondLeaver = new AbortController();
+    const second = inTurn('k', GET, secondLeaver.signal, async () => 'unreached').catch(codeOf);
+    secondLeaver.abort(new Error('gone'));
+    first.resolve(); // In the same moment: the place is handed to the one who has left.
+    await running;
+    expect(await second).toBe('CLIENT_CLOSED');
+    expect(await inTurn('k', GET, alive, async () => 'reached')).toBe('reached');
+  });
+
+  it('leave nothing behind in memory, however they ended', async () => {
+    const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 1 });
+    const before = bytesInUse();
+    for (let i = 0; i < 20_000; i += 1) {
+      const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of its own: 2 kB.
+      const leaver = new AbortController();
+      const first = work();
+      const running = inTurn(key, GET, alive, () => first.promise);
+      const left = inTurn(key, GET, leaver.signal, async () => {}).catch(() => {});
+      for (let tick = 0; tick < i % 8; tick += 1) {
+        await null; // At some of these moments the first one is just about to hand its place over.
+      }
+      leaver.abort(new Error('gone'));
+      first.resolve();
+      await Promise.all([running, left]);
+    }
+    expect(bytesInUse() - before).toBeLessThan(10_000_000);
+    expect(await inTurn('k', GET, alive, async () => 'still in use')).toBe('still in use');
+  });
+});
+
+describe('identical reads on their way', () => {
+  it('of one operation are one request', async () => {
+    await using upstream = await startRawUpstream((_, { answer }) => answer({ body: [] }));
+    await using gateway = await startGateway({ upstream: upstream.url });
+    await gateway.data(`{ a: notificationStats(days: 5) { key } b: notificationStats(days: 5) { key }
+      c: notificationStats(days: 6) { key } }`);
+    expect(upstream.requests.map(({ path }) => path).sort()).toEqual([
+      '/v1/notifications/graph/stats?days=5',
+      '/v1/notifications/graph/stats?days=6',
+    ]);
+    expect(gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([2]);
+  });
+
+  it('of one credential share a request; those of another credential never do', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script);
+    const reads = ['a', 'a', 'b', 'a', 'b'].map((key) => client.caller(key).getWorkflow('w1'));
+    await client.upstream.arrived(2);
+    for (const { request, connection } of held) {
+      connection.answer({ body: { data: workflow({ name: request.headers.authorization ?? '' }) } });
+    }
+    const names = (await Promise.all(reads)).map((found) => found?.name);
+    expect(names).toEqual(['ApiKey a', 'ApiKey a', 'ApiKey b', 'ApiKey a', 'ApiKey b']);
+    expect(client.upstream.requests).toHaveLength(2);
+  });
+
+  it('are not remembered: what comes after the answer asks again', async () => {
+    let asked = 0;
+    await using client = await startClient((_, { answer }) => {
+      asked += 1;
+      answer({ body: { data: workflow({ name: `${asked}` }) } });
+    });
+    for (const expected of ['1', '2', '3']) {
+      expect((await client.caller('a').getWorkflow('w1'))?.name).toBe(expected);
+    }
+  });
+
+  it('do not outlive a write: a read that starts after it began, or after it ended, asks again', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script);
+    const upstream = client.caller('a');
+    const stats = [upstream.getNotificationStats(1), client.caller('b').getNotificationStats(1)]; // Not touched: another path is, and another key.
+    const before = upstream.getWorkflow('w1');
+    await client.upstream.arrived(3);
+    const write = upstream.updateWorkflowStatus('w1', false);
+    await client.upstream.arrived(4);
+    const during = [upstream.getWorkflow('w1'), client.caller('a').getWorkflow('w1')];
+    const other = client.caller('b').getNotificationStats(1);
+    await client.upstream.arrived(5);
+    answerName(held[3], 'written');
+    await write;
+    const after = upstream.getWorkflow('w1');
+    await client.upstream.arrived(6);
+    expect(client.upstream.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'PUT', 'GET', 'GET']);
+    held.slice(0, 2).map(({ connection }) => connection.answer({ body: [] }));
+    answerName(held[2], 'before');
+    answerName(held[4], 'during');
+    answerName(held[5], 'after');
+    const names = (await Promise.all([before, ...during, after])).map((found) => found?.name);
+    expect(names).toEqual(['before', 'during', 'during', 'after']);
+    expect(await Promise.all([...stats, other])).toEqual([[], [], []]);
+  });
+
+  it('do not outlive a write that failed either', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script);
+    const upstream = client.caller('a');
+    const write = upstream.deleteFeed('f1').catch(codeOf);
+    await client.upstream.arrived(1);
+    const during = upstream.getWorkflow('w1');
+    await client.upstream.arrived(2);
+    held[0]?.connection.answer({ status: 500, body: {} });
+    expect(await write).toBe('UPSTREAM_ERROR');
+    const after = upstream.getWorkflow('w1');
+    await client.upstream.arrived(3);
+    answerName(held[1], 'during');
+    answerName(held[2], 'after');
+    expect([(await during)?.name, (await after)?.name]).toEqual(['during', 'after']);
+  });
+
+  it('go on when one reader leaves', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script);
+    const first = new AbortController();
+    const firstRead = client.caller('a', first).getWorkflow('w1').catch(codeOf);
+    const secondRead = client.caller('a').getWorkflow('w1');
+    await client.upstream.arrived(1);
+    first.abort();
+    expect(await firstRead).toBe('CLIENT_CLOSED');
+    expect(client.upstream.open()).toBe(1);
+    answerName(held[0], 'shared');
+    expect((await secondRead)?.name).toBe('shared');
+  });
+
+  it('end when the last reader leaves', async () => {
+    await using client = await startClient(() => {});
+    const readers = [1, 2, 3].map(() => new AbortController());
+    const reads = readers.map((reader) => client.caller('a', reader).getWorkflow('w1').catch(codeOf));
+    await client.upstream.arrived(1);
+    for (const reader of readers) {
+      expect(client.upstream.open()).toBe(1);
+      reader.abort();
+    }
+    await client.upstream.allClosed(100);
+    expect(await Promise.all(reads)).toEqual(Array(3).fill('CLIENT_CLOSED'));
+    expect(client.upstream.requests).toHaveLength(1);
+  });
+
+  it('are not joined once they are given up', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script);
+    const leaver = new AbortController();
+    const left = client.caller('a', leaver).getWorkflow('w1').catch(codeOf);
+    await client.upstream.arrived(1);
+    leaver.abort();
+    await left;
+    const next = client.caller('a').getWorkflow('w1');
+    await client.upstream.arrived(2);
+    answerName(held[1], 'anew');
+    expect((await next)?.name).toBe('anew');
+  });
+
+  it('fail together, and the failure is not remembered', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script);
+    const reads = [1, 2, 3].map(() => client.caller('a').getWorkflow('w1').catch(codeOf));
+    await client.upstream.arrived(1);
+    held[0]?.connection.answer({ status: 500, body: {} });
+    expect(await Promise.all(reads)).toEqual(['UPSTREAM_ERROR', 'UPSTREAM_ERROR', 'UPSTREAM_ERROR']);
+    const next = client.caller('a').getWorkflow('w1');
+    await client.upstream.arrived(2);
+    answerName(held[1], 'well again');
+    expect((await next)?.name).toBe('well again');
+  });
+
+  it('leave nothing behind in memory', async () => {
+    const coalescing = createCoalescing<number>();
+    const { signal } = new AbortController();
+    const before = bytesInUse();
+    for (let i = 0; i < 20_000; i += 1) {
+      const key = `${i}`.padEnd(2_000, 'k').split('').join('');
+      const fail = i % 2 === 0;
+      const start = () => (fail ? Promise.reject(new Error('no')) : Promise.resolve(i));
+      await Promise.allSettled([
+        coalescing.read(key, '/', signal, start),
+        coalescing.read(key, '/', signal, start),
+        coalescing.write(key, start),
+      ]);
+    }
+    expect(bytesInUse() - before).toBeLessThan(10_000_000);
+    expect(await coalescing.read('k', '/', signal, async () => 7)).toBe(7);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+describe('one operation', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`);
+  const answerAll: RawScript = ({ method, path }, { answer }) =>
+    answer({ body: { data: method === 'GET' ? (path === '/v1/notification-groups' ? [] : workflow()) : feed() } });
+
+  it('may make fifty upstream calls; the next one is BUDGET_EXCEEDED before it is made', async () => {
+    await using upstream = await startRawUpstream(answerAll);
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const document = `query ($ids: [ID!]!, $one: Boolean!) {
+      workflows(idsOrIdentifiers: $ids) { id } notificationGroups @include(if: $one) { id } }`;
+    expect((await gateway.send(document, { ids: ids(50), one: false })).codes).toEqual([]);
+    expect((await gateway.send(document, { ids: ids(49), one: true })).codes).toEqual([]);
+    expect(upstream.requests).toHaveLength(100);
+    const { body, status } = await gateway.send(document, { ids: ids(50), one: true });
+    expect(status).toBe(200);
+    expect(body.errors?.map(({ extensions }) => extensions)).toEqual([
+      { code: 'BUDGET_EXCEEDED', retryable: false, requestId: expect.any(String) },
+    ]);
+    expect(upstream.requests).toHaveLength(150);
+  });
+
+  it('that goes over its budget with a write says NOT_APPLIED', async () => {
+    await using upstream = await startRawUpstream(answerAll);
+    await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
+    const field = (name: string) => `${name}: createFeed(input: { name: "${name}" }) { __typename }`;
+    const { body } = await gateway.send(`mutation { ${['a', 'b', 'c'].map(field).join(' ')} }`);
+    expect(body.data).toMatchObject({ a: {}, b: {}, c: null });
+    expect(body.errors).toMatchObject([
+      { path: ['c'], extensions: { code: 'BUDGET_EXCEEDED', outcome: 'NOT_APPLIED' } },
+    ]);
+    expect(upstream.requests.map(({ body: sent }) => sent)).toEqual(['{"name":"a"}', '{"name":"b"}']);
+  });
+
+  it('may make a hundred items of bulk writes, which are no calls; the next one fails alone, NOT_APPLIED', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on('warning', onWarning);
+    await using upstream = await startRawUpstream(({ path }, { answer }) =>
+      answer({ status: 201, body: { data: path === '/v1/feeds' ? feed() : subscriber() } }),
+    );
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const item = '{ results { __typename ... on UpstreamFailure { outcome retryable } } succeeded failed }';
+    const document = `mutation ($many: CreateSubscribersInput!, $one: CreateSubscribersInput!) {
+      many: createSubscribers(input: $many) ${item} one: createSubscribers(input: $one) ${item}
+      createFeed(input: { name: "n" }) { __typename } }`;
+    const subscribers = ids(100).map((subscriberId) => ({ subscriberId }));
+    const { body } = await gateway.send(document, {
+      many: { subscribers },
+      one: { subscribers: subscribers.slice(0, 1) },
+    });
+    expect(body).toMatchObject({
+      data: {
+        many: { succeeded: 100, failed: 0 },
+        one: { failed: 1, results: [{ __typename: 'UpstreamFailure', outcome: 'NOT_APPLIED', retryable: false }] },
+        createFeed: { __typename: 'CreateFeedSuccess' },
+      },
+    });
+    expect(upstream.requests).toHaveLength(101);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]); // Such as of too many listeners on the operation's signal.
+  });
+});
+
+describe('a call that waits for a connection', () => {
+  it('ends with its operation’s time, was not sent, and is not sent later', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script, { sockets: 1 });
+    const reading = client.caller('a').getWorkflow('w1');
+    await client.upstream.arrived(1);
+    const startedAt = performance.now();
+    const failure = await client
+      .caller('b', { withinMs: 100 })
+      .createFeed('n')
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED', sent: false, retryable: true });
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    answerName(held[0], 'first');
+    await reading;
+    const next = client.caller('c').getWorkflow('w2');
+    await client.upstream.arrived(2);
+    answerName(held[1], 'second');
+    await next;
+    expect(client.upstream.requests.map(({ path }) => path)).toEqual(['/v1/workflows/w1', '/v1/workflows/w2']);
+  });
+
+  it('ends when its caller leaves', async () => {
+    const { script } = holdAll();
+    await using client = await startClient(script, { sockets: 1 });
+    const leaver = new AbortController();
+    const reading = client.caller('a').getWorkflow('w1').catch(codeOf);
+    await client.upstream.arrived(1);
+    const write = client
+      .caller('b', leaver)
+      .createFeed('n')
+      .catch((error: unknown) => error);
+    await settle();
+    leaver.abort(new Error('read ECONNRESET'));
+    expect(await write).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED' });
+    await client[Symbol.asyncDispose]();
+    expect(await reading).toBe('UPSTREAM_UNAVAILABLE');
+    expect(client.upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('the connections', () => {
+  it('are given up when no headers come in time', async () => {
+    await using client = await startClient(() => {}, { maxRetries: 0, headersTimeoutMs: 300 });
+    const startedAt = performance.now();
+    expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_TIMEOUT');
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await client.upstream.allClosed();
+  });
+
+  it('are used again, and closed when they are idle', async () => {
+    await using client = await startClient((_, { answer }) => answer({ body: { data: workflow() } }), {
+      socketIdleMs: 50,
+    });
+    for (let i = 0; i < 5; i += 1) {
+      await client.caller('a').getWorkflow('w1');
+    }
+    expect(client.upstream.connections()).toBeLessThan(3); // A second one may be made while the first one is checked.
+    await client.upstream.allClosed();
+  });
+});
+
+describe('a failure of the connection', () => {
+  const POST: Endpoint = { method: 'POST', route: '/v1/feeds' };
+  const withCode = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
+
+  it.each([
+    ['EHOSTUNREACH', 'read'],
+    ['ENETUNREACH', 'write'],
+    ['ETIMEDOUT', 'read'],
+    ['EPROTO', 'write'],
+    ['ERR_SSL_BAD_RECORD', 'read'],
+    ['ECONNRESET', 'read'],
+  ])('such as %s says NOT_APPLIED only if no connection had taken the request', (code, syscall) => {
+    const failure = withCode(code, syscall);
+    expect(errorFromFailure(POST, failure, { sent: false, status: undefined })).toMatchObject({
+      outcome: 'NOT_APPLIED',
+      isOutage: true,
+    });
+    expect(errorFromFailure(POST, failure, { sent: true, status: undefined })).toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+      outcome: 'UNKNOWN',
+      retry: 'repeatable',
+      isOutage: false,
+    });
+  });
+
+  it('is tried again by every method if none had taken it, unless TLS was the reason', () => {
+    expect(errorFromFailure(POST, withCode('ECONNREFUSED', 'connect'), { sent: false, status: undefined }).retry).toBe(
+      'always',
+    );
+    for (const code of ['DEPTH_ZERO_SELF_SIGNED_CERT', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPROTO']) {
+      expect(errorFromFailure(POST, withCode(code, ''), { sent: false, status: undefined }).retry).toBe('never');
+    }
+  });
+});
+
+describe('a call', () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+  /** Answers workflows that are called so: well, with a refusal, or never. */
+  const script: RawScript = ({ path }, connection) => {
+    if (path.endsWith('/well')) {
+      connection.answer({ body: { data: workflow() } });
+    } else if (path.endsWith('/refused')) {
+      connection.answer({ status: 401, body: {} });
+    }
+  };
+
+  it.each<[string, { id: string; attemptTimeoutMs?: number; withinMs?: number; leaves?: boolean }, string | undefined]>(
+    [
+      ['succeeds', { id: 'well' }, undefined],
+      ['is refused', { id: 'refused' }, 'UNAUTHENTICATED'],
+      ['takes too long', { id: 'never', attemptTimeoutMs: 30 }, 'UPSTREAM_TIMEOUT'],
+      ['outlasts its operation', { id: 'never', withinMs: 30 }, 'UPSTREAM_TIMEOUT'],
+      ['is left by its caller', { id: 'never', leaves: true }, 'CLIENT_CLOSED'],
+    ],
+  )('that %s leaves no timer and no listener', async (_, { id, attemptTimeoutMs = 5_000, withinMs, leaves }, code) => {
+    await using client = await startClient(script, { attemptTimeoutMs, maxRetries: 0 });
+    await client.caller('warm').getWorkflow('well'); // The socket has timers of its own.
+    const { signal, abort } = leaving();
+    const before = timers();
+    const call = client.caller('a', { signal, ...(withinMs !== undefined && { withinMs }) }).getWorkflow(id);
+    const ended = call.then(
+      () => undefined,
+      (failure: unknown) => codeOf(failure),
+    );
+    expect(timers()).toBeGreaterThan(before);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    if (leaves) {
+      abort();
+    }
+    expect(await ended).toBe(code);
+    expect(timers()).toBeLessThanOrEqual(before);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});
+
+function leaving() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}

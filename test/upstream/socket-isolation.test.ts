@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { createDispatcher, type DispatcherSettings } from '../../src/upstream/transport/dispatcher.ts';
+import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { digestOf } from '../support/crowd.ts';
+import { startGateway } from '../support/gateway.ts';
+import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { workflow } from '../support/records.ts';
+import { settingsOf } from '../support/settings.ts';
+
+const MODES = ['none', 'credential'] as const;
+
+const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
+
+/** A response with a digest of the credential. */
+const echo = ({ path, headers }: RawRequest): string =>
+  rawAnswer({
+    body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
+  });
+
+const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echo(request));
+
+/** Keeps every request until the test answers it. */
+function holdAll() {
+  const held: (() => void)[] = [];
+  return {
+    held,
+    script: (...[request, connection]: Parameters<typeof echoOnce>) =>
+      void held.push(() => echoOnce(request, connection)),
+  };
+}
+
+/** The upstream client without a gateway: calls begin in the order in which the test makes them. */
+async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<DispatcherSettings>) {
+  const upstream = await startRawUpstream(script);
+  const settings = settingsOf(upstream.url, connections);
+  const dispatcher = createDispatcher(upstream.url, settings);
+  const bindCaller = createUpstreamClient(settings, { dispatcher });
+  return {
+    upstream,
+    dispatcher,
+    read(key: string, id: string, signal = new AbortController().signal) {
+      const usage = { calls: 0, bulkItems: 0, requests: 0 };
+      const deadlineAt = performance.now() + 5_000;
+      const client = bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage });
+      return bindUpstream(client).getWorkflow(id);
+    },
+    /** The ids that were asked for, in the order of arrival. */
+    asked: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a socket', () => {
+  it('is reused by its own credential, and by another when it was quiet for a while', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    await using upstream = await startRawUpstream(echoOnce);
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const used = async (key: string) => {
+      await gateway.data(DOCUMENT, { id: `of-${key}` }, { authorization: `ApiKey ${key}` });
+      return upstream.requests.at(-1)?.connection;
+    };
+    expect([await used('a'), await used('b'), await used('a'), await used('b'), await used('a')]).toEqual([
+      1, 2, 1, 2, 1,
+    ]);
+    vi.advanceTimersByTime(19);
+    expect(await used('c')).toBe(3);
+    vi.advanceTimersByTime(1);
+    expect([await used('d'), await used('e'), await used('f'), await used('c')]).toEqual([1, 2, 4, 3]);
+  });
+
+  it('goes to whoever comes when there is no other', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    await using gateway = await startGateway({ upstream: upstream.url, sockets: 2 });
+    for (const key of ['a', 'b', 'c', 'd', 'e']) {
+      await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
+    }
+    expect(upstream.connections()).toBe(2);
+  });
+
+  it('serves one credential with isolation, and is closed for another when there is no other place', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    const connections = { sockets: 2, isolateConnections: 'credential' as const };
+    await using gateway = await startGateway({ upstream: upstream.url, ...connections });
+    for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
+      await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
+    }
+    // The longest idle one makes room: b's for c, then a's for b.
+    expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 1, 3, 1, 3, 4, 4]);
+  });
+
+  it.each([
+    ['a response', rawAnswer({ body: {} })],
+    ['a line break', '\r\n'],
+    ['garbage', '\0garbage'],
+  ])('that receives %s while it is idle is closed', async (_, bytes) => {
+    const sends: RawConnection['send'][] = [];
+    await using upstream = await startRawUpstream((request, connection) => {
+      sends.push(connection.send);
+      echoOnce(request, connection);
+    });
+    await using gateway = await startGateway({ upstream: upstream.url });
+    const read = () => gateway.data(DOCUMENT, { id: 'x' });
+    await read();
+    await read();
+    expect(upstream.connections()).toBe(1);
+    sends[0]?.(bytes);
+    await upstream.allClosed();
+    await read();
+    expect(upstream.connections()).toBe(2);
+  });
+});
+
+describe.each(MODES)('with isolation %s', (isolateConnections) => {
+  it('requests of three credentials share one socket in the order they came', async () => {
+    await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
+    const ids = Array.from({ length: 30 }, (_, i) => `id-${i}`);
+    const records = await Promise.all(ids.map((id, i) => client.read(`key-${i % 3}`, id)));
+    expect(records.map((record) => record?.name)).toEqual(ids.map((_, i) => digestOf(`ApiKey key-${i % 3}`)));
+    expect(client.asked()).toEqual(ids);
+    expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 1 : 30);
+  });
+
+  it('a request that is aborted while it waits is never sent, and costs no socket', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script, { sockets: 1, isolateConnections });
+    const gone = new AbortController();
+    const first = client.read('a', 'first');
+    const aborted = client.read('b', 'aborted', gone.signal);
+    const last = client.read('a', 'last');
+    await client.upstream.arrived(1);
+    gone.abort();
+    await expect(aborted).rejects.toThrow();
+    held[0]?.();
+    await first;
+    await client.upstream.arrived(2);
+    held[1]?.();
+    await last;
+    expect(client.asked()).toEqual(['first', 'last']);
+    expect(client.upstream.connections()).toBe(1);
+  });
+
+  it('a request that is aborted while its socket is made is never sent', async () => {
+    await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
+    const gone = new AbortController();
+    await client.read('a', 'first');
+    await turn();
+    const aborted = client.read('b', 'aborted', gone.signal);
+    await Promise.resolve(); // It has its place, and is written in a later turn.
+    gone.abort();
+    await expect(aborted).rejects.toThrow();
+    await client.read('c', 'last');
+    expect(client.asked()).toEqual(['first', 'last']);
+    expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 2 : 3);
+  });
+
+  it('a request that cannot be written leaves its place to the next one', async () => {
+    await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
+    await expect(client.read('a\n', 'invalid')).rejects.toThrow();
+    await client.read('b', 'valid');
+    expect(client.asked()).toEqual(['valid']);
+  });
+
+  it('a service that comes back is connected to again', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    await using gateway = await startGateway({
+      upstream: upstream.url,
+      sockets: 2,
+      isolateConnections,
+      maxRetries: 0,
+    });
+    const read = (key: string) => gateway.send(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
+    for (let i = 0; i < 3; i += 1) {
+      expect((await read('a')).codes).toEqual([]);
+      await upstream.refuse();
+      for (const key of ['a', 'b', 'c', 'a']) {
+        expect((await read(key)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+      }
+      await upstream.listen();
+    }
+  });
+
+  it('closing waits for requests in flight and in the queue, and closes every socket', async () => {
+    const { held, script } = holdAll();
+    await using client = await startClient(script, { sockets: 1, isolateConnections });
+    const answers = [client.read('a', 'running'), client.read('b', 'waiting')];
+    await client.upstream.arrived(1);
+    const closed = client.dispatcher.close();
+    held[0]?.();
+    await client.upstream.arrived(2);
+    await expect(client.read('c', 'late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+    held[1]?.();
+    await Promise.all([...answers, closed]);
+    await client.upstream.allClosed();
+    expect(client.asked()).toEqual(['running', 'waiting']);
+  });
+
+  it('disposing the gateway closes idle sockets', async () => {
+    await using upstream = await startRawUpstream(echoOnce);
+    const gateway = await startGateway({ upstream: upstream.url, isolateConnections });
+    await Promise.all(
+      ['a', 'b', 'c'].map((key) => gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` })),
+    );
+    expect(upstream.open()).toBe(3);
+    await gateway[Symbol.asyncDispose]();
+    await upstream.allClosed();
+  });
+});
