@@ -11,7 +11,7 @@ export type KnownErrorCode =
   | 'BAD_USER_INPUT'
   /** The document has several operations and no `operationName`, or none with that name. Send the name of one of its operations. */
   | 'OPERATION_RESOLUTION_FAILURE'
-  /** The document exceeds one of the limits. Ask for less, or use several operations. */
+  /** The document exceeds one of the limits. Request less data, or use several operations. */
   | 'DOCUMENT_LIMIT_EXCEEDED'
   /** No manifest of the gateway contains a document with this id. Add the app's manifest to the gateway. */
   | 'PERSISTED_QUERY_NOT_FOUND'
@@ -25,13 +25,13 @@ export type KnownErrorCode =
   | 'FORBIDDEN'
   /** A GET request could have been sent by a page of another site. Send `Authorization` or `GraphQL-Require-Preflight: true`. */
   | 'CSRF_REFUSED'
-  /** Nothing is served at this path. Use the path in the message. */
+  /** The path is unknown. Use the path in the message. */
   | 'NOT_FOUND'
   /** The HTTP method is not supported here, or the operation is a mutation sent with GET. Use a method listed in `Allow`. */
   | 'METHOD_NOT_ALLOWED'
   /** The response cannot have any media type listed in `Accept`. Accept `application/graphql-response+json` or `application/json`. */
   | 'NOT_ACCEPTABLE'
-  /** The request body is larger than the limit. Send less at once. */
+  /** The request body is larger than the limit. Send a smaller request. */
   | 'PAYLOAD_TOO_LARGE'
   /** The request body is not JSON, or is compressed. Send uncompressed JSON with `Content-Type: application/json`. */
   | 'UNSUPPORTED_MEDIA_TYPE'
@@ -39,7 +39,7 @@ export type KnownErrorCode =
   | 'EXPECTATION_FAILED'
   /** Without a `path`: the limit of the gateway; nothing was executed. With one: the limit of the service. Wait `retryAfterSeconds`. */
   | 'RATE_LIMITED'
-  /** The client disconnected. Appears only in the log and the metrics. Nothing: nobody receives it. */
+  /** The client disconnected. Appears only in the log and the metrics. Nothing. No client receives it. */
   | 'CLIENT_CLOSED'
   /** The gateway handles too many requests, or too many calls with this key are waiting. Wait `retryAfterSeconds`. */
   | 'OVERLOADED'
@@ -53,7 +53,7 @@ export type KnownErrorCode =
   | 'UPSTREAM_ERROR'
   /** The response of the service does not match its contract. Report it to the operator of the service. */
   | 'UPSTREAM_BAD_RESPONSE'
-  /** The operation needs more upstream calls than one operation may make. Ask for less, or use several operations. */
+  /** The operation needs more upstream calls than one operation may make. Request less data, or use several operations. */
   | 'BUDGET_EXCEEDED'
-  /** The result has too many errors or values, or is too large. Fields that were not completed are null. Ask for less, or use several operations. */
+  /** The result has too many errors or values, or is too large. Fields that were not completed are null. Request less data, or use several operations. */
   | 'RESULT_LIMIT_EXCEEDED';

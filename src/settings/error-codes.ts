@@ -1,8 +1,8 @@
 /** Meaning of one error code. */
 export interface ErrorCodeEntry {
-  /** HTTP status of a request that is refused with this code; undefined: it occurs only in executed operations (200). */
+  /** HTTP status of a request that is rejected with this code. Codes without one occur only in executed operations (200). */
   status?: number;
-  /** Whether sending the same request again can succeed and is safe. An executed operation decides it per error. */
+  /** Whether sending the same request again can succeed and is safe. `depends`: decided per error. */
   retryable: boolean | 'depends';
   /** Shown in docs/errors.md, in GraphiQL and in the client's types. */
   meaning: string;
@@ -46,7 +46,7 @@ export const ERROR_CODES = {
     status: 400,
     retryable: false,
     meaning: 'The document exceeds one of [the limits](configuration.md#documents-and-results).',
-    remedy: 'Ask for less, or use several operations.',
+    remedy: 'Request less data, or use several operations.',
   },
   PERSISTED_QUERY_NOT_FOUND: {
     status: 400,
@@ -88,7 +88,7 @@ export const ERROR_CODES = {
   NOT_FOUND: {
     status: 404,
     retryable: false,
-    meaning: 'Nothing is served at this path.',
+    meaning: 'The path is unknown.',
     remedy: 'Use the path in the message.',
   },
   METHOD_NOT_ALLOWED: {
@@ -107,7 +107,7 @@ export const ERROR_CODES = {
     status: 413,
     retryable: false,
     meaning: 'The request body is larger than the limit.',
-    remedy: 'Send less at once.',
+    remedy: 'Send a smaller request.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
@@ -131,7 +131,7 @@ export const ERROR_CODES = {
     status: 499,
     retryable: false,
     meaning: 'The client disconnected. Appears only in the log and the metrics.',
-    remedy: 'Nothing: nobody receives it.',
+    remedy: 'Nothing. No client receives it.',
   },
   OVERLOADED: {
     status: 503,
@@ -168,12 +168,12 @@ export const ERROR_CODES = {
   BUDGET_EXCEEDED: {
     retryable: false,
     meaning: 'The operation needs more upstream calls than one operation may make.',
-    remedy: 'Ask for less, or use several operations.',
+    remedy: 'Request less data, or use several operations.',
   },
   RESULT_LIMIT_EXCEEDED: {
     retryable: false,
     meaning: 'The result has too many errors or values, or is too large. Fields that were not completed are null.',
-    remedy: 'Ask for less, or use several operations.',
+    remedy: 'Request less data, or use several operations.',
   },
 } as const satisfies Record<string, ErrorCodeEntry>;
 

@@ -6,7 +6,7 @@ export function explainListenError(error: unknown, what: string, port: number, o
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EADDRINUSE'
     ? new StartError(
-        `Port ${port} for ${what} is in use: stop the program that listens there, or choose another port with ${option}.`,
+        `Port ${port} for ${what} is in use. Stop the program that listens there, or choose another port with ${option}.`,
         { cause: error },
       )
     : error;
