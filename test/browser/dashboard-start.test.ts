@@ -83,11 +83,11 @@ describe('the one command of the dashboard', () => {
   it.each([
     [
       '--port',
-      'Port PORT for the app is in use: stop the program that listens there, or choose another port with --port.',
+      'Port PORT for the app is in use. Stop the program that listens there, or choose another port with --port.',
     ],
     [
       '--issuer-port',
-      'Port PORT for the issuer is in use: stop the program that listens there, or choose another port with --issuer-port.',
+      'Port PORT for the issuer is in use. Stop the program that listens there, or choose another port with --issuer-port.',
     ],
     [
       '--gateway-port',
