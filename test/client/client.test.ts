@@ -61,7 +61,7 @@ it('answers with the data there is, and with errors that say what to do', async 
   expect(answer.headers.get('content-type')).toMatch(/^application\/graphql-response\+json/);
   expect(answer.errors).toEqual([
     {
-      message: expect.stringContaining('not available'),
+      message: expect.stringContaining('is unavailable'),
       path: ['updateWorkflowStatus'],
       locations: expect.any(Array),
       extensions: {
