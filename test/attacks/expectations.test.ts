@@ -48,6 +48,8 @@ it('any other expectation is 417', async () => {
   const [head, body = ''] = client.received().split('\r\n\r\n');
   expect(head).toMatch(/^HTTP\/1\.1 417 /);
   expect(JSON.parse(body)).toEqual({
-    errors: [{ message: expect.stringContaining('Expect'), extensions: { code: 'EXPECTATION_FAILED', retryable: false } }],
+    errors: [
+      { message: expect.stringContaining('Expect'), extensions: { code: 'EXPECTATION_FAILED', retryable: false } },
+    ],
   });
 });

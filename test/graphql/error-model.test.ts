@@ -272,7 +272,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     await using gateway = await drive(() => ({ body: { data: { ...workflow(), ...broken } } }));
     const { result, error } = await gateway.run(READ);
     expect(result).toBeNull();
-    expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', message: expect.stringContaining('no valid value') });
+    expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', message: expect.stringContaining('invalid value') });
     expect(await gateway.run('query { workflow(idOrIdentifier: "w1") { id active } }')).toEqual({
       result: { id: 'w1', active: true },
       error: undefined,
@@ -282,7 +282,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
   it('at the field alone, where a list is a number', async () => {
     await using gateway = await drive(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
     const { error } = await gateway.run('query { workflow(idOrIdentifier: "w1") { steps { id } } }');
-    expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', message: expect.stringContaining('no valid value') });
+    expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE', message: expect.stringContaining('invalid value') });
   });
 
   it('and is UNKNOWN after a write', async () => {
