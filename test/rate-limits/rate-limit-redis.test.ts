@@ -150,10 +150,10 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
 
   it.runIf(hasRedis)('counts by itself while Redis stands still', async () => {
     await using redis = await startRedis();
-    await using hasty = createLimiter(redis.url, { timeoutMs: 100 });
+    await using hasty = createLimiter(redis.url, { timeoutMs: 500 });
     await expect.poll(() => hasty.take('b').then(() => redis.command('DBSIZE')), patient).toBe(1);
     const before = hasty.log.length;
-    await redis.command('CLIENT', 'PAUSE', '1500', 'ALL');
+    await redis.command('CLIENT', 'PAUSE', '2500', 'ALL');
     expect(await hasty.take()).toMatchObject({ isAllowed: true, remaining: 99 });
     expect(hasty.log.slice(before)).toMatchObject([{ msg: AWAY, reason: 'TIMEOUT' }]);
     await expect.poll(() => hasty.take('b').then(() => hasty.messages().slice(before)), patient).toEqual([AWAY, BACK]);
