@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCodeEntry } from '../src/settings/error-codes.ts';
+import { withoutLinks } from '../src/settings/without-links.ts';
 import { code, table } from './markdown.ts';
 
 const ENTRIES: [code: string, entry: ErrorCodeEntry][] = Object.entries(ERROR_CODES);
@@ -6,7 +7,7 @@ const ENTRIES: [code: string, entry: ErrorCodeEntry][] = Object.entries(ERROR_CO
 /** Writes the codes as a type of the client, with their meaning and remedy as comments. */
 export const writeErrorCodeType = (): string =>
   `/** Codes of the errors that a gateway sends. */\nexport type KnownErrorCode =${ENTRIES.map(
-    ([name, { meaning, remedy }]) => `\n  /** ${toText(meaning)} ${toText(remedy)} */\n  | '${name}'`,
+    ([name, { meaning, remedy }]) => `\n  /** ${withoutLinks(meaning)} ${withoutLinks(remedy)} */\n  | '${name}'`,
   ).join('')};\n`;
 
 /** Writes the table of docs/errors.md. */
@@ -15,6 +16,3 @@ export const writeErrorCodeTable = (): string =>
     ['`code`', 'status', 'meaning', 'what to do'],
     ENTRIES.map(([name, { status, meaning, remedy }]) => [code(name), String(status ?? ''), meaning, remedy]),
   );
-
-/** Removes links, which lead nowhere outside the docs. */
-const toText = (markdown: string): string => markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');

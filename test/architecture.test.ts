@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listSources, readImports, readSource } from './support/imports.ts';
 
-/** What one part of `src/` may import besides itself. */
+/** Imports that one part of `src/` may have from outside itself. */
 interface Rule {
   /** Other parts. Types count as well. */
   parts?: readonly string[];
@@ -178,7 +178,7 @@ const partOf = (file: string): string | undefined =>
 /** The top-level entry of a part. */
 const entryOf = (part: string): string => part.split('/')[0] ?? part;
 
-/** What each part imports, as the table writes it. */
+/** Imports of each part, as the table writes them. */
 const used = Map.groupBy(
   imports.map(({ from, to, isModule }) => ({
     part: partOf(from),

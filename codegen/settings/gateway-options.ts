@@ -1,4 +1,5 @@
 import { GATEWAY_SETTINGS } from '../../src/settings/settings.ts';
+import { withoutLinks } from '../../src/settings/without-links.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
 
 /** Writes the interface of the settings that `createGateway` takes. */
@@ -36,9 +37,8 @@ function toType(schema: Described, indent: string): string {
   return schema.type === 'integer' ? 'number' : String(schema.type);
 }
 
-/** Links are left out: they lead nowhere in an editor. */
 function toDocstring(name: string, schema: Described): string {
-  const description = (schema.description ?? '').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  const description = withoutLinks(schema.description ?? '');
   const range = rangeOf(name, schema);
   const fallback = defaultOf(schema);
   return [description, range && `${range}.`, fallback === 'required' || fallback === '{}' ? '' : `@default ${fallback}`]

@@ -1,19 +1,27 @@
-import { variableOf } from '../../src/settings/setting.ts';
+import { type SettingTarget, variableOf } from '../../src/settings/setting.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
 import { code, table } from '../markdown.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
 
 type Setting = readonly [name: string, schema: Described];
 
+/** Sentence that says where the settings of a group are applied. */
+const TARGETS: Record<SettingTarget, string> = {
+  process: 'Settings of the command.',
+  gateway: 'Settings of the gateway, and options of `createGateway`.',
+  server: 'Settings of the HTTP server that the command starts.',
+};
+
 /** Writes the tables of docs/configuration.md: all settings, by group and section. */
 export function writeSettingTables(): string {
   const seen = new Set<string>();
-  return SETTING_GROUPS.flatMap(({ title, settings }) => {
+  return SETTING_GROUPS.flatMap(({ title, appliesTo, settings }) => {
     const all = Object.entries(describe(settings));
     const sections = all.filter(([, { type }]) => type === 'object');
     const single = all.filter(([, { type }]) => type !== 'object');
     return [
       `### ${title}\n`,
+      `${appliesTo.map((target) => TARGETS[target]).join(' ')}\n`,
       ...(single.length === 0 ? [] : [table(['Setting', 'Variable', 'Default', 'Description'], single.map(toRow))]),
       ...sections.flatMap(([name, schema]) => toSections(name, schema, seen)),
     ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SETTING_INFO, variableOf } from '../settings/setting.ts';
-import { SECTION_NAMES, SETTING_GROUPS, SETTINGS } from '../settings/settings.ts';
+import { SETTING_GROUPS, SETTINGS } from '../settings/settings.ts';
 import { FLAGS } from './command-line.ts';
 
 const WIDTH = 80;
@@ -9,20 +9,20 @@ const INDENT = ' '.repeat(24);
 /** Returns the text of `notigraph --help`: the options, and the variables of general settings. */
 export function writeHelp(): string {
   const variables = SETTING_GROUPS.filter(({ title }) => title === 'Command' || title === 'General')
-    .flatMap(({ settings }) => Object.keys(settings))
-    .filter((name) => !FLAGS.some((flag) => flag === name) && !SECTION_NAMES.includes(name));
+    .flatMap(({ settings }) => Object.entries<z.ZodType>(settings))
+    .filter(([, schema]) => SETTING_INFO.get(schema)?.flag === undefined);
   return `notigraph: a GraphQL gateway in front of a notification service's /v1 REST API
 
 Usage: notigraph [options]
 
-${FLAGS.map((name) => entry(`--${name} ${SETTING_INFO.get(SETTINGS[name])?.flag}`, `${describe(name)} ${variableOf(name)}`)).join('')}\
+${FLAGS.map((name) => entry(`--${name} ${SETTING_INFO.get(SETTINGS[name])?.flag}`, `${describe(SETTINGS[name])} ${variableOf(name)}`)).join('')}\
 ${entry('--config FILE', 'Configuration file. Default: notigraph.config.yaml, .yml or .json, if it exists. NOTIGRAPH_CONFIG')}\
 ${entry('--help', 'Print this help.')}\
 ${entry('--version', 'Print the version.')}
 Environment variables:
 
 ${entry('NOTIGRAPH_CONFIG_TEXT', 'The configuration inline, instead of a file.')}\
-${variables.map((name) => entry(variableOf(name), describe(name))).join('')}\
+${variables.map(([name, schema]) => entry(variableOf(name), describe(schema))).join('')}\
 ${entry('NODE_ENV', 'If "production", the sandbox and GraphiQL are off unless you turn them on.')}
 Limits, timeouts and policies have variables too: see docs/configuration.md.
 
@@ -33,10 +33,9 @@ Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.
 }
 
 /** Returns a setting's description and default as plain text. */
-function describe(name: string): string {
-  const schema: z.ZodType | undefined = Object.entries(SETTINGS).find(([key]) => key === name)?.[1];
-  const { description = '', defaultText } = (schema && SETTING_INFO.get(schema)) ?? {};
-  const fallback = defaultText ?? (schema && toText(z.toJSONSchema(schema, { io: 'input' }).default));
+function describe(schema: z.ZodType): string {
+  const { description = '', defaultText } = SETTING_INFO.get(schema) ?? {};
+  const fallback = defaultText ?? toText(z.toJSONSchema(schema, { io: 'input' }).default);
   const text = fallback === undefined ? description : `${description} Default: ${fallback}.`;
   return text.replaceAll('`', '');
 }
@@ -52,7 +51,7 @@ function toText(value: unknown): string | undefined {
 function entry(term: string, description: string): string {
   const lines: string[] = [];
   let line = `  ${term}`.padEnd(INDENT.length);
-  if (line.length + 2 > INDENT.length && term.length + 2 >= INDENT.length) {
+  if (!line.endsWith(' ')) {
     lines.push(line);
     line = INDENT;
   }
@@ -61,7 +60,7 @@ function entry(term: string, description: string): string {
       lines.push(line);
       line = INDENT;
     }
-    line += line.trim() === '' || line.length === INDENT.length ? word : ` ${word}`;
+    line += line.endsWith(' ') ? word : ` ${word}`;
   }
   return `${[...lines, line].join('\n')}\n`;
 }

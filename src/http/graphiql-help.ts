@@ -1,4 +1,5 @@
 import { ERROR_CODES } from '../settings/error-codes.ts';
+import { withoutLinks } from '../settings/without-links.ts';
 
 const STYLE = `<style>
   #error-help {
@@ -45,4 +46,4 @@ export function writeErrorHelp(): string {
 }
 
 /** Removes Markdown's marks and links. */
-const toText = (markdown: string): string => markdown.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
+const toText = (markdown: string): string => withoutLinks(markdown).replaceAll('`', '');

@@ -39,8 +39,8 @@ export interface RespondOptions {
   admission: Admission;
   corsHeaders: CorsHeaders;
   log: AccessLog;
-  /** Maximum response size, in bytes. @default 4 MiB */
-  maxResponseBytes?: number | undefined;
+  /** Maximum response size, in bytes. */
+  maxResponseBytes: number;
 }
 
 interface Content {
@@ -58,7 +58,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  * records the log line and metrics.
  */
 export function createRespond(options: RespondOptions): Respond {
-  const { admission, corsHeaders, log, maxResponseBytes = 4 * 1024 * 1024 } = options;
+  const { admission, corsHeaders, log, maxResponseBytes } = options;
   return (exchange, outcome) => {
     const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance, context, operation } = exchange;
     const { status, headers, body } = toContent(exchange, outcome, options.clientErrors);

@@ -1,4 +1,4 @@
-import type { GatewaySettings, Settings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
 import { callBudgetExceeded, clientClosed, endedEarly, missingCredential } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
@@ -19,8 +19,10 @@ import type { SocketPool } from './transport/socket-pool.ts';
 export type { UpstreamRateLimit };
 
 /** Settings of the upstream client. */
-export type UpstreamSettings = Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems' | 'upstreamIdempotency'> &
-  Pick<GatewaySettings, 'upstream'> &
+export type UpstreamSettings = Pick<
+  Settings,
+  'upstream' | 'maxUpstreamCalls' | 'maxBulkItems' | 'upstreamIdempotency'
+> &
   ConcurrencySettings &
   RetrySettings &
   CircuitBreakerSettings &

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { restore } from '../sandbox-versions/recorded-files.ts';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 import { sendOperation } from '../support/send-operation.ts';
-import { addTopics, copyProject, type ProjectCopy } from './project-copy.ts';
+import { addTopics } from './add-topics.ts';
 
 const CONFIG = `
 clients:

@@ -22,7 +22,7 @@ const READ = '{ workflow(idOrIdentifier: "w1") { id name } }';
 const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant, sub })}`;
 
 describe('reads of the same record at the same time', () => {
-  /** How many calls a read costs two askers, both of whom have asked before the first is answered. */
+  /** Returns the keys of the calls for a read by several callers, all of which are waiting before the first one is answered. */
   async function callsFor(askers: readonly string[]): Promise<string[]> {
     const held: [RawRequest, RawConnection][] = [];
     await using upstream = await startRawUpstream((request, connection) => held.push([request, connection]));

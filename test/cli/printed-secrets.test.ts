@@ -17,52 +17,60 @@ afterAll(async () => {
   await issuer[Symbol.asyncDispose]();
 });
 
-describe('a key', () => {
-  const CANARY = 'canary-key-71f3e0';
-  const statuses = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
+const STATUSES = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
 
-  /** Answers with this status, and quotes what it was sent wherever it can. */
-  const quote = (status: number, connection: RawConnection) => {
-    const told = `The key ${CANARY} of "ApiKey ${CANARY}" is of no use.`;
-    const body = { statusCode: status, message: [told, { message: told }], errorId: CANARY, path: CANARY, stack: told };
-    const answer = rawAnswer({
-      status,
-      headers: { location: `/${CANARY}`, 'x-key': CANARY, 'retry-after': CANARY },
-      body,
+/** Answers with this status, and quotes the key wherever it can. */
+function quote(status: number, key: string, connection: RawConnection): void {
+  const told = `The key ${key} of "ApiKey ${key}" is of no use.`;
+  const body = { statusCode: status, message: [told, { message: told }], errorId: key, path: key, stack: told };
+  const headers = { location: `/${key}`, 'x-key': key, 'retry-after': key };
+  connection.send(rawAnswer({ status, headers, body }).replace('Status', key));
+}
+
+/** Starts an upstream that quotes the key with the status that the id or name in a request says, or misbehaves as it says. */
+const startQuotingUpstream = (key: string) =>
+  startRawUpstream(({ path, body }, connection) => {
+    const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
+    const [, misbehave] = Object.entries(MISBEHAVIOURS).find(([known]) => known === name) ?? [];
+    misbehave === undefined ? quote(Number(name), key, connection) : misbehave(connection, key);
+  });
+
+const IMPATIENT = {
+  NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
+  NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
+  NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
+  NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
+  NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed, however busy the machine is.
+};
+
+/** Creates a function that sends a document, and records headers and body of the response. */
+const createAsk =
+  (url: string, answers: string[], ownAuthorization: string) =>
+  async (document: string, authorization = ownAuthorization) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization },
+      body: JSON.stringify({ query: document }),
     });
-    connection.send(answer.replace('Status', CANARY));
+    const text = await response.text();
+    answers.push(JSON.stringify([...response.headers]), text);
+    return text;
   };
 
+describe('a key', () => {
+  const CANARY = 'canary-key-71f3e0';
+
   it('appears in no answer and in nothing that the process prints, whatever the upstream does with it', async () => {
-    const names = [...Object.keys(MISBEHAVIOURS), ...statuses.map(String), 'refused'];
+    const names = [...Object.keys(MISBEHAVIOURS), ...STATUSES.map(String), 'refused'];
     await using folder = await createTemporaryFolder();
-    await using upstream = await startRawUpstream(({ path, body }, connection) => {
-      const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
-      const [, misbehave] = Object.entries(MISBEHAVIOURS).find(([known]) => known === name) ?? [];
-      misbehave === undefined ? quote(Number(name), connection) : misbehave(connection, CANARY);
-    });
+    await using upstream = await startQuotingUpstream(CANARY);
     await using notigraph = await startNotigraph({
       cwd: folder.path(),
       args: ['--upstream', upstream.url],
-      env: {
-        NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
-        NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
-        NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
-        NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
-        NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed, however busy the machine is.
-      },
+      env: IMPATIENT,
     });
     const answers: string[] = [];
-    const ask = async (document: string, authorization = `ApiKey ${CANARY}`) => {
-      const response = await fetch(notigraph.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization },
-        body: JSON.stringify({ query: document }),
-      });
-      const text = await response.text();
-      answers.push(JSON.stringify([...response.headers]), text);
-      return text;
-    };
+    const ask = createAsk(notigraph.url, answers, `ApiKey ${CANARY}`);
 
     const quoted = names.filter((name) => name !== 'refused');
     await Promise.all(
@@ -94,24 +102,11 @@ describe('a key', () => {
 describe("a tenant's key and a browser's token", () => {
   const CANARY = 'canary-key-of-the-tenant-71f3e0';
   const SUBJECT = 'canary-subject-5d2a';
-  const statuses = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
-
-  /** Answers with this status, and quotes what it was sent wherever it can. */
-  const quote = (status: number, connection: RawConnection) => {
-    const told = `The key ${CANARY} of "ApiKey ${CANARY}" is of no use.`;
-    const body = { statusCode: status, message: [told, { message: told }], errorId: CANARY, path: CANARY, stack: told };
-    const headers = { location: `/${CANARY}`, 'x-key': CANARY, 'retry-after': CANARY };
-    connection.send(rawAnswer({ status, headers, body }).replace('Status', CANARY));
-  };
 
   it('appear in no answer and in nothing that the process prints, whatever the upstream does', async () => {
-    const names = [...Object.keys(MISBEHAVIOURS), ...statuses.map(String)];
+    const names = [...Object.keys(MISBEHAVIOURS), ...STATUSES.map(String)];
     await using folder = await createTemporaryFolder();
-    await using upstream = await startRawUpstream(({ path, body }, connection) => {
-      const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
-      const [, misbehave] = Object.entries(MISBEHAVIOURS).find(([known]) => known === name) ?? [];
-      misbehave === undefined ? quote(Number(name), connection) : misbehave(connection, CANARY);
-    });
+    await using upstream = await startQuotingUpstream(CANARY);
     const config = {
       clients: {
         browser: {
@@ -127,25 +122,12 @@ describe("a tenant's key and a browser's token", () => {
       env: {
         ACME_KEY: CANARY,
         NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config),
-        NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
-        NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
-        NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
-        NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
-        NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed, however busy the machine is.
+        ...IMPATIENT,
       },
     });
     const token = issuer.sign({ tenant: 'acme', sub: SUBJECT });
     const answers: string[] = [];
-    const ask = async (document: string, authorization = `Bearer ${token}`) => {
-      const response = await fetch(notigraph.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization },
-        body: JSON.stringify({ query: document }),
-      });
-      const text = await response.text();
-      answers.push(JSON.stringify([...response.headers]), text);
-      return text;
-    };
+    const ask = createAsk(notigraph.url, answers, `Bearer ${token}`);
 
     await Promise.all(
       names.flatMap((name) => [

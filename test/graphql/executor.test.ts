@@ -22,6 +22,7 @@ import { type CoerceVariablesOptions, coerceVariables } from '../../src/graphql/
 import { createExecutor } from '../../src/graphql/executor/execute.ts';
 import type { Limits } from '../../src/graphql/executor/limits.ts';
 import { useExecutor } from '../../src/graphql/executor/use-executor.ts';
+import { DEFAULTS } from '../support/settings.ts';
 
 type Resolve = NonNullable<GraphQLFieldConfig<unknown, unknown>['resolve']>;
 
@@ -95,7 +96,7 @@ const SCHEMA = schemaOf({});
 
 /** Executes a document over root values, or over resolvers. */
 function run(query: string, { limits, ...args }: RunOptions = {}): ExecutionResult | Promise<ExecutionResult> {
-  return createExecutor(limits)({ schema: SCHEMA, document: parse(query), ...args });
+  return createExecutor({ ...DEFAULTS, ...limits })({ schema: SCHEMA, document: parse(query), ...args });
 }
 
 function runSync(query: string, options: RunOptions = {}): ExecutionResult {
@@ -147,7 +148,7 @@ describe('results', () => {
 
   it('keep an alias __proto__ as data, the first time and later', () => {
     const document = parse('{ __proto__: text item { __proto__: id constructor: number } }');
-    const executeFn = createExecutor();
+    const executeFn = createExecutor(DEFAULTS);
     for (let count = 0; count < 3; count += 1) {
       const result = executeFn({ schema: SCHEMA, document, rootValue: { text: 'a', item: { id: 1, number: 2 } } });
       const data = Object(Reflect.get(result, 'data'));
@@ -239,7 +240,7 @@ describe('results', () => {
       },
     });
     const document = parse('{ a: withArgs(ids: [1, 2], count: 3) b: withArgs(id: "x") }');
-    const executeFn = createExecutor();
+    const executeFn = createExecutor(DEFAULTS);
     executeFn({ schema, document });
     executeFn({ schema, document });
     expect(seen).toEqual([
@@ -255,7 +256,7 @@ describe('results', () => {
       '{ __schema { types { name fields { name type { name ofType { name } } } } } __type(name: "Item") { name } text }',
     );
     const args = { schema: schemaOf({}), document, rootValue: { text: 'a' } };
-    expect(JSON.stringify(createExecutor()(args))).toBe(JSON.stringify(execute(args)));
+    expect(JSON.stringify(createExecutor(DEFAULTS)(args))).toBe(JSON.stringify(execute(args)));
   });
 });
 
@@ -578,7 +579,7 @@ describe('plans', () => {
     const plans = countPlans(schema);
     const { names, query } = withConditions(6);
     const document = parse(query);
-    const executeFn = createExecutor();
+    const executeFn = createExecutor(DEFAULTS);
     const executeSet = (set: number) =>
       executeFn({
         schema,
@@ -604,7 +605,7 @@ describe('plans', () => {
 
   it('depend on the operation and on the schema', () => {
     const document = parse('query A { text } query B { other }');
-    const executeFn = createExecutor();
+    const executeFn = createExecutor(DEFAULTS);
     const rootValue = { text: 'text', other: 'other' };
     const schemas = [schemaOf({}), schemaOf({ text: () => 'another schema' })];
     const results = schemas.flatMap((schema) =>
@@ -628,7 +629,7 @@ describe('plans', () => {
     );
     const document = parse(`{ ...F0 } ${fragments.join(' ')} fragment F${depth} on Query { text }`);
     const args = { schema: schemaOf({}), document, rootValue: { text: 'a' } };
-    expect(await createExecutor()(args)).toEqual({ data: { text: 'a' } });
+    expect(await createExecutor(DEFAULTS)(args)).toEqual({ data: { text: 'a' } });
   });
 });
 
@@ -651,7 +652,7 @@ describe('error locations', () => {
       variableValues,
       rootValue: { items: invalid(100).map((number) => ({ number })) },
     };
-    const executeFn = createExecutor();
+    const executeFn = createExecutor(DEFAULTS);
     const result = await executeFn(args);
     const expected = await execute(args);
     expect(result.errors?.slice(0, 100).map((error) => error.toJSON())).toEqual(
@@ -667,7 +668,7 @@ describe('error locations', () => {
       document: parse('{ a: number\r\n  ...F }\rfragment F on Query { a: number }'),
       rootValue: { number: 'x' },
     };
-    const [error] = (createExecutor()(args) as ExecutionResult).errors ?? [];
+    const [error] = (createExecutor(DEFAULTS)(args) as ExecutionResult).errors ?? [];
     const [reference] = (execute(args) as ExecutionResult).errors ?? [];
     expect(error).toBeInstanceOf(GraphQLError);
     expect(error?.locations).toEqual([
@@ -725,7 +726,18 @@ describe('input', () => {
     expect(await cpuOf(() => coerce(LIST, variables))).toBeLessThan(30);
     const unlimited = { maxInputListItems: Number.POSITIVE_INFINITY };
     expect(await cpuOf(() => coerce(LIST, variables, unlimited))).toBeLessThan(60);
-    expect(coerce(LIST, variables, unlimited).errors).toHaveLength(5);
+    expect(coerce(LIST, variables, unlimited).errors).toHaveLength(6);
+  });
+
+  it('with more than five errors gets five of them and one that says so, as from graphql-js', () => {
+    for (const count of [4, 5, 6, 7]) {
+      const variables = { ids: Array.from({ length: count }, () => 'x') };
+      const messages = coerce(LIST, variables).errors?.map(({ message }) => message);
+      const args = { schema: SCHEMA, document: LIST, variableValues: variables, options: { maxCoercionErrors: 5 } };
+      const expected = execute(args) as ExecutionResult;
+      expect(messages).toEqual(expected.errors?.map(({ message }) => message));
+      expect(messages).toHaveLength(Math.min(count, 6));
+    }
   });
 
   it('is quoted in messages of 300 characters at most, without half a character', () => {
@@ -762,7 +774,7 @@ describe('the plugin', () => {
       schema: schemaOf({ numbers: () => invalid(200), text: () => 'of the first schema' }),
       maskedErrors: false,
       logging: false,
-      plugins: [useExecutor({ maxErrors: 3 }), replaceSchema],
+      plugins: [useExecutor({ ...DEFAULTS, maxErrors: 3 }), replaceSchema],
     });
     const response = await yoga.fetch('http://localhost/graphql', {
       method: 'POST',

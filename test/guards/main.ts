@@ -6,27 +6,13 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
 import { GUARDS, type Guard } from './guards.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-
-/** What the tests need; the packages are linked. */
-const COPIED = [
-  'src',
-  'test',
-  'schema',
-  'docs',
-  'bin',
-  'README.md',
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'vitest.config.ts',
-];
 
 /** Copies that work side by side. */
 const LANES = 2;
@@ -35,18 +21,11 @@ const TIMEOUT_MS = 120_000;
 
 type Verdict = 'caught' | 'SURVIVED' | 'NOT FOUND';
 
-async function copyProject(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-guards-'));
-  await Promise.all(COPIED.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true })));
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'dir');
-  return folder;
-}
-
 /** Whether the test file fails in the copy. */
-async function fails(folder: string, test: string): Promise<boolean> {
+async function fails(copy: ProjectCopy, test: string): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
-    cwd: folder,
+    cwd: copy.path(),
     env: { ...process.env, NOTIGRAPH_TEST_SAMPLES: 'large' },
     stdio: 'ignore',
     timeout: TIMEOUT_MS,
@@ -55,8 +34,8 @@ async function fails(folder: string, test: string): Promise<boolean> {
   return code !== 0;
 }
 
-async function judge(folder: string, { file, without: [found, replacement], test }: Guard): Promise<Verdict> {
-  const path = join(folder, file);
+async function judge(copy: ProjectCopy, { file, without: [found, replacement], test }: Guard): Promise<Verdict> {
+  const path = copy.path(file);
   const text = await readFile(path, 'utf8');
   if (!text.includes(found)) {
     return 'NOT FOUND';
@@ -66,7 +45,7 @@ async function judge(folder: string, { file, without: [found, replacement], test
     text.replace(found, () => replacement),
   );
   try {
-    return (await fails(folder, test)) ? 'caught' : 'SURVIVED';
+    return (await fails(copy, test)) ? 'caught' : 'SURVIVED';
   } finally {
     await writeFile(path, text);
   }
@@ -74,17 +53,13 @@ async function judge(folder: string, { file, without: [found, replacement], test
 
 /** A test that fails with every guard in place proves nothing. */
 async function findBrokenTests(guards: readonly Guard[]): Promise<string[]> {
-  const folder = await copyProject();
+  await using copy = await copyProject();
   const broken: string[] = [];
-  try {
-    for (const test of new Set(guards.map(({ test }) => test))) {
-      console.log(`     with every guard  (${test})`);
-      if (await fails(folder, test)) {
-        broken.push(test);
-      }
+  for (const test of new Set(guards.map(({ test }) => test))) {
+    console.log(`     with every guard  (${test})`);
+    if (await fails(copy, test)) {
+      broken.push(test);
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
   return broken;
 }
@@ -94,17 +69,13 @@ const queue = [...wanted];
 const verdicts = new Map<Guard, Verdict>();
 
 async function work(): Promise<void> {
-  const folder = await copyProject();
-  try {
-    for (let guard = queue.shift(); guard !== undefined; guard = queue.shift()) {
-      const verdict = await judge(folder, guard);
-      verdicts.set(guard, verdict);
-      console.log(
-        `${String(verdicts.size).padStart(3)}/${wanted.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
-      );
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  await using copy = await copyProject();
+  for (let guard = queue.shift(); guard !== undefined; guard = queue.shift()) {
+    const verdict = await judge(copy, guard);
+    verdicts.set(guard, verdict);
+    console.log(
+      `${String(verdicts.size).padStart(3)}/${wanted.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
+    );
   }
 }
 

@@ -38,7 +38,7 @@ export const OPERATIONS = {
 /** Pauses that need no patience. */
 export const SHORT_PAUSES = { retryBaseDelayMs: 2, retryMaxDelayMs: 4 };
 
-/** What a service in good health answers. */
+/** Returns the response of a healthy service. */
 export function healthy({ method, path }: RawRequest): RawAnswer {
   const [, , noun, id] = path.split('/');
   switch (noun) {

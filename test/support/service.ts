@@ -13,7 +13,7 @@ const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notific
 const endpointOf = ({ method, path }: { method: string; path: string }): string =>
   `${method} ${/^\/v1\/([\w-]+)/.exec(path)?.[1]}`;
 
-/** What a token must permit for a call that went upstream: to read or to write the noun of its path. */
+/** Returns the scope that an upstream call requires: to read or to write the noun of its path. */
 export function scopeOfCall(call: { method: string; path: string }): Scope {
   const [method = '', noun = ''] = endpointOf(call).split(' ');
   const scope = `${NOUNS[noun] ?? noun}:${method === 'GET' ? 'read' : 'write'}`;

@@ -16,7 +16,7 @@ import { printPathArray } from 'graphql/jsutils/printPathArray.js';
 import type { Limits } from './limits.ts';
 import { excerpt, setNodes, truncateMessage } from './located-error.ts';
 
-/** Maximum errors of variables in one response. */
+/** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
 const MAX_ERRORS = 5;
 
 /** Coerced variables, or the errors found. */
@@ -127,12 +127,15 @@ class Coercion {
   }
 
   #addError(message: string, node: ASTNode, originalError?: GraphQLError): void {
+    if (this.errors.length === MAX_ERRORS) {
+      this.errors.push(
+        new GraphQLError('Too many errors processing variables, error limit reached. Execution aborted.'),
+      );
+      throw TOO_MANY_ERRORS;
+    }
     this.errors.push(
       setNodes(new GraphQLError(truncateMessage(message), { originalError: originalError ?? null }), [node]),
     );
-    if (this.errors.length === MAX_ERRORS) {
-      throw TOO_MANY_ERRORS;
-    }
   }
 }
 

@@ -2,7 +2,7 @@ import { assertValidSchema, type ExecutionArgs, type ExecutionResult, GraphQLErr
 import { coerceVariables } from './coerce-variables.ts';
 import { executeFields } from './execute-fields.ts';
 import { Execution } from './execution.ts';
-import { type Limits, withDefaults } from './limits.ts';
+import { type Limits, pickLimits } from './limits.ts';
 import { Pending, type PendingObject } from './pending.ts';
 import { createPlanCache, findOperation } from './plan-cache.ts';
 import type { SelectionPlan } from './selection-plan.ts';
@@ -15,8 +15,8 @@ export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<Executi
  * Creates a function that executes operations like `execute` of graphql-js, but with limits and cached plans. See
  * `docs/graphql-execution.md` for the differences.
  */
-export function createExecutor(given: Partial<Limits> = {}): Execute {
-  const limits = withDefaults(given);
+export function createExecutor(settings: Limits): Execute {
+  const limits = pickLimits(settings);
   const plansOf = createPlanCache();
 
   return (args) => {

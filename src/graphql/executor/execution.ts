@@ -21,7 +21,7 @@ interface ExecutionOptions extends PlanSource {
   args: ExecutionArgs;
   operation: OperationDefinitionNode;
   variableValues: Record<string, unknown>;
-  limits: Limits;
+  limits: Required<Limits>;
 }
 
 /** Position in the document at which values are completed. */
@@ -41,7 +41,7 @@ export class Execution implements PlanSource {
   readonly contextValue: unknown;
   readonly fieldResolver: GraphQLFieldResolver<unknown, unknown>;
   readonly typeResolver: GraphQLTypeResolver<unknown, unknown>;
-  readonly limits: Limits;
+  readonly limits: Required<Limits>;
   /** Whether execution has stopped: no more fields are resolved and no more values completed. */
   isStopped = false;
   /** Estimated size of the result so far, in bytes. */

@@ -1,5 +1,4 @@
 import { GraphQLError } from 'graphql';
-import { defaultSettings } from '../../settings/parse-settings.ts';
 import type { Settings } from '../../settings/settings.ts';
 
 /** Limits of one operation's variables and result. */
@@ -14,25 +13,19 @@ export interface Limits
     | 'introspection'
   > {
   /** Values to complete before yielding to the event loop, about 5 ms of work. @default 10_000 */
-  readonly valuesPerTurn: number;
+  readonly valuesPerTurn?: number;
 }
 
-/** Returns the limits, with defaults for omitted ones. */
-export function withDefaults(given: Partial<Limits>): Limits {
-  const { maxErrors, maxResultValues, maxResponseBytes, ...others } = { ...defaultSettings(), ...given };
-  const { maxUpstreamListItems, maxInputListItems, introspection } = others;
-  const { valuesPerTurn = 10_000 } = given;
-  // A small object, because the executor reads it for every value.
-  return {
-    maxErrors,
-    maxResultValues,
-    maxResponseBytes,
-    maxUpstreamListItems,
-    maxInputListItems,
-    introspection,
-    valuesPerTurn,
-  };
-}
+/** Picks the limits from an object of all settings: a small object, because the executor reads it for every value. */
+export const pickLimits = (settings: Limits): Required<Limits> => ({
+  maxErrors: settings.maxErrors,
+  maxResultValues: settings.maxResultValues,
+  maxResponseBytes: settings.maxResponseBytes,
+  maxUpstreamListItems: settings.maxUpstreamListItems,
+  maxInputListItems: settings.maxInputListItems,
+  introspection: settings.introspection,
+  valuesPerTurn: settings.valuesPerTurn ?? 10_000,
+});
 
 /** Limit that stopped an execution. */
 export type StopReason = 'maxErrors' | 'maxValues' | 'maxResponseBytes';

@@ -1,12 +1,15 @@
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
 import { createExecutor } from '../../../src/graphql/executor/execute.ts';
+import type { Limits } from '../../../src/graphql/executor/limits.ts';
+import { DEFAULTS } from '../settings.ts';
 import type { GeneratedRequest } from './documents.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 /** Without limits, which graphql-js does not have. */
-const UNLIMITED = {
+const UNLIMITED: Limits = {
+  ...DEFAULTS,
   maxErrors: Number.POSITIVE_INFINITY,
-  maxValues: Number.POSITIVE_INFINITY,
+  maxResultValues: Number.POSITIVE_INFINITY,
   maxResponseBytes: Number.POSITIVE_INFINITY,
   valuesPerTurn: Number.POSITIVE_INFINITY,
 };

@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { isMap, isSeq, parse, parseDocument } from 'yaml';
 import { collectMigrations } from '../../src/sandbox/open-database.ts';
 import { resources } from '../../src/sandbox/resources/index.gen.ts';
+import type { ProjectCopy } from '../support/project-copy.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const TOPICS = fileURLToPath(new URL('topics/', import.meta.url));
 
 /** The files of the noun `topics`, besides its paths in the OpenAPI document. */
@@ -19,42 +15,6 @@ const FILES = [
   'src/sandbox/resources/topics.ts',
   'schema/operations/Topics.graphql',
 ];
-
-/** A copy of this project in a temporary folder. Disposing removes it. */
-export interface ProjectCopy extends AsyncDisposable {
-  path(...names: string[]): string;
-  read(file: string): Promise<string>;
-  /** Runs a program of the project on this Node.js, and returns its output. Rejects if it fails. */
-  run(...args: string[]): Promise<string>;
-}
-
-/** Copies all files of the project that git knows or would add. Packages are linked. */
-export async function copyProject(): Promise<ProjectCopy> {
-  const folder = await mkdtemp(join(tmpdir(), 'notigraph-copy-'));
-  const path = (...names: string[]) => join(folder, ...names);
-  const { stdout } = await promisify(execFile)(
-    'git',
-    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
-    {
-      cwd: ROOT,
-      maxBuffer: 10_000_000,
-    },
-  );
-  const files = stdout
-    .split('\0')
-    .filter((file) => file !== '' && file !== 'node_modules' && existsSync(join(ROOT, file)));
-  await Promise.all(files.map((file) => cp(join(ROOT, file), path(file))));
-  await symlink(join(ROOT, 'node_modules'), path('node_modules'), 'dir');
-  return {
-    path,
-    read: (file) => readFile(path(file), 'utf8'),
-    async run(...args) {
-      const result = await promisify(execFile)(process.execPath, args, { cwd: folder });
-      return result.stdout + result.stderr;
-    },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
-  };
-}
 
 /** Adds the noun `topics`: its paths in the OpenAPI document and four files. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
