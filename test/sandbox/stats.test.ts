@@ -125,7 +125,7 @@ describe('sample traffic', () => {
 
     const first = await open(TODAY);
     const before = await readStats(first.send, '?days=90');
-    const address = `/v1/messages/transaction/password-reset-${daysBefore(TODAY, 1)}-1`;
+    const address = '/v1/messages/transaction/sample-transaction-0002';
     expect((await first.send(`DELETE ${address}`)).status).toBe(204);
     await first.sandbox.close();
 

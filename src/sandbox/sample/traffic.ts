@@ -4,9 +4,9 @@ import { type Clock, DAY_MS, dayBefore, dayOf } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import { text } from '../rows.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from './definition.ts';
+import { createNotificationWriter } from './notification-writer.ts';
 import { createRandom, pick } from './random.ts';
 import { SAMPLES } from './samples.ts';
-import { createTrafficWriter } from './traffic-writer.ts';
 
 const DAYS = 90;
 /** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
@@ -14,11 +14,14 @@ const QUIET_AGES = new Set([44, 53, 61, 72]);
 /** Age, in days, of the last day with notifications of the retired workflow. */
 const RETIRED_AGE = 36;
 
-/** Generates up to 90 days of notifications for the statistics. The same day always gets the same notifications. */
+/**
+ * Generates up to 90 days of notifications for the statistics. The same day always gets the same notifications. They have no messages,
+ * which could only be found by a transaction id that no endpoint returns.
+ */
 export class SampleTraffic {
   readonly #database: SandboxDatabase;
   readonly #clock: Clock;
-  readonly #write: ReturnType<typeof createTrafficWriter>;
+  readonly #write: ReturnType<typeof createNotificationWriter>;
   readonly #lastDay: StatementSync;
   readonly #setLastDay: StatementSync;
   readonly #activeWorkflows: StatementSync;
@@ -27,7 +30,7 @@ export class SampleTraffic {
   constructor(database: SandboxDatabase, clock: Clock) {
     this.#database = database;
     this.#clock = clock;
-    this.#write = createTrafficWriter(database);
+    this.#write = createNotificationWriter(database);
     this.#lastDay = database.prepare('SELECT last_day FROM sample_traffic WHERE environment_id = ?');
     this.#setLastDay = database.prepare(`
       INSERT INTO sample_traffic (environment_id, last_day) VALUES (?, ?)
@@ -77,21 +80,20 @@ export class SampleTraffic {
   }
 
   #fillDay(sample: SampleEnvironment, day: string, now: Date, sources: readonly TrafficSource[]): void {
-    const { environment, subscribers } = sample;
-    const recipients = subscribers.map(({ subscriberId }) => sampleId(environment, 'subscriber', subscriberId));
+    const { environment } = sample;
     const start = Date.parse(day);
     // No notification of today is in the future.
     const length = Math.min(DAY_MS, now.getTime() - start);
-    // Time, environment, serial number, and a last digit that is different for each message of a notification.
+    // Time, environment and serial number.
     const idPrefix = (start / 1000).toString(16).padStart(8, '0') + sampleId(environment, 'traffic').slice(0, 9);
     let serial = 0;
-    for (const { id: workflowId, identifier, traffic } of sources) {
+    for (const { id: workflowId, identifier, traffic, recipients } of sources) {
       const random = createRandom(`${environment.name} ${identifier} ${day}`);
       const count = Math.round(expectedCount(traffic, new Date(start).getUTCDay()) * (0.7 + 0.6 * random()));
       for (let number = 1; number <= count; number++) {
         serial++;
         this.#write({
-          id: `${idPrefix}${serial.toString(16).padStart(6, '0')}0`,
+          id: `${idPrefix}${serial.toString(16).padStart(7, '0')}`,
           environmentId: environment.id,
           workflowId,
           subscriberId: pick(random, recipients),
@@ -108,10 +110,17 @@ interface TrafficSource {
   id: string;
   identifier: string;
   traffic: SampleTrafficPlan;
+  /** Ids of subscribers. */
+  recipients: readonly string[];
 }
 
-function toSource({ environment }: SampleEnvironment, identifier: string, traffic: SampleTrafficPlan): TrafficSource {
-  return { id: sampleId(environment, 'workflow', identifier), identifier, traffic };
+function toSource(
+  { environment, subscribers }: SampleEnvironment,
+  identifier: string,
+  traffic: SampleTrafficPlan,
+): TrafficSource {
+  const recipients = subscribers.map(({ subscriberId }) => sampleId(environment, 'subscriber', subscriberId));
+  return { id: sampleId(environment, 'workflow', identifier), identifier, traffic, recipients };
 }
 
 function expectedCount({ weekday, weekend, weekDays }: SampleTrafficPlan, dayOfWeek: number): number {
