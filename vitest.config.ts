@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/runner/longest-first.ts';
-import { STARTS_PROCESSES, TAKES_SAMPLES } from './test/runner/projects.ts';
+import { ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
+import { IS_LARGE } from './test/support/samples.ts';
 
 export default defineConfig({
   test: {
@@ -16,13 +17,16 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...STARTS_PROCESSES, ...TAKES_SAMPLES] },
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...TAKES_LONG, ...TAKES_SAMPLES] },
       },
       {
         extends: true,
-        test: { name: 'processes', include: STARTS_PROCESSES, testTimeout: 60_000, hookTimeout: 120_000 },
+        test: { name: 'long', include: TAKES_LONG, testTimeout: 60_000, hookTimeout: 120_000 },
       },
-      { extends: true, test: { name: 'slow', include: TAKES_SAMPLES, testTimeout: 120_000 } },
+      {
+        extends: true,
+        test: { name: 'slow', include: TAKES_SAMPLES, exclude: IS_LARGE ? [] : ONLY_LARGE, testTimeout: 120_000 },
+      },
     ],
   },
 });

@@ -1,6 +1,6 @@
 import { matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
-import { STARTS_PROCESSES, TAKES_SAMPLES } from './runner/projects.ts';
+import { TAKES_LONG, TAKES_SAMPLES } from './runner/projects.ts';
 import { type Import, listSources, readImports } from './support/imports.ts';
 
 /** Modules that every test may use: entries of the gateway, the sandbox and the client, and descriptions of the service. */
@@ -54,6 +54,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     'examples/dashboard/dev/issuer.ts',
     'src/cli/config/load-config.ts',
     'src/graphql/executor/execute.ts',
+    'src/graphql/executor/limits.ts',
     'src/lib/is-record.ts',
     'src/settings/parse-settings.ts',
     'src/upstream/errors/errors.ts',
@@ -99,12 +100,12 @@ it('every module of the front door is used by tests of several folders', () => {
 });
 
 it('the tests of npm run test:quick start neither processes nor browsers', () => {
-  const isSlower = (file: string) => [...STARTS_PROCESSES, ...TAKES_SAMPLES].some((glob) => matchesGlob(file, glob));
+  const isSlower = (file: string) => [...TAKES_LONG, ...TAKES_SAMPLES].some((glob) => matchesGlob(file, glob));
   const starts = new Set(['playwright-core', 'node:child_process']);
   for (let size = 0; size !== starts.size; ) {
     size = starts.size;
     for (const { from, to } of sources.flatMap(readImports)) {
-      if (starts.has(to) && from !== 'test/support/redis.ts') {
+      if (starts.has(to)) {
         starts.add(from);
       }
     }

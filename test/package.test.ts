@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { basename, delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../src/lib/version.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import { runNotigraph, startNotigraph } from './support/process.ts';
+import { copyProject } from './support/project-copy.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 import { sendOperation } from './support/send-operation.ts';
 
@@ -147,14 +148,8 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 /** Builds and packs a copy of the project, so that the project itself stays as it is. @returns the tarball */
 async function pack(): Promise<string> {
-  const copy = folder.path('copy');
-  const left = new Set(['node_modules', '.git', '.notigraph', '.env', 'dist', 'test']);
-  await cp(ROOT, copy, {
-    recursive: true,
-    filter: (source) => dirname(source) !== ROOT || !left.has(basename(source)),
-  });
-  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'dir');
-  await run('npm', ['pack', '--offline', '--pack-destination', folder.path()], { cwd: copy });
+  await using copy = await copyProject();
+  await run('npm', ['pack', '--offline', '--pack-destination', folder.path()], { cwd: copy.path() });
   return folder.path(`notigraph-${VERSION}.tgz`);
 }
 

@@ -27,7 +27,8 @@ describe('the statistics of the dashboard', () => {
 
     expect(await page.title()).toBe('Statistics · Notigraph dashboard');
     expect(await page.getByRole('radio').count()).toBe(30);
-    expect(await page.locator('.chart-bar').count()).toBe(30);
+    // Drawn when the chart knows its width.
+    await expect.poll(() => page.locator('.chart-bar').count()).toBe(30);
     expect(dashboard.upstream('GET /v1/notifications/graph/stats').map(({ path }) => path)).toEqual([
       '/v1/notifications/graph/stats?days=30',
     ]);

@@ -63,7 +63,7 @@ describe('health', () => {
   });
 
   it('stays live and becomes unready while it stops', async () => {
-    await using held = await startHeldServer({ lameDuckMs: 2_000 });
+    await using held = await startHeldServer({ lameDuckMs: 1_000 });
     const agent = new Agent({ keepAlive: true });
     const arrived = held.arrival();
     const running = fetch(`${held.url}/graphql`);

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
 import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
-import { sampleOf } from '../support/samples.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** Bound on the caches of documents, errors and plans together. */
@@ -100,7 +99,7 @@ const DOCUMENTS: [string, number, (i: number) => Attack][] = [
   ],
 ];
 
-it.each(sampleOf(DOCUMENTS, 4))('%s fill the caches to their limit only', async (_, count, attackOf) => {
+it.each(DOCUMENTS)('%s fill the caches to their limit only', async (_, count, attackOf) => {
   const growth = await growthOf(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
 });
@@ -127,7 +126,7 @@ const CALLERS: [string, number, (i: number) => Attack][] = [
   ],
 ];
 
-it.each(sampleOf(CALLERS, 3))('%s leave little behind', async (_, count, attackOf) => {
+it.each(CALLERS)('%s leave little behind', async (_, count, attackOf) => {
   const growth = await growthOf(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CALLERS_MB);
 });

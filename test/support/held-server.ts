@@ -17,6 +17,7 @@ export async function startHeldServer(options: Partial<ServerOptions> = {}): Pro
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
+    lameDuckMs: 0,
     listener: (request, response) => {
       request.resume();
       held.push(response);

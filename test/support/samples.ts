@@ -1,5 +1,5 @@
 /** Whether tests take large samples, as in `npm run test:slow`. */
-const IS_LARGE = process.env.NOTIGRAPH_TEST_SAMPLES === 'large';
+export const IS_LARGE = process.env.NOTIGRAPH_TEST_SAMPLES === 'large';
 
 /** Returns how much a test does: little in `npm test`, much in `npm run test:slow`. */
 export const sampleSize = (small: number, large: number): number => (IS_LARGE ? large : small);

@@ -21,8 +21,11 @@ export interface WireAnswer {
   headers: Record<string, unknown>;
   /** Parsed where it is JSON; errors in the order of their paths. */
   body: unknown;
-  upstream: Pick<ScriptedRequest, 'method' | 'path' | 'headers' | 'body'>[];
+  /** Reads by path, because they arrive in any order; then writes, as they arrived. */
+  upstream: Call[];
 }
+
+type Call = Pick<ScriptedRequest, 'method' | 'path' | 'headers' | 'body'>;
 
 /** The same gateway twice: entered by `listener` and by `fetch`. */
 export interface TwoWays extends AsyncDisposable {
@@ -43,7 +46,7 @@ export async function startTwoWays(script: Script, options: Partial<GatewayOptio
   async function askOne({ upstream, gateway }: Awaited<ReturnType<typeof start>>, request: WireRequest) {
     const before = upstream.requests.length;
     const answer = await send(gateway.url, request);
-    return { ...answer, upstream: upstream.requests.slice(before).map(comparable) };
+    return { ...answer, upstream: inOrder(upstream.requests.slice(before).map(comparable)) };
   }
 
   return {
@@ -85,6 +88,12 @@ async function send(
   const kept = Object.entries(response.headers).filter(([name]) => name !== 'date');
   return { status: response.statusCode, headers: Object.fromEntries(kept.toSorted()), body: sortErrors(answer) };
 }
+
+const inOrder = (calls: readonly Call[]): Call[] => {
+  const isRead = ({ method }: Call) => method === 'GET';
+  const reads = calls.filter(isRead).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return [...reads, ...calls.filter((call) => !isRead(call))];
+};
 
 const comparable = ({ method, path, headers: { host: _, ...headers }, body }: ScriptedRequest) => ({
   method,

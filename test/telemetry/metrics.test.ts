@@ -28,6 +28,7 @@ async function start(script: Script, options: Options = {}) {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
+    lameDuckMs: 0,
     listener: gateway.listener,
     metrics: (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]]),
     ...options.server,
@@ -419,6 +420,7 @@ it('the path /metrics is answered with 500 where the figures cannot be had, and 
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
+    lameDuckMs: 0,
     listener: (_, response) => void response.end('the gateway'),
     metrics: () => Promise.reject(new Error('hunter2')),
   });

@@ -42,32 +42,4 @@ describe('an upstream that accepts and never answers', () => {
     expect(on.calls()).toEqual(['GET', 'GET']);
     await on.upstream.allClosed();
   });
-
-  it('ends in 15 s, an attempt in 6 s, with the numbers that are built in', async () => {
-    const dripped: number[] = [];
-    await using on = await stage(({ path }, connection) => {
-      if (path.endsWith('/drip')) {
-        dripped.push(performance.now());
-        connection.send('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n');
-        connection.drip(' ', 1_000);
-      }
-    });
-    const [read, write, drip] = await Promise.all([
-      on.run(READ),
-      on.run(WRITES.createSubscriber),
-      on.run('{ workflow(idOrIdentifier: "drip") { id } }'),
-    ]);
-    expect([read.error?.code, write.error?.code, drip.error?.code]).toEqual(Array(3).fill('UPSTREAM_TIMEOUT'));
-    for (const { ms } of [read, drip]) {
-      expect(ms).toBeGreaterThan(14_900);
-      expect(ms).toBeLessThan(15_500);
-    }
-    expect(write.error).toMatchObject({ outcome: 'UNKNOWN' });
-    expect(write.ms).toBeLessThan(6_300);
-    expect(on.calls().filter((method) => method === 'POST')).toHaveLength(1);
-    expect(dripped.length).toBeGreaterThan(1);
-    const [first = 0, second = 0] = dripped;
-    expect(second - first).toBeGreaterThan(5_900);
-    expect(second - first).toBeLessThan(6_500);
-  });
 });
