@@ -299,7 +299,7 @@ describe('after a failure in the dashboard', () => {
   });
 
   it('reading is offered again as soon as the time to wait is over', async () => {
-    await using visitor = await dashboard.visit(browser);
+    await using visitor = await dashboard.visit(browser, {});
     const { page } = visitor;
     await page.clock.install();
     {

@@ -58,7 +58,7 @@ describe('a session of the dashboard', () => {
   });
 
   it('is renewed before the token ends, so that no request is refused', async () => {
-    await using visitor = await dashboard.visit(browser);
+    await using visitor = await dashboard.visit(browser, {});
     const { page } = visitor;
     await page.clock.install();
     await visitor.signIn('Ada Lindqvist');

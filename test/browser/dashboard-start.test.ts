@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
@@ -42,44 +42,6 @@ describe('the one command of the dashboard', () => {
     }
   });
 
-  it('serves browsers alone: neither a key nor a missing token opens the gateway', async () => {
-    await using command = run(FREE_PORTS);
-    const { gateway } = await command.addresses();
-    for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
-      const response = await fetch(gateway, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
-        body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
-      });
-      expect(await response.text()).not.toContain('"notificationGroups":[');
-    }
-  });
-
-  it("serves the app's own files, and nothing else of the repository", async () => {
-    await using command = run(FREE_PORTS);
-    const { app } = await command.addresses();
-    expect((await fetch(`${app}/src/main.tsx`)).status).toBe(200);
-    for (const path of [`/@fs${KEYS_FILE}`, `/@fs${KEYS_FILE}?raw`, `/@fs${KEYS_FILE}?import&raw`]) {
-      const response = await fetch(app + path, { headers: { accept: '*/*' } });
-      const text = await response.text();
-      expect(response.status).toBe(403);
-      expect(text).not.toContain(SANDBOX_KEYS.development);
-    }
-  });
-
-  it('ends everything, and says why, when the gateway ends', async () => {
-    await using command = run(FREE_PORTS);
-    const { app, issuer } = await command.addresses();
-    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/cli/main.ts']);
-    process.kill(Number(stdout), 'SIGKILL');
-    const { code, text } = await command.ended;
-    expect(code).toBe(1);
-    expect(text.stderr).toBe('The gateway is gone (it ended with SIGKILL): everything else is stopped too.\n');
-    for (const url of [app, issuer]) {
-      await expect(fetch(url)).rejects.toThrow();
-    }
-  });
-
   it.each([
     [
       '--port',
@@ -110,6 +72,51 @@ describe('the one command of the dashboard', () => {
     await using command = run(args);
     const { code, text } = await command.ended;
     expect({ code, ...text }).toEqual({ code: 2, stdout: '', stderr: `${sentence}\n` });
+  });
+});
+
+describe('a dashboard that runs', () => {
+  let command: ReturnType<typeof run>;
+
+  beforeAll(() => {
+    command = run(FREE_PORTS);
+  });
+
+  afterAll(() => command[Symbol.asyncDispose]());
+
+  it('serves browsers alone: neither a key nor a missing token opens the gateway', async () => {
+    const { gateway } = await command.addresses();
+    for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
+      const response = await fetch(gateway, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
+        body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
+      });
+      expect(await response.text()).not.toContain('"notificationGroups":[');
+    }
+  });
+
+  it("serves the app's own files, and nothing else of the repository", async () => {
+    const { app } = await command.addresses();
+    expect((await fetch(`${app}/src/main.tsx`)).status).toBe(200);
+    for (const path of [`/@fs${KEYS_FILE}`, `/@fs${KEYS_FILE}?raw`, `/@fs${KEYS_FILE}?import&raw`]) {
+      const response = await fetch(app + path, { headers: { accept: '*/*' } });
+      const text = await response.text();
+      expect(response.status).toBe(403);
+      expect(text).not.toContain(SANDBOX_KEYS.development);
+    }
+  });
+
+  it('ends everything, and says why, when the gateway ends', async () => {
+    const { app, issuer } = await command.addresses();
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/cli/main.ts']);
+    process.kill(Number(stdout), 'SIGKILL');
+    const { code, text } = await command.ended;
+    expect(code).toBe(1);
+    expect(text.stderr).toMatch(/The gateway is gone \(it ended with SIGKILL\): everything else is stopped too\.\n$/);
+    for (const url of [app, issuer]) {
+      await expect(fetch(url)).rejects.toThrow();
+    }
   });
 });
 

@@ -27,15 +27,20 @@ afterAll(() => browser.close());
 
 describe('GraphiQL in a browser', () => {
   let gateway: SandboxedGateway;
+  /** Shared by tests that leave the page as useful as it was. */
+  let visitor: Visitor;
 
   beforeAll(async () => {
     gateway = await startSandboxedGateway({ options: { graphiql: { authorization: AUTHORIZATION } } });
+    visitor = await visit(gateway.url);
   });
 
-  afterAll(() => gateway[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await visitor[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
+  });
 
   it('opens at the endpoint with every shipped operation in a tab, and runs one with the key filled in', async () => {
-    await using visitor = await visit(gateway.url);
     const { page } = visitor;
     expect(await page.title()).toBe('Notigraph');
     const tabs = await tabTitles(page);
@@ -56,7 +61,6 @@ describe('GraphiQL in a browser', () => {
   });
 
   it('explains the code of an error, until a response has none', async () => {
-    await using visitor = await visit(gateway.url);
     const { page } = visitor;
     const help = page.locator('#error-help');
     await page.route('**/graphql', async (route) => {
@@ -73,7 +77,6 @@ describe('GraphiQL in a browser', () => {
   });
 
   it('loads nothing from anywhere else', async () => {
-    await using visitor = await visit(gateway.url);
     await run(visitor.page);
     await visitor.page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await visitor.page.getByText('Root Types').waitFor();
@@ -83,12 +86,24 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
+  it('switches tabs at the first click and runs what is in the tab with its example variables', async () => {
+    const { page } = visitor;
+    await openTab(page, 'Workflow');
+    expect(await editorText(page, 'Variables')).toContain('welcome-onboarding');
+    const request = await run(page);
+    expect(request.postDataJSON()).toMatchObject({
+      operationName: 'Workflow',
+      variables: { idOrIdentifier: 'welcome-onboarding' },
+    });
+    await page.locator('.graphiql-response', { hasText: 'Welcome and onboarding' }).waitFor();
+    expect(visitor.problems).toEqual([]);
+  });
+
   it('is held by the browser to loading nothing from anywhere else', async () => {
     await using elsewhere = await startScriptedUpstream(() => ({
       headers: { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' },
       body: 'globalThis.intruded = true;',
     }));
-    await using visitor = await visit(gateway.url);
     const outcomes = await visitor.page.evaluate(async (url) => {
       const script = Object.assign(document.createElement('script'), { src: `${url}/script` });
       const loading = new Promise((resolve) => {
@@ -104,20 +119,6 @@ describe('GraphiQL in a browser', () => {
     }, elsewhere.url);
     expect(outcomes).toEqual(['refused', 'refused']);
     expect(elsewhere.requests).toEqual([]);
-  });
-
-  it('switches tabs at the first click and runs what is in the tab with its example variables', async () => {
-    await using visitor = await visit(gateway.url);
-    const { page } = visitor;
-    await openTab(page, 'Workflow');
-    expect(await editorText(page, 'Variables')).toContain('welcome-onboarding');
-    const request = await run(page);
-    expect(request.postDataJSON()).toMatchObject({
-      operationName: 'Workflow',
-      variables: { idOrIdentifier: 'welcome-onboarding' },
-    });
-    await page.locator('.graphiql-response', { hasText: 'Welcome and onboarding' }).waitFor();
-    expect(visitor.problems).toEqual([]);
   });
 
   it('shows a visitor who comes back the same tabs, with the key, which the browser has not kept', async () => {

@@ -47,6 +47,7 @@ export interface Dashboard extends AsyncDisposable {
   advance(seconds: number): void;
   /** The texts of all files of the built app. */
   builtFiles(): Promise<Map<string, string>>;
+  /** Opens the app. Without options, a page of an earlier visit is used again, which takes half the time; the page's clock needs options. */
   visit(browser: Browser, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
@@ -106,6 +107,7 @@ export async function startDashboard({
   );
   await copyApp(folder, new URL(gateway.url).origin, issuer.url);
   const started = stack.move();
+  const visit = createVisits(files.url);
 
   return {
     url: files.url,
@@ -124,7 +126,7 @@ export async function startDashboard({
       passed += seconds;
     },
     builtFiles: () => readFolder(folder),
-    visit: (browser, options) => visit(browser, files.url, options),
+    visit,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -190,11 +192,56 @@ export interface Visitor extends AsyncDisposable {
   open(view: 'Statistics' | 'Workflows' | 'Groups' | 'Subscribers'): Promise<void>;
 }
 
-/** Opens a page. Its own problems, such as what it throws, are kept to be looked at. */
+/** Opens a page in a profile of its own. */
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await openPage(browser, options);
+  const visitor = await goTo(page, url);
+  return { ...visitor, [Symbol.asyncDispose]: () => page.context().close() };
+}
+
+/** Creates a function that opens pages, and keeps those without options for the next visit. */
+function createVisits(url: string): Dashboard['visit'] {
+  const pages: Page[] = [];
+  return async (browser, options) => {
+    if (options !== undefined) {
+      return visit(browser, url, options);
+    }
+    const page = pages.pop() ?? (await openPage(browser));
+    const visitor = await goTo(page, url);
+    return {
+      ...visitor,
+      async [Symbol.asyncDispose]() {
+        await reset(page);
+        pages.push(page);
+      },
+    };
+  };
+}
+
+/** Brings a page back to the state of a new profile. */
+async function reset(page: Page): Promise<void> {
+  const context = page.context();
+  page.removeAllListeners();
+  context.removeAllListeners();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.setOffline(false);
+  await context.clearCookies();
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  await page.goto('about:blank');
+}
+
+async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(10_000);
-  const page = await context.newPage();
+  return context.newPage();
+}
+
+/** Loads a page. Its own problems, such as what it throws, are kept to be looked at. */
+async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbol.asyncDispose>> {
+  const context = page.context();
   const requests: Request[] = [];
   const responses: Response[] = [];
   const problems: string[] = [];
@@ -221,6 +268,5 @@ export async function visit(browser: Browser, url: string, options: BrowserConte
       await page.getByRole('link', { name: view }).click();
       await page.getByRole('heading', { level: 1, name: view }).waitFor();
     },
-    [Symbol.asyncDispose]: () => context.close(),
   };
 }
