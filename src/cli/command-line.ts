@@ -35,7 +35,8 @@ export function readArguments(argv: readonly string[]): { values: Arguments; pro
   const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
   const values: Arguments = { help: false, version: false, settings: {} };
   const problems: string[] = [];
-  for (const token of tokens) {
+  // A word after an unknown option is probably its value, and reported with it.
+  for (const token of tokens.filter(({ kind }, i) => kind !== 'positional' || !isUnknownOption(tokens[i - 1]))) {
     if (token.kind !== 'option') {
       problems.push(
         `Unexpected argument${quoteIfPlain(token.kind === 'positional' ? token.value : '--')}. See notigraph --help.`,
@@ -59,6 +60,12 @@ export function readArguments(argv: readonly string[]): { values: Arguments; pro
   }
   return { values, problems };
 }
+
+type Token = ReturnType<typeof parseArgs<{ tokens: true; strict: false }>>['tokens'][number];
+
+/** Whether a token is an unknown option without `=`. */
+const isUnknownOption = (token: Token | undefined): boolean =>
+  token?.kind === 'option' && token.value === undefined && ![...TEXT_OPTIONS, ...SWITCHES].includes(token.name);
 
 /** Quotes a plain word. Anything else may be a misplaced secret, so messages omit it. */
 const quoteIfPlain = (text: string): string => (/^[a-z-]{1,20}$/.test(text) ? ` "${text}"` : '');

@@ -39,9 +39,10 @@ export function parseGatewayOptions(options: Readonly<Record<string, unknown>>):
   const known = Object.keys(GATEWAY_SETTINGS);
   const unknown = Object.keys(options).filter((name) => !known.includes(name));
   const { data, error } = GATEWAY.safeParse(options, { reportInput: true });
+  const { upstream: _required, ...optional } = options;
   const problems = [
     ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...known, 'plugins'], 'option')}.`),
-    ...[...findUnusable(options), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))].map(toSentence),
+    ...[...findUnusable(optional), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))].map(toSentence),
     ...(data === undefined ? [] : findConflicts(data).map((clause) => `${clause}.`)),
   ];
   if (data === undefined || problems.length > 0) {

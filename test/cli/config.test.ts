@@ -98,7 +98,6 @@ describe('the configuration', () => {
     expect(problemsOf(env, '--port', '65536', '--colour', 'blue', '--host')).toMatchInlineSnapshot(`
       [
         "The command line has the unknown option "--colour". See notigraph --help.",
-        "Unexpected argument "blue". See notigraph --help.",
         "--host requires a value.",
         "NOTIGRAPH_UPSTREAM must be a URL such as https://notifications.example.com.",
         "NOTIGRAPH_GRAPHIQL must be on or off (true or false).",
@@ -106,6 +105,14 @@ describe('the configuration', () => {
         "Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.",
       ]
     `);
+  });
+
+  it('reports an unknown option without its value, and other arguments by themselves', () => {
+    const unknown = 'The command line has the unknown option "--colour". See notigraph --help.';
+    const unexpected = 'Unexpected argument "green". See notigraph --help.';
+    expect(problemsOf({}, '--colour', 'blue', 'green')).toEqual([unknown, unexpected]);
+    expect(problemsOf({}, '--colour=blue', 'green')).toEqual([unknown, unexpected]);
+    expect(problemsOf({}, '--port', '1', 'green')).toEqual([unexpected]);
   });
 
   it('does not take one option for the value of another', () => {

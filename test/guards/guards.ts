@@ -1020,7 +1020,7 @@ export const GUARDS: readonly Guard[] = [
     '',
     'http/client-tokens',
   ),
-  guard('variables for workers', 'cli/main.ts', ' || variables.includes(name)', '', 'cli/config-file'),
+  guard('variables for workers', 'cli/worker-environment.ts', ' || variables.includes(name)', '', 'cli/config-file'),
   // The request path
   guard(
     'loaders of one operation',

@@ -55,6 +55,11 @@ describe('createGateway', () => {
     ],
     ['a number out of range', { maxRetries: 11 }, 'maxRetries must be a whole number from 0 to 10.'],
     [
+      'an undefined upstream',
+      { upstream: undefined },
+      'TypeError: upstream must be the base address of the service, such as https://notifications.example.com.',
+    ],
+    [
       'an upstream that is no URL',
       { upstream: 'example' },
       'upstream must be a URL such as https://notifications.example.com.',

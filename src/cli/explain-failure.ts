@@ -1,0 +1,22 @@
+import { ManifestError } from '../graphql/documents/manifest.ts';
+import { ListenError } from '../http/server.ts';
+import { SecretError } from '../lib/secret-files.ts';
+import { SandboxError } from '../sandbox/errors.ts';
+import { WorkersError } from './cluster/primary.ts';
+import { ConfigError } from './config/load-config.ts';
+
+/** Returns the message and exit code for a problem that is not a bug; undefined for bugs. */
+export function explainFailure(error: unknown): { message: string; exitCode: number } | undefined {
+  if (error instanceof ConfigError) {
+    return { message: error.problems.join('\n'), exitCode: 2 };
+  }
+  if (error instanceof SecretError || error instanceof ManifestError) {
+    return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
+  }
+  if (error instanceof WorkersError) {
+    return error;
+  }
+  return error instanceof ListenError || error instanceof SandboxError
+    ? { message: error.message, exitCode: 1 }
+    : undefined;
+}
