@@ -11,6 +11,7 @@ Starts a notification service with sample data. It implements the /v1 REST API.
 
   --port <number>   port to listen on; 0 picks a free one (default ${DEFAULT_PORT})
   --host <address>  address to listen on (default 127.0.0.1)
+  --rate-limit <n>  requests per second that each API key can send (default: unlimited)
   --file <path>     SQLite file for the data; :memory: keeps it in memory (default ${DEFAULT_FILE})
   --help            show this help`;
 
@@ -18,16 +19,19 @@ Starts a notification service with sample data. It implements the /v1 REST API.
 class UsageError extends Error {}
 
 function readCommandLine() {
-  const { port, ...values } = parseFlags();
+  const { port, 'rate-limit': rateLimit, ...values } = parseFlags();
   if (!/^\d+$/.test(port) || Number(port) > 65_535) {
     throw new UsageError(`--port must be a number from 0 to 65535, not "${port}".`);
+  }
+  if (rateLimit !== undefined && !/^[1-9]\d{0,5}$/.test(rateLimit)) {
+    throw new UsageError(`--rate-limit must be a number from 1 to 999999, not "${rateLimit}".`);
   }
   for (const [flag, value] of Object.entries(values)) {
     if (value === '') {
       throw new UsageError(`--${flag} requires a value.`);
     }
   }
-  return { ...values, port: Number(port) };
+  return { ...values, port: Number(port), ...(rateLimit !== undefined && { rateLimit: Number(rateLimit) }) };
 }
 
 function parseFlags() {
@@ -36,6 +40,7 @@ function parseFlags() {
       options: {
         port: { type: 'string', default: String(DEFAULT_PORT) },
         host: { type: 'string', default: '127.0.0.1' },
+        'rate-limit': { type: 'string' },
         file: { type: 'string', default: DEFAULT_FILE },
         help: { type: 'boolean', default: false },
       },

@@ -5,7 +5,10 @@ import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError } from './errors.ts';
+import { withETag } from './etag.ts';
 import type { Idempotency } from './idempotency.ts';
+import type { WriteLandingPage } from './landing-page.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
 import { errorResponse, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
@@ -14,31 +17,44 @@ export interface HandlerDependencies {
   database: SandboxDatabase;
   router: Router;
   idempotency: Idempotency;
+  rateLimit: RateLimit;
   operations: ReadonlyMap<string, OperationHandler>;
+  landingPage: WriteLandingPage;
   clock: Clock;
 }
 
 export type RequestHandler = (request: IncomingMessage) => Promise<SandboxResponse>;
 
-/** Creates the function that handles a request: route, API key, body, validation, operation. It rejects only if there is a bug. */
+/** Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It rejects only if there is a bug. */
 export function createHandler({
   database,
   router,
   idempotency,
+  rateLimit,
   operations,
+  landingPage,
   clock,
 }: HandlerDependencies): RequestHandler {
   return async (request) => {
     const { method = 'GET', url = '/' } = request;
+    if (url === '/' && method === 'GET') {
+      return landingPage(request.headers.host ?? 'localhost');
+    }
+    /** Headers of the response, whether the request fails or not. */
+    const headers: Record<string, string> = {};
     try {
       const operation = router.match(method, url);
       const environment = authenticate(request.headers.authorization);
+      Object.assign(headers, rateLimit.count(environment));
       const handle = operations.get(operation.operationId ?? '');
       if (handle === undefined) {
         throw new Error(`The operation ${operation.operationId} has no handler.`);
       }
 
       const key = readIdempotencyKey(request);
+      if (key !== undefined) {
+        headers['Idempotency-Key'] = key;
+      }
       const release = key === undefined ? undefined : idempotency.reserve(environment, key);
       try {
         const body = operation.requestBody === undefined ? undefined : await readJsonBody(request);
@@ -48,23 +64,31 @@ export function createHandler({
         };
         if (key !== undefined) {
           // An error response undoes the operation's writes, and is itself stored for the key.
-          return idempotency.respond(environment, key, body ?? null, () => {
+          const response = idempotency.respond(environment, key, body ?? null, () => {
             try {
               return database.savepoint(run);
             } catch (error) {
               return toErrorResponse(error, url, clock);
             }
           });
+          return withHeaders(response, headers);
         }
-        return method === 'GET' ? run() : database.transaction(run);
+        const response =
+          method === 'GET' ? withETag(run(), request.headers['if-none-match']) : database.transaction(run);
+        return withHeaders(response, headers);
       } finally {
         release?.();
       }
     } catch (error) {
-      return toErrorResponse(error, url, clock);
+      return withHeaders(toErrorResponse(error, url, clock), headers);
     }
   };
 }
+
+const withHeaders = (response: SandboxResponse, headers: Record<string, string>): SandboxResponse => ({
+  ...response,
+  headers: { ...headers, ...response.headers },
+});
 
 /** Returns the response for an `ApiError`, and throws any other error again. */
 function toErrorResponse(error: unknown, url: string, clock: Clock): SandboxResponse {

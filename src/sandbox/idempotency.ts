@@ -32,6 +32,9 @@ export const IDEMPOTENCY_MIGRATIONS: readonly Migration[] = [
 
 const MAX_KEY_LENGTH = 255;
 
+/** Page about reused keys, which the response to one refers to. */
+const KEY_REUSE_HELP = 'https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header-06#section-2.7';
+
 /**
  * Stores the responses of requests with an `Idempotency-Key`. As in the real service, a key applies to its whole environment and not to one
  * path: the same key and body sent to another endpoint replay the first response.
@@ -82,10 +85,8 @@ export class Idempotency {
       const stored = this.#find.get(environment.id, key);
       if (stored !== undefined) {
         if (text(stored, 'request_hash') !== requestHash) {
-          throw new ApiError(
-            422,
-            'This Idempotency-Key was already used with another body. For idempotency, use a new key.',
-          );
+          const message = 'This Idempotency-Key was already used with another body. For idempotency, use a new key.';
+          throw new ApiError(422, message, { headers: { Link: `<${KEY_REUSE_HELP}>; rel="describedby"` } });
         }
         const headers = { 'Idempotency-Replay': 'true' };
         return { status: integer(stored, 'status'), body: optionalText(stored, 'body'), headers };

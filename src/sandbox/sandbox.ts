@@ -1,8 +1,10 @@
 import type { Clock } from './clock.ts';
 import { createHandler } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
+import { createLandingPage } from './landing-page.ts';
 import { openDatabase } from './open-database.ts';
 import { createOperations } from './operations.ts';
+import { DEFAULT_RATE_LIMIT, RateLimit } from './rate-limit.ts';
 import { resources } from './resources/index.gen.ts';
 import { createRouter } from './router.ts';
 import { type RunningServer, startServer } from './server.ts';
@@ -17,6 +19,8 @@ export interface SandboxOptions {
   host?: string;
   /** Port to listen on. 0 picks a free one. @default 0 */
   port?: number;
+  /** Requests per second that each API key can send. @default 100_000, which no client reaches */
+  rateLimit?: number;
   /** Returns the current time, used for timestamps and for the last day of the sample statistics. @default () => new Date() */
   now?: Clock;
 }
@@ -37,6 +41,7 @@ export async function startSandbox({
   file = ':memory:',
   host = '127.0.0.1',
   port = 0,
+  rateLimit: requestsPerSecond = DEFAULT_RATE_LIMIT,
   now: clock = () => new Date(),
 }: SandboxOptions = {}): Promise<Sandbox> {
   const router = await createRouter();
@@ -45,7 +50,10 @@ export async function startSandbox({
   try {
     const operations = createOperations(resources, router.operationIds(), database, clock);
     const idempotency = new Idempotency(database);
-    server = await startServer(createHandler({ database, router, idempotency, operations, clock }), clock, host, port);
+    const rateLimit = new RateLimit(requestsPerSecond, clock);
+    const landingPage = createLandingPage(resources, database);
+    const handle = createHandler({ database, router, idempotency, rateLimit, operations, landingPage, clock });
+    server = await startServer(handle, clock, host, port);
   } catch (error) {
     database.close();
     throw error;

@@ -29,7 +29,7 @@ async function expectRecorded(url: string, recording: Recording): Promise<void> 
     const response = await send(target, { as });
     expect([target, response.status]).toEqual([target, status]);
     if (status < 400) {
-      expect(response.text).toBe(text);
+      expect(response.body).toMatchObject(JSON.parse(text)); // Records may have new members.
     }
   }
   for (const { as, target, body, key = '', status, text } of withKeys(recording)) {

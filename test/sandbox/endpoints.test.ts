@@ -258,9 +258,9 @@ describe('messages', () => {
   it('of a transaction are deleted by channel, then altogether', async () => {
     const address = '/v1/messages/transaction/sample-transaction-0001';
     expect((await send(`DELETE ${address}?channel=email`)).status).toBe(204);
-    // Nothing is left on this channel, but the transaction still has messages.
-    expect((await send(`DELETE ${address}?channel=email`)).status).toBe(204);
-    expect((await send(`DELETE ${address}?channel=sms`)).status).toBe(204);
+    // Nothing is left on these channels, but the transaction still has messages.
+    expect((await send(`DELETE ${address}?channel=email`)).status).toBe(404);
+    expect((await send(`DELETE ${address}?channel=sms`)).status).toBe(404);
     expect((await send(`DELETE ${address}`)).status).toBe(204);
     expect((await send(`DELETE ${address}`)).status).toBe(404);
     expect((await send(`DELETE ${address}?channel=email`)).status).toBe(404);

@@ -36,6 +36,13 @@ export const resource: Resource = {
     }
   },
 
+  listRecords(database, environment) {
+    const rows = database
+      .prepare('SELECT id, name FROM feeds WHERE environment_id = ? ORDER BY rowid')
+      .all(environment.id);
+    return { title: 'Feeds', records: rows.map((row) => ({ id: text(row, 'id'), label: text(row, 'name') })) };
+  },
+
   createHandlers(database, clock) {
     const feeds = new Feeds(database, clock);
     return {

@@ -53,6 +53,18 @@ export const resource: Resource = {
     }
   },
 
+  listRecords(database, environment) {
+    const rows = database
+      .prepare(
+        `SELECT transaction_id, group_concat(channel, ', ') AS channels FROM messages WHERE environment_id = ? GROUP BY transaction_id ORDER BY transaction_id LIMIT 100`,
+      )
+      .all(environment.id);
+    return {
+      title: 'Transactions with messages',
+      records: rows.map((row) => ({ id: text(row, 'transaction_id'), label: text(row, 'channels') })),
+    };
+  },
+
   createHandlers(database) {
     const messages = new Messages(database);
     return {
@@ -66,13 +78,9 @@ export const resource: Resource = {
 
 /** Messages sent over the channels. */
 class Messages {
-  readonly #findTransaction: StatementSync;
   readonly #delete: StatementSync;
 
   constructor(database: SandboxDatabase) {
-    this.#findTransaction = database.prepare(
-      'SELECT 1 FROM messages WHERE environment_id = ? AND transaction_id = ? LIMIT 1',
-    );
     this.#delete = database.prepare(`
       DELETE FROM messages
       WHERE environment_id = :environment AND transaction_id = :transaction AND (:channel IS NULL OR channel = :channel)
@@ -81,9 +89,10 @@ class Messages {
 
   /** Deletes the messages of a transaction. Statistics don't change: they count what was sent. */
   deleteByTransaction(environment: Environment, transactionId: string, channel: string | null): void {
-    if (this.#findTransaction.get(environment.id, transactionId) === undefined) {
-      throw new ApiError(404, `This environment has no messages of the transaction "${transactionId}".`);
+    const { changes } = this.#delete.run({ environment: environment.id, transaction: transactionId, channel });
+    if (changes === 0) {
+      const kind = channel === null ? 'messages' : `${channel} messages`;
+      throw new ApiError(404, `This environment has no ${kind} of the transaction "${transactionId}".`);
     }
-    this.#delete.run({ environment: environment.id, transaction: transactionId, channel });
   }
 }

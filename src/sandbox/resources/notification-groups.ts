@@ -36,6 +36,16 @@ export const resource: Resource = {
     }
   },
 
+  listRecords(database, environment) {
+    const rows = database
+      .prepare('SELECT id, name FROM notification_groups WHERE environment_id = ? ORDER BY rowid')
+      .all(environment.id);
+    return {
+      title: 'Notification groups',
+      records: rows.map((row) => ({ id: text(row, 'id'), label: text(row, 'name') })),
+    };
+  },
+
   createHandlers(database, clock) {
     const groups = new NotificationGroups(database, clock);
     return {
@@ -104,8 +114,10 @@ class NotificationGroups {
 }
 
 function toGroup(environment: Environment, row: Row) {
+  const id = text(row, 'id');
   return {
-    _id: text(row, 'id'),
+    _id: id,
+    id,
     name: text(row, 'name'),
     _organizationId: environment.organizationId,
     _environmentId: environment.id,

@@ -6,9 +6,10 @@ import type { Environment } from '../environments.ts';
 import { createId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
-import { json, optionalText, type Row, text } from '../rows.ts';
+import { isRow, json, optionalText, type Row, text } from '../rows.ts';
 import { sampleId } from '../sample/definition.ts';
 import { SAMPLES } from '../sample/samples.ts';
+import { checkSubscriber } from '../subscriber-rules.ts';
 
 export const resource: Resource = {
   migrations: [
@@ -45,6 +46,18 @@ export const resource: Resource = {
         );
       }
     }
+  },
+
+  listRecords(database, environment) {
+    const rows = database
+      .prepare(
+        `SELECT subscriber_id, concat_ws(' ', first_name, last_name) AS label FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT 100`,
+      )
+      .all(environment.id);
+    return {
+      title: 'Subscribers',
+      records: rows.map((row) => ({ id: text(row, 'subscriber_id'), label: text(row, 'label') })),
+    };
   },
 
   createHandlers(database, clock) {
@@ -89,6 +102,7 @@ class Subscribers {
    * merged.
    */
   upsert(environment: Environment, input: Row) {
+    checkSubscriber(input);
     const now = this.#clock();
     const row = this.#upsert.get(toParameters(environment, createId(now), now.toISOString(), input));
     if (row === undefined) {
@@ -132,7 +146,7 @@ function toSubscriber(environment: Environment, row: Row) {
     subscriberId: text(row, 'subscriber_id'),
     ...Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== null)),
     ...(row.data !== null && { data: json(row, 'data') }),
-    channels: row.channels === null ? [] : json(row, 'channels'),
+    channels: toChannels(environment, row.channels === null ? [] : json(row, 'channels')),
     _organizationId: environment.organizationId,
     _environmentId: environment.id,
     deleted: false,
@@ -140,4 +154,14 @@ function toSubscriber(environment: Environment, row: Row) {
     updatedAt: text(row, 'updated_at'),
     __v: 0,
   };
+}
+
+/** Adds the id of each channel's integration, which the service's own client libraries require. */
+function toChannels(environment: Environment, channels: unknown): unknown[] {
+  return [channels].flat().map((channel) => {
+    const name = isRow(channel) ? (channel.integrationIdentifier ?? channel.providerId) : undefined;
+    return isRow(channel) && channel._integrationId === undefined
+      ? { ...channel, _integrationId: sampleId(environment, 'integration', String(name)) }
+      : channel;
+  });
 }

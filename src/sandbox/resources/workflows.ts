@@ -45,6 +45,18 @@ export const resource: Resource = {
     }
   },
 
+  listRecords(database, environment) {
+    const rows = database
+      .prepare(
+        `SELECT identifier, document ->> '$.name' || iif(active, '', ' (inactive)') AS label FROM workflows WHERE environment_id = ? ORDER BY rowid`,
+      )
+      .all(environment.id);
+    return {
+      title: 'Workflows',
+      records: rows.map((row) => ({ id: text(row, 'identifier'), label: text(row, 'label') })),
+    };
+  },
+
   createHandlers(database, clock) {
     const workflows = new Workflows(database, clock);
     return {
