@@ -349,6 +349,8 @@ export interface components {
             _environmentId: string;
             _organizationId: string;
             _id?: string;
+            /** @description The same value as `_id`. */
+            id?: string;
             _parentId?: string | null;
         };
         Feed: {
