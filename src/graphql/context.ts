@@ -18,7 +18,7 @@ export interface GatewayContext extends PluginContext {
   readonly identity: Identity;
   /** Upstream calls made for the operation so far. */
   readonly usage: Readonly<Usage>;
-  /** The twelve endpoints, called with the caller's credential. */
+  /** The endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;

@@ -180,7 +180,7 @@ export interface GatewaySettingOptions {
   maxUpstreamListItems?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
   upstreamIdempotency?: boolean;
-  /** Maximum length of a document, with comments. Documents beyond this or the next six limits are `DOCUMENT_LIMIT_EXCEEDED`. 256 to 67108864. @default 32768 */
+  /** Maximum length of a document, with comments. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`. 256 to 67108864. @default 32768 */
   maxDocumentCharacters?: number;
   /** Maximum tokens of a document. 10 to 1000000. @default 1000 */
   maxTokens?: number;

@@ -166,7 +166,7 @@ const upstreamCalls = {
 const operations = {
   maxDocumentCharacters: setting(
     integer(256, 64 * MIB).default(32 * 1_024),
-    'Maximum length of a document, with comments. Documents beyond this or the next six limits are `DOCUMENT_LIMIT_EXCEEDED`.',
+    'Maximum length of a document, with comments. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`.',
   ),
   maxTokens: setting(integer(10, 1_000_000).default(1_000), 'Maximum tokens of a document.'),
   maxDepth: setting(integer(1, 1_000).default(10), 'Maximum depth of nested fields.'),
