@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 import { SandboxError } from './errors.ts';
 import type { Migration } from './migrations.ts';
-import { integer } from './rows.ts';
+import { integer, text } from './rows.ts';
 
 /** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
 const APPLICATION_ID = 0x4e_54_47_52;
@@ -64,6 +64,20 @@ export class SandboxDatabase {
     }
   }
 
+  /** Removes all tables and creates them anew, with samples. Other processes that use the file see the new records at once. */
+  recreate({ migrations, onUpgrade }: DatabaseOptions): void {
+    this.transaction(() => {
+      const tables = this.prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+      ).all();
+      for (const table of tables) {
+        this.#connection.exec(`DROP TABLE "${text(table, 'name')}"`);
+      }
+      this.#connection.exec('PRAGMA application_id = 0; PRAGMA user_version = 0;');
+      this.#upgrade(migrations, migrations.at(-1)?.version ?? 0, onUpgrade);
+    });
+  }
+
   /** Runs the function in a savepoint of the current transaction. If the function throws, only its own writes are undone. */
   savepoint<T>(run: () => T): T {
     this.#connection.exec('SAVEPOINT attempt');
@@ -83,6 +97,10 @@ export class SandboxDatabase {
 
   close(): void {
     this.#connection.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #upgrade(migrations: readonly Migration[], supported: number, onUpgrade: DatabaseOptions['onUpgrade']): void {

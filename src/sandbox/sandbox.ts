@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 import { createHandler } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
 import { createLandingPage } from './landing-page.ts';
-import { openDatabase } from './open-database.ts';
+import { openDatabase, resetDatabase } from './open-database.ts';
 import { createOperations } from './operations.ts';
 import { DEFAULT_RATE_LIMIT, RateLimit } from './rate-limit.ts';
 import { resources } from './resources/index.gen.ts';
@@ -66,3 +66,10 @@ export async function startSandbox({
   };
   return { url: server.url, close, [Symbol.asyncDispose]: close };
 }
+
+/**
+ * Replaces all records of a sandbox's file by the sample records.
+ *
+ * @throws {SandboxError} if the file can't be used
+ */
+export const resetSandbox = (file: string): void => resetDatabase(file, resources, () => new Date());
