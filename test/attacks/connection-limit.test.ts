@@ -6,7 +6,7 @@ import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** Opens a connection whose request is being answered. */
+/** Opens a connection with an in-flight request. */
 async function connectRunning(held: HeldServer): Promise<RawClient> {
   const client = await connectRaw(held.url);
   const arrival = held.arrival();
@@ -15,7 +15,7 @@ async function connectRunning(held: HeldServer): Promise<RawClient> {
   return client;
 }
 
-/** Opens a connection that has been answered and is idle. */
+/** Opens a connection that is idle after its first response. */
 async function connectIdle(held: HeldServer): Promise<RawClient> {
   const client = await connectRunning(held);
   held.release();
@@ -23,7 +23,7 @@ async function connectIdle(held: HeldServer): Promise<RawClient> {
   return client;
 }
 
-/** Opens a connection that stalls in its body. */
+/** Opens a connection that stalls in the body of its request. */
 async function connectStalled(held: HeldServer): Promise<RawClient> {
   const client = await connectRaw(held.url);
   const arrival = held.arrival();
@@ -32,7 +32,7 @@ async function connectStalled(held: HeldServer): Promise<RawClient> {
   return client;
 }
 
-it('at the limit the slowest connection is closed first, then idle ones, and none that is being answered', async () => {
+it('at the limit the slowest connection is closed first, then idle ones, but none with an in-flight request', async () => {
   await using held = await startHeldServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
   const idle = await connectIdle(held);
   const running = await connectRunning(held);
@@ -54,7 +54,7 @@ it('at the limit the slowest connection is closed first, then idle ones, and non
   }
   expect(order).toEqual(['silent', 'stopped', 'slow', 'idle', 'fast']);
 
-  const refused = await connectRaw(held.url); // All others are being answered.
+  const refused = await connectRaw(held.url); // All others have in-flight requests.
   await refused.closed;
   expect(running.isClosed()).toBe(false);
   expect(held.server.load()).toMatchObject({ connections: 6, closed: { limit: 6, 'too slow': 0 } });
@@ -65,7 +65,7 @@ it('at the limit the slowest connection is closed first, then idle ones, and non
   }
 });
 
-it('at the limit a client that does not read is closed although it is being answered', async () => {
+it('at the limit a client that does not read its response is disconnected', async () => {
   await using held = await startHeldServer({
     maxConnections: 1,
     clientStallTimeoutMs: 6_000,
@@ -75,7 +75,7 @@ it('at the limit a client that does not read is closed although it is being answ
   const deaf = await connectRaw(held.url, { reads: false });
   await deaf.send(GET);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(0);
-  await sleep(500); // It is given one measurement, so that a response that has just been sent can be read.
+  await sleep(500); // The server waits for one measurement, so that the client can read a response that was just sent.
   const next = await connectRaw(held.url);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(0);
   expect(held.server.load().closed).toMatchObject({ limit: 1, 'too slow': 0 });

@@ -5,7 +5,7 @@ import { connectRaw } from '../support/raw-client.ts';
 
 const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
 
-it.each(['Host', 'Content-Type', 'Authorization'])('two headers %s are 400, whatever their case', async (name) => {
+it.each(['Host', 'Content-Type', 'Authorization'])('two %s headers are rejected with 400, whatever their case', async (name) => {
   await using gateway = await startSandboxedGateway();
   for (const second of [name, name.toLowerCase(), name.toUpperCase()]) {
     for (const path of ['/graphql', '/client-tokens']) {
@@ -22,11 +22,11 @@ it.each(['Host', 'Content-Type', 'Authorization'])('two headers %s are 400, what
   }
 });
 
-it('other headers may repeat, and those three may occur once each', () => {
+it('other headers may be repeated, and each of those three may occur once', () => {
   const once = Object.entries(HEADERS).flat();
   expect(findDuplicateHeader([])).toBeUndefined();
   expect(findDuplicateHeader(once)).toBeUndefined();
-  // Of the same lengths and first letters.
+  // Same lengths and first letters as those three.
   const others = [
     'Hast',
     'a',

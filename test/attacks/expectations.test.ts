@@ -4,19 +4,19 @@ import { connectRaw, EVENTUALLY, postHead } from '../support/raw-client.ts';
 
 const CONTINUE = 'Expect: 100-continue';
 
-it('a body that is too large is refused before the client is told to send it', async () => {
+it('a body that is too large is rejected without 100 Continue', async () => {
   await using held = await startHeldServer({ maxBodyBytes: 1_000 });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 1001'));
   await client.closed;
   const [head = '', body = ''] = client.received().split('\r\n\r\n');
-  expect(head).toMatch(/^HTTP\/1\.1 413 /); // Nothing comes before it, 100 Continue least of all.
+  expect(head).toMatch(/^HTTP\/1\.1 413 /); // The rejection is the first thing that is sent.
   expect(JSON.parse(body)).toEqual({
     errors: [{ message: expect.stringContaining('1000'), extensions: { code: 'PAYLOAD_TOO_LARGE', retryable: false } }],
   });
 });
 
-it('a body of an acceptable length is asked for and served', async () => {
+it('a body of an acceptable length gets 100 Continue, then its response', async () => {
   await using held = await startHeldServer({ maxBodyBytes: 1_000 });
   for (const length of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
     const client = await connectRaw(held.url);
@@ -32,7 +32,7 @@ it('a body of an acceptable length is asked for and served', async () => {
   }
 });
 
-it('a client is not told to send a body that would be shed', async () => {
+it('a body that would be shed gets no 100 Continue', async () => {
   await using held = await startHeldServer({ overload: { reason: () => 'heap' } });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 10'));
@@ -40,7 +40,7 @@ it('a client is not told to send a body that would be shed', async () => {
   expect(client.received()).toMatch(/^HTTP\/1\.1 503 /);
 });
 
-it('any other expectation is 417', async () => {
+it('any other expectation is rejected with 417', async () => {
   await using held = await startHeldServer();
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', 'Expect: the-unexpected', 'Content-Length: 10'));
