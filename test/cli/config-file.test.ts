@@ -11,7 +11,7 @@ import { sendOperation } from '../support/send-operation.ts';
 
 const NAME = 'notigraph.config.yaml';
 
-/** A file with a value in every place, but for those that exclude each other. */
+/** Configuration with every setting, apart from alternatives that cannot be combined. */
 const FULL = {
   port: 4001,
   graphiql: false,
@@ -61,7 +61,7 @@ const ENV: Record<'ACME_KEY' | 'TOKEN_SECRET' | 'REDIS_URL', string> = {
   REDIS_URL: 'redis://127.0.0.1',
 };
 
-/** Words that only a library's sentences have. */
+/** Words that occur only in messages of libraries. */
 const OF_LIBRARIES = /Invalid|Too small|expected|received|Unrecognized/;
 
 interface Reading {
@@ -70,7 +70,7 @@ interface Reading {
   files?: Record<string, string>;
 }
 
-/** Reads these files alone. */
+/** Returns the configuration for the environment, arguments and files; no other files exist. */
 function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
   const command = loadConfig(env, argv, (path) => (Object.hasOwn(files, path) ? files[path] : undefined));
   if (command.kind !== 'serve') {
@@ -79,7 +79,7 @@ function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
   return command.config;
 }
 
-/** What is wrong; empty where nothing is. */
+/** Returns the problems of the configuration, or an empty array. */
 function problemsOf(reading: Reading): readonly string[] {
   try {
     serve(reading);
@@ -96,7 +96,7 @@ const ofText = (text: string, env: Record<string, string> = ENV) => ({ env, file
 const of = (content: object, env: Record<string, string> = ENV) => ofText(JSON.stringify(content), env);
 
 describe('a configuration file', () => {
-  it('says whom the gateway serves and how, in YAML and in JSON', () => {
+  it('defines clients and settings, in YAML and in JSON', () => {
     const { variables, ...config } = serve(ofText(stringify(FULL)));
     expect(serve({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
       ...config,
@@ -135,7 +135,7 @@ describe('a configuration file', () => {
     });
   });
 
-  it('means paths by its own place, and a text in the environment by the working directory', () => {
+  it('has paths relative to its folder; NOTIGRAPH_CONFIG_TEXT has them relative to the working directory', () => {
     const text = JSON.stringify({
       trustedDocuments: { manifests: ['documents.json', '../documents.json', '/documents.json'] },
     });
@@ -155,7 +155,7 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it('is overruled by the environment, and that by an option', () => {
+  it('is overridden by the environment, which is overridden by an option', () => {
     const files = { [NAME]: 'port: 1\nhost: of-the-file\ngraphiql: off\nmaxDepth: 7\n' };
     expect(serve({ files, env: {} })).toMatchObject({
       port: 1,
@@ -169,7 +169,7 @@ describe('a configuration file', () => {
     expect(serve({ files: { [NAME]: 'port: web' }, env }).port).toBe(2);
   });
 
-  it('may be empty, and may leave everything out', () => {
+  it('may be empty, and every setting is optional', () => {
     for (const text of ['', '# nothing\n', '{}', 'clients:\n', 'clients: {}\nclientTokens:\n', '---\n...\n']) {
       expect([text, serve(ofText(text)).clients]).toEqual([text, serve({}).clients]);
     }
@@ -182,12 +182,12 @@ describe('a configuration file', () => {
     ['{}', true],
     ['off', false],
     ['false', false],
-  ])('switches servers by %s', (word, isOn) => {
+  ])('turns the server client on or off with %s', (word, isOn) => {
     const { clients } = serve(ofText(`clients: { server: ${word || 'null'} }`));
     expect(clients.server).toEqual(isOn && serve({}).clients.server);
   });
 
-  it('serves browsers with nothing but what it says', () => {
+  it('turns the browser client on only if it is configured, without any defaults that grant access', () => {
     expect(serve({}).clients.browser).toBeUndefined();
     const { browser, server } = serve(ofText('clients: { server: on }')).clients;
     expect([browser, server]).toEqual([undefined, expect.anything()]);
@@ -204,8 +204,8 @@ describe('a configuration file', () => {
   });
 });
 
-describe('a configuration file that is wrong', () => {
-  it('is told everything at once, a sentence each', () => {
+describe('an invalid configuration file', () => {
+  it('gets one message for each problem, all together', () => {
     const text = `
 port: web
 colour: blue
@@ -257,7 +257,7 @@ reloadSeconds: 0
     `);
   });
 
-  it('is never quoted: no value of it stands in a sentence, wherever it is', () => {
+  it('is never quoted: no message contains any of its values', () => {
     const canary = 'canary-71f3e0';
     const values: unknown[] = [
       canary,
@@ -285,7 +285,7 @@ reloadSeconds: 0
     expect(problems).toBeGreaterThan(100);
   });
 
-  it('is told of every member that has no meaning, at every place', () => {
+  it('gets a message for an unknown setting in every section', () => {
     for (const path of sectionsOf(FULL)) {
       const found = problemsOf(of(replaceAt(FULL, [...path, 'colour'], 'blue')));
       expect([path, found]).toEqual([
@@ -309,13 +309,13 @@ reloadSeconds: 0
     ['with a reference to nothing', 'port: *canary', /is neither YAML nor JSON|must be/],
     ['that doubles itself without an end', bomb(), /must be an object of settings|cannot be/],
     ['with members that only the environment has', 'config: canary', /has the unknown setting "config"/],
-  ])('says so when it is %s', (_, text, problem) => {
+  ])('is rejected if it is %s', (_, text, problem) => {
     const found = problemsOf(ofText(text));
     expect(found).toEqual([expect.stringMatching(problem)]);
     expect(found.join()).not.toContain('canary');
   });
 
-  it('says so when there are several, or one cannot be read, or it is given twice', () => {
+  it('is rejected if there are several, if it cannot be read, or if it is given twice', () => {
     const several = { 'notigraph.config.yaml': '', 'notigraph.config.json': '{}' };
     expect(problemsOf({ files: several })).toEqual([
       'There are several configuration files. Keep only one of notigraph.config.yaml, notigraph.config.json.',
@@ -329,7 +329,7 @@ reloadSeconds: 0
     expect(
       problemsOf({ env: { NOTIGRAPH_CONFIG: 'a.yaml', NOTIGRAPH_CONFIG_TEXT: '{}' }, files: { 'a.yaml': '' } }),
     ).toEqual(['Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.']);
-    // One that is named is the only one that is read.
+    // If a file is named, only that one is read.
     expect(serve({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
     expect(serve({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
   });
@@ -347,20 +347,20 @@ describe('a secret in a configuration file', () => {
     ['has another member', { env: 'ACME_KEY', canary: true }],
     ['is in a list', [{ env: 'ACME_KEY' }]],
     ['is empty', {}],
-  ])('is refused when it %s', (_, key) => {
+  ])('is rejected if it %s', (_, key) => {
     const [problem, ...others] = problemsOf(of(keyed(key)));
     expect(others).toEqual([]);
     expect(problem?.startsWith(`${at} `)).toBe(true);
   });
 
-  it('is refused when its variable is not set or empty, and the variable is named', () => {
+  it('is rejected by the name of its variable if the variable is unset or empty', () => {
     const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
     const { ACME_KEY: _, ...without } = ENV;
     expect(problemsOf(of(FULL, without))).toEqual([sentence]);
     expect(problemsOf(of(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
   });
 
-  it('is not repeated when it was written in place of the variable’s name', () => {
+  it('is not quoted if it was written in place of the variable’s name', () => {
     for (const env of ['canary-key', 'sk_live_canary', 'CANARY', 'a1b2c3', 'constructor', '__proto__', 'toString']) {
       expect(problemsOf(of(keyed({ env })))).toEqual([
         `${at} requires an environment variable that is not set; env must be its name.`,
@@ -369,7 +369,7 @@ describe('a secret in a configuration file', () => {
   });
 });
 
-describe('what does not fit together in a configuration file', () => {
+describe('a configuration file with inconsistent settings', () => {
   const browser = { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenants: {} };
 
   it.each<[string, object, RegExp]>([
@@ -405,7 +405,7 @@ describe('what does not fit together in a configuration file', () => {
       { clients: { browser: { ...browser, trustedDocuments: 'log' } } },
       /^trustedDocuments\.manifests must contain/,
     ],
-  ])('is told: %s', (_, content, problem) => {
+  ])('is rejected: %s', (_, content, problem) => {
     const found = problemsOf(of(content));
     expect(found.map((sentence) => sentence.replace(`${NAME}: `, ''))).toEqual([expect.stringMatching(problem)]);
   });
@@ -421,7 +421,7 @@ describe('a process', () => {
   }
 
   it.each([[[]], [['--workers', '2']]])(
-    'serves browsers by the file in its working directory, with secrets of .env, the environment and files, with %j',
+    'serves browsers with the file in its working directory and secrets from .env, the environment and files (%j)',
     async (args: string[]) => {
       const folder = await createFolder();
       await using issuer = await startTestIssuer({ claims: { aud: 'dashboard', scope: 'groups:read' } });
@@ -467,7 +467,7 @@ describe('a process', () => {
   );
 
   it.each([[[]], [['--workers', '2']]])(
-    'ends with 2 and a sentence for each problem of its file, with %j',
+    'exits with 2 and one message per problem of its file (%j)',
     async (args: string[]) => {
       const folder = await createFolder();
       await writeFile(
@@ -486,9 +486,9 @@ describe('a process', () => {
   );
 
   it.each([
-    ['alone', []],
-    ['by workers', ['--workers', '2']],
-  ])('ends with 2 and one sentence when a secret cannot be used (%s)', async (_, args) => {
+    ['one process', []],
+    ['with workers', ['--workers', '2']],
+  ])('exits with 2 and one message if a secret cannot be used (%s)', async (_, args) => {
     const folder = await createFolder();
     const config = {
       clients: {
@@ -515,12 +515,12 @@ type Path = readonly (string | number)[];
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** The places of all values that hold no others. */
+/** Returns the paths of all values that contain no others. */
 function leavesOf(value: unknown, path: Path = []): Path[] {
   return isObject(value) ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name])) : [path];
 }
 
-/** The places of all objects. */
+/** Returns the paths of all objects that have settings. */
 function sectionsOf(value: unknown, path: Path = []): Path[] {
   if (!isObject(value)) {
     return [];
@@ -538,7 +538,7 @@ function replaceAt(value: unknown, [name, ...rest]: Path, replacement: unknown):
   return Object.assign(copy, { [name ?? '']: rest.length === 0 ? replacement : replaceAt(inner, rest, replacement) });
 }
 
-/** Aliases that would be 10^9 elements. */
+/** Returns YAML whose aliases expand to 10^9 elements. */
 function bomb(): string {
   const lines = ['a0: &a0 [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary]'];
   for (let i = 1; i < 9; i += 1) {

@@ -17,7 +17,7 @@ describe('the path /metrics', () => {
 
   afterAll(() => rm(cwd, { recursive: true }));
 
-  it('answers in the text format, with the process’s own figures', async () => {
+  it('serves the text format, with metrics of the process', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     await sendOperation(notigraph.url, GROUPS);
     const response = await fetch(new URL('/metrics', notigraph.url));
@@ -42,7 +42,7 @@ describe('the path /metrics', () => {
     expect(own.nodejs_eventloop_active_seconds_total).toBeLessThan(60);
   });
 
-  it('is a path like any other with NOTIGRAPH_METRICS=off', async () => {
+  it('does not exist with NOTIGRAPH_METRICS=off', async () => {
     const env = { NOTIGRAPH_METRICS: 'off' };
     await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
     const response = await fetch(new URL('/metrics', notigraph.url));

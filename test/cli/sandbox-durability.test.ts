@@ -10,11 +10,11 @@ const ROUNDS = [40, 150, 400];
 
 interface Attempt {
   name: string;
-  /** The body of the answer; absent when the connection broke before it came. */
+  /** Body of the response; absent if the connection broke before it arrived. */
   answer?: string;
 }
 
-it('keeps every acknowledged write through kill -9, and none by half', async () => {
+it('the sandbox keeps every acknowledged write through kill -9, and no partial write', async () => {
   await using folder = await createTemporaryFolder();
   const file = folder.path('sandbox.db');
   const attempts: Attempt[] = [];
@@ -35,7 +35,7 @@ it('keeps every acknowledged write through kill -9, and none by half', async () 
 
   for (const { name, answer } of attempts) {
     const repeated = await send('POST /v1/notification-groups', groupRequest(name));
-    // A record and its stored answer exist together or not at all: then one repetition makes exactly one record.
+    // A record and its stored response are written together or not at all, so that a repetition leads to exactly one record.
     const written = survivors.get(name);
     expect(repeated.headers.get('idempotency-replay')).toBe(written === undefined ? null : 'true');
     expect(repeated.data._id).toBe(written ?? repeated.data._id);
@@ -51,7 +51,7 @@ it('keeps every acknowledged write through kill -9, and none by half', async () 
 
 const groupRequest = (name: string) => ({ body: { name }, headers: { 'idempotency-key': `key of ${name}` } });
 
-/** Several clients write as fast as they can; the process is killed in the middle of it. */
+/** Lets several clients write as fast as they can, and kills the process meanwhile. */
 async function hammerUntilKilled(file: string, acknowledgements: number): Promise<Attempt[]> {
   await using sandbox = await spawnSandbox('--file', file);
   const attempts: Attempt[] = [];

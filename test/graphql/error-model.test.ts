@@ -24,7 +24,7 @@ const RESULT = `
 const READ_ROUTE = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 const CREATE_ROUTE = { method: 'POST', route: '/v1/feeds' };
 
-/** A gateway in front of a script, and how the answer to an operation looks. */
+/** Starts a gateway in front of a scripted upstream; `run()` returns the result and the error of an operation. */
 async function drive(script: Script, gatewayOptions = {}) {
   const upstream = await startScriptedUpstream(script);
   const gateway = await startGateway({ upstream: upstream.url, ...gatewayOptions });
@@ -56,7 +56,7 @@ const sentence = (status: number, message: unknown = 'What the service says.'): 
   body: { statusCode: status, message, path: '/v1/secret-path', error: 'x' },
 });
 
-describe('what a client can act on is data of the result union', () => {
+describe('a failure that a client can act on is returned in the result union', () => {
   it.each([
     [
       '400',
@@ -65,13 +65,13 @@ describe('what a client can act on is data of the result union', () => {
     ],
     ['422', sentence(422), { __typename: 'InvalidInputError', code: 'INVALID_INPUT' }],
     ['409', sentence(409), { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
-  ])('a %s on createFeed', async (_, answer, expected) => {
+  ])('for a %s on createFeed', async (_, answer, expected) => {
     await using gateway = await drive(() => answer);
     expect(await gateway.run(CREATE)).toEqual({ result: expect.objectContaining(expected), error: undefined });
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it.each([404, 410])('a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
+  it.each([404, 410])('for a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
     await using gateway = await drive(() => ({ status, body: {} }));
     const expected = { __typename: 'NotFoundError', code: 'NOT_FOUND' };
     expect((await gateway.run(RENAME)).result).toMatchObject({ ...expected, resource: 'NotificationGroup', id: 'g1' });
@@ -82,7 +82,7 @@ describe('what a client can act on is data of the result union', () => {
     });
   });
 
-  it('names the field of the input that the service complains of', async () => {
+  it('with the input field that the service rejected', async () => {
     await using gateway = await drive(() =>
       sentence(422, ['name must be shorter than 3 characters', 'something else']),
     );
@@ -96,8 +96,8 @@ describe('what a client can act on is data of the result union', () => {
   });
 });
 
-describe('what the union does not hold is an error', () => {
-  it('a 404 on a create', async () => {
+describe('a failure without a type in the union is an error', () => {
+  it('for a 404 on a create', async () => {
     await using gateway = await drive(() => sentence(404));
     expect(await gateway.run(CREATE)).toMatchObject({
       result: null,
@@ -105,14 +105,14 @@ describe('what the union does not hold is an error', () => {
     });
   });
 
-  it('a 409 on a message deletion', async () => {
+  it('for a 409 on a message deletion', async () => {
     await using gateway = await drive(() => sentence(409));
     expect(await gateway.run(DELETE_MESSAGES)).toMatchObject({ result: null, error: { code: 'UPSTREAM_ERROR' } });
   });
 });
 
 describe('a read', () => {
-  it.each([404, 410])('answers null without an error for a %i', async (status) => {
+  it.each([404, 410])('returns null without an error for a %i', async (status) => {
     await using gateway = await drive(() => sentence(status));
     expect(await gateway.run(READ)).toEqual({ result: null, error: undefined });
     expect(await gateway.run('query { notificationGroup(id: "g1") { id } }')).toEqual({
@@ -156,7 +156,7 @@ describe('a write', () => {
     [502, 'UPSTREAM_UNAVAILABLE', 'UNKNOWN'],
     [503, 'UPSTREAM_UNAVAILABLE', 'UNKNOWN'],
     [504, 'UPSTREAM_TIMEOUT', 'UNKNOWN'],
-  ])('reports a %i as %s and says %s', async (status, code, outcome) => {
+  ])('reports a %i as %s with the outcome %s', async (status, code, outcome) => {
     await using gateway = await drive(() => sentence(status));
     const { result, error } = await gateway.run(CREATE);
     expect(result).toBeNull();
@@ -165,13 +165,13 @@ describe('a write', () => {
     expect(gateway.calls).toHaveLength(status === 429 ? 3 : 1);
   });
 
-  it('says in words that its fate is unknown', async () => {
+  it('says in its message that the outcome is unknown', async () => {
     await using gateway = await drive(() => sentence(503));
     expect((await gateway.run(CREATE)).error?.message).toMatch(/may have been applied/);
   });
 });
 
-describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
+describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () => {
   const html = { headers: { 'content-type': 'text/html' }, body: `<p>${KEY}</p>` };
   const answers: [string, ScriptedAnswer][] = [
     ['HTML', html],
@@ -184,7 +184,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:9/' }, body: '' }],
   ];
 
-  it.each(answers)('%s instead of an object', async (_, answer) => {
+  it.each(answers)('if it is %s instead of an object', async (_, answer) => {
     await using gateway = await drive(() => answer);
     expect(await gateway.run(READ)).toMatchObject({
       result: null,
@@ -197,7 +197,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 
-  it('an array instead of an object, and an object instead of an array', async () => {
+  it('if it is an array instead of an object, or an object instead of an array', async () => {
     await using gateway = await drive(({ path }) => ({
       body: { data: path === '/v1/notification-groups' ? group() : [] },
     }));
@@ -207,14 +207,14 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
-  it('a list that holds something else than objects', async () => {
+  it('if its list contains anything but objects', async () => {
     await using gateway = await drive(() => ({ body: [null] }));
     expect((await gateway.run('query { notificationStats { key } }')).error).toMatchObject({
       code: 'UPSTREAM_BAD_RESPONSE',
     });
   });
 
-  it('bytes that are no UTF-8', async () => {
+  it('if it is not UTF-8', async () => {
     const [before = '', after = ''] = JSON.stringify({ data: workflow({ name: 'N?N' }) }).split('?');
     await using gateway = await drive((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -224,7 +224,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
-  it('a compressed body, which nobody asked for', async () => {
+  it('if it is compressed, although the gateway accepts no compression', async () => {
     await using gateway = await drive((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify(workflow())));
@@ -235,7 +235,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect((await lying.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
-  it('a list that is longer than allowed', async () => {
+  it('if its list is longer than allowed', async () => {
     const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
     await using limited = await drive(() => list(4), { maxUpstreamListItems: 3 });
@@ -246,7 +246,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
-  it('a body over 5 MiB, and one that never ends', async () => {
+  it('if its body exceeds 5 MiB or never ends', async () => {
     let cutOff = 0;
     await using gateway = await drive((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -268,7 +268,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     ['is missing', { name: undefined }],
     ['is null', { name: null }],
     ['is an object', { name: {} }],
-  ])('at the field alone, where a required field %s', async (_, broken) => {
+  ])('only for the field if a required field %s', async (_, broken) => {
     await using gateway = await drive(() => ({ body: { data: { ...workflow(), ...broken } } }));
     const { result, error } = await gateway.run(READ);
     expect(result).toBeNull();
@@ -282,7 +282,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
-  it('at the field alone, where a list is a number', async () => {
+  it('only for the field if a list is a number', async () => {
     await using gateway = await drive(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
     const { error } = await gateway.run('query { workflow(idOrIdentifier: "w1") { steps { id } } }');
     expect(error).toMatchObject({
@@ -291,7 +291,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
-  it('and is UNKNOWN after a write', async () => {
+  it('with the outcome UNKNOWN after a write', async () => {
     await using gateway = await drive(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
     const document =
       'mutation { createFeed(input: { name: "n" }) { ... on CreateFeedSuccess { feed { name } } ...result } }';
@@ -302,7 +302,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
   });
 });
 
-it('an argument that turns out to be null is BAD_USER_INPUT, and nothing is called', async () => {
+it('a required argument that is null is BAD_USER_INPUT, without an upstream call', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: workflow() } }));
   await using gateway = await startGateway({ upstream: upstream.url });
   const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
@@ -311,7 +311,7 @@ it('an argument that turns out to be null is BAD_USER_INPUT, and nothing is call
   expect(upstream.requests).toEqual([]);
 });
 
-describe('what the contract is silent about is taken', () => {
+describe('the gateway accepts', () => {
   it('a workflow without deletedAt, deletedBy and description', async () => {
     await using gateway = await drive(() => ({ body: { data: workflow() } }));
     expect(await gateway.run('query { workflow(idOrIdentifier: "w1") { deletedAt deletedBy description } }')).toEqual({
@@ -325,7 +325,7 @@ describe('what the contract is silent about is taken', () => {
     ['an empty 200', { body: '' }],
     ['a 200 with a body', { body: { data: { anything: true } } }],
     ['a 200 with HTML', { headers: { 'content-type': 'text/html' }, body: '<p>ok</p>' }],
-  ])('%s for a deletion of messages', async (_, answer) => {
+  ])('%s after a deletion of messages', async (_, answer) => {
     await using gateway = await drive(() => answer);
     const document = `mutation { deleteMessagesByTransaction(input: { transactionId: "t1", channel: IN_APP }) {
       ... on DeleteMessagesByTransactionSuccess { transactionId channel } ...result } }`;
@@ -333,7 +333,7 @@ describe('what the contract is silent about is taken', () => {
     expect(gateway.calls[0]?.path).toBe('/v1/messages/transaction/t1?channel=in_app');
   });
 
-  it('an unknown channel of the statistics, which is left out and logged', async () => {
+  it('an unknown channel in the statistics, which is omitted and logged', async () => {
     await using upstream = await startScriptedUpstream(() => ({
       body: [{ _id: '2026-01-01', count: 1, templates: [], channels: ['email', 'carrier_pigeon'] }],
     }));
@@ -345,15 +345,15 @@ describe('what the contract is silent about is taken', () => {
   });
 });
 
-describe('the service’s sentence', () => {
-  it('loses control characters and everything after 500 characters', async () => {
+describe('the service’s message', () => {
+  it('is stripped of control characters and truncated to 500 characters', async () => {
     await using gateway = await drive(() => sentence(400, `line one\r\nline two\u0000${'x'.repeat(600)}`));
     const { message } = (await gateway.run(READ)).error ?? {};
     expect(message).toMatch(/^line one line two x+…$/);
     expect(message).toHaveLength(500);
   });
 
-  it('is dropped when it quotes the key', async () => {
+  it('is dropped if it contains the key', async () => {
     await using gateway = await drive(() => sentence(401, `The key ${KEY} is not known.`));
     expect((await gateway.run(READ)).error?.message).toBe('The notification service does not accept this API key.');
   });
@@ -390,7 +390,7 @@ describe('Retry-After', () => {
     ['7', 7],
     ['a date', expect.closeTo(60, -1)],
     ['soon', undefined],
-  ])('of %s is handed on in seconds', async (text, expected) => {
+  ])('of %s is passed on in seconds', async (text, expected) => {
     const header = text === 'a date' ? new Date(Date.now() + 60_000).toUTCString() : text;
     await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
@@ -408,7 +408,7 @@ describe('a failure of the connection', () => {
   const codes = async (gateway: TestGateway, document: string) =>
     (await gateway.send(document + RESULT)).body.errors?.[0]?.extensions;
 
-  it('that was never made is UPSTREAM_UNAVAILABLE, and a write NOT_APPLIED', async () => {
+  it('that is refused is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
     await using gateway = await startGateway({ upstream: await refusedUrl() });
     expect((await gateway.send(READ)).body.errors?.[0]?.extensions).toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
@@ -422,18 +422,18 @@ describe('a failure of the connection', () => {
     expect(JSON.stringify(gateway.log)).toContain('ECONNREFUSED');
   });
 
-  it('to a name that does not exist is UPSTREAM_UNAVAILABLE, and a write NOT_APPLIED', async () => {
+  it('to an unknown host is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
     await using gateway = await startGateway({ upstream: 'http://no-such-host.invalid' });
     expect(await codes(gateway, CREATE)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
   });
 
-  it('to a server that speaks no TLS is UPSTREAM_UNAVAILABLE, and a write NOT_APPLIED', async () => {
+  it('to a server without TLS is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
     await using upstream = await startScriptedUpstream(() => ({ body: {} }));
     await using gateway = await startGateway({ upstream: upstream.url.replace('http:', 'https:') });
     expect(await codes(gateway, CREATE)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
   });
 
-  it('that breaks after sending is UPSTREAM_UNAVAILABLE, and a write UNKNOWN', async () => {
+  it('that breaks after the request was sent is UPSTREAM_UNAVAILABLE, and a write is UNKNOWN', async () => {
     await using gateway = await drive((_, { request }) => {
       request.socket.resetAndDestroy();
       return 'taken over';
@@ -447,7 +447,7 @@ describe('a failure of the connection', () => {
     expect(gateway.calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('in the middle of the body is never a truncated success', async () => {
+  it('in the middle of the body never leads to truncated data', async () => {
     await using gateway = await drive((_, { request, response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
       response.write(JSON.stringify({ data: workflow() }), () => request.socket.destroy());
@@ -456,7 +456,7 @@ describe('a failure of the connection', () => {
     expect(await gateway.run(READ)).toMatchObject({ result: null, error: { code: 'UPSTREAM_UNAVAILABLE' } });
   });
 
-  it('that never answers ends at the attempt’s time: UPSTREAM_TIMEOUT, and a write UNKNOWN', async () => {
+  it('without a response is UPSTREAM_TIMEOUT after the attempt timeout, and a write is UNKNOWN', async () => {
     await using gateway = await drive(() => 'taken over', { attemptTimeoutMs: 50 });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
@@ -467,7 +467,7 @@ describe('a failure of the connection', () => {
     expect(gateway.calls.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST']);
   });
 
-  it('that drips its body ends at the attempt’s time', async () => {
+  it('with a body that never ends is UPSTREAM_TIMEOUT after the attempt timeout', async () => {
     await using gateway = await drive(
       (_, { response }) => {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{');
@@ -479,7 +479,7 @@ describe('a failure of the connection', () => {
   });
 });
 
-it('one time for the whole operation: what is not sent by then is NOT_APPLIED', async () => {
+it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
   await using gateway = await drive(() => 'taken over', { operationTimeoutMs: 50 });
   await using upstream = await startScriptedUpstream(() => 'taken over');
   await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 50 });
@@ -495,7 +495,7 @@ it('one time for the whole operation: what is not sent by then is NOT_APPLIED', 
   expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 });
 
-it('a failing field leaves its siblings their data', async () => {
+it('a failing field does not affect the data of its siblings', async () => {
   await using upstream = await startScriptedUpstream(({ path }) =>
     path.endsWith('/bad') ? { status: 503, body: {} } : { body: { data: workflow() } },
   );
@@ -509,7 +509,7 @@ it('a failing field leaves its siblings their data', async () => {
   expect(Object.values(body.data ?? {}).filter((value) => value !== null)).toHaveLength(19);
 });
 
-it('a bug of ours is masked, logged once with its error id, and the process goes on', async () => {
+it('an internal error is masked and logged once with its error id, and the process continues', async () => {
   const bug = () => {
     throw new Error(`secret detail ${KEY}`);
   };
@@ -531,8 +531,8 @@ it('a bug of ours is masked, logged once with its error id, and the process goes
   expect(await gateway.data('{ notificationStats { key } }')).toEqual({ notificationStats: [{ key: '2026-01-01' }] });
 });
 
-describe('a tenant’s key that the service refuses', () => {
-  it('is the operator’s to replace: a browser is not told to sign in again', async () => {
+describe('a tenant’s key that the service rejects', () => {
+  it('is FORBIDDEN for a browser, because signing in again would not help', async () => {
     const signer = createSigner();
     const script = () => ({ status: 401, body: { message: 'API key not found' } });
     await using upstream = await startScriptedUpstream(script);
