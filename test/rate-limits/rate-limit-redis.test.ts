@@ -7,13 +7,13 @@ import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/
 import type { RateLimit } from '../../src/settings/clients.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 
-/** One call an hour: nothing comes back while a test runs. */
+/** Limit that refills one call per hour, so that nothing is refilled during a test. */
 const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
 
 const AWAY = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
 const BACK = 'Redis is available again. Rate limits are shared.';
 
-/** A limiter with its log. */
+/** Creates a limiter with its log. */
 function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
@@ -27,7 +27,7 @@ function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = 
   };
 }
 
-/** Something that accepts connections, and answers as the test says. */
+/** Starts a server that accepts connections and responds as the test says. */
 async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -43,7 +43,7 @@ async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
   const port = typeof address === 'object' ? address?.port : 0;
   return {
     url: `redis://127.0.0.1:${port}`,
-    /** That were made so far. */
+    /** Returns the number of connections made so far. */
     connections: () => connections,
     open: () => sockets.size,
     async [Symbol.asyncDispose]() {
@@ -56,7 +56,7 @@ async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
   };
 }
 
-/** Milliseconds that it takes. */
+/** Returns how long the work takes, in milliseconds. */
 async function timed(work: () => unknown): Promise<number> {
   const startedAt = performance.now();
   await work();
@@ -67,7 +67,7 @@ const patient = { timeout: 15_000, interval: 20 };
 
 describe(`a rate limiter in Redis${redisOnly}`, () => {
   it.runIf(hasRedis)(
-    'keeps nothing there that names an identity, and nothing for longer than it is needed',
+    'stores no identities in plain text, and nothing for longer than necessary',
     async () => {
       await using redis = await startRedis();
       await using on = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
@@ -82,7 +82,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     },
   );
 
-  it.runIf(hasRedis)('works on after Redis has forgotten its script', async () => {
+  it.runIf(hasRedis)('continues after Redis has lost its script', async () => {
     await using redis = await startRedis();
     await using on = createLimiter(redis.url, { timeoutMs: 10_000 });
     await on.take();
@@ -91,7 +91,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(on.log).toEqual([]);
   });
 
-  it.runIf(hasRedis)('counts by itself while Redis is gone, says so once, and comes back by itself', async () => {
+  it.runIf(hasRedis)('counts locally while Redis is unavailable, logs that once, and reconnects on its own', async () => {
     await using redis = await startRedis();
     await using on = createLimiter(redis.url, { timeoutMs: 2_000 });
     expect(await on.take()).toMatchObject({ remaining: 99 });
@@ -105,11 +105,11 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
 
     await redis.start();
     await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // It has started empty.
+    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // Redis has restarted without data.
     expect(await redis.command('DBSIZE')).toBe(2);
   });
 
-  it.runIf(hasRedis)('starts without Redis, and uses it when it is there', async () => {
+  it.runIf(hasRedis)('starts without Redis and uses it once it is available', async () => {
     await using redis = await startRedis();
     await redis.kill();
     await using on = createLimiter(redis.url, { timeoutMs: 50 });
@@ -121,7 +121,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(await on.take()).toMatchObject({ remaining: 99 });
   });
 
-  it.runIf(hasRedis)('counts by itself where its password is wrong, and writes none into the log', async () => {
+  it.runIf(hasRedis)('counts locally if the password is wrong, and logs no password', async () => {
     await using redis = await startRedis({ password: 'right-0815' });
     const url = redis.url.replace('right-0815', 'wrong-4711');
     await using on = createLimiter(url, { timeoutMs: 1_000 });
@@ -136,7 +136,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(JSON.stringify([on.log, without.log])).not.toMatch(/4711|0815|redis:/);
   });
 
-  it.runIf(hasRedis)('counts by itself while Redis answers with errors', async () => {
+  it.runIf(hasRedis)('counts locally while Redis returns errors', async () => {
     await using redis = await startRedis();
     await using on = createLimiter(redis.url, { timeoutMs: 1_000 });
     await on.take();
@@ -148,7 +148,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(await on.take()).toMatchObject({ remaining: 98 });
   });
 
-  it.runIf(hasRedis)('counts by itself while Redis stands still', async () => {
+  it.runIf(hasRedis)('counts locally while Redis does not respond', async () => {
     await using redis = await startRedis();
     await using hasty = createLimiter(redis.url, { timeoutMs: 500 });
     await expect.poll(() => hasty.take('b').then(() => redis.command('DBSIZE')), patient).toBe(1);
@@ -161,7 +161,7 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
 });
 
 describe('a rate limiter whose Redis', () => {
-  it('accepts and never answers waits for one time-out, and then not at all', async () => {
+  it('accepts connections but never responds waits for a single timeout', async () => {
     await using listener = await startListener(() => {});
     await using on = createLimiter(listener.url, { timeoutMs: 1_000 });
     expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => on.take())))).toBeLessThan(1_900);
@@ -170,7 +170,7 @@ describe('a rate limiter whose Redis', () => {
     expect(on.messages()).toEqual([AWAY]);
   });
 
-  it('is closed while it hangs ends at once and leaves no connection', async () => {
+  it('hangs can be disposed immediately and leaves no connection', async () => {
     await using listener = await startListener(() => {});
     const on = createLimiter(listener.url, { timeoutMs: 10_000 });
     await expect.poll(listener.open, patient).toBe(1);
@@ -183,7 +183,7 @@ describe('a rate limiter whose Redis', () => {
     expect(on.log).toEqual([]);
   });
 
-  it('is closed while it is being connected leaves no connection', async () => {
+  it('is being connected can be disposed and leaves no connection', async () => {
     await using listener = await startListener(() => {});
     const on = createLimiter(listener.url);
     const begun = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ describe('a rate limiter whose Redis', () => {
   });
 
   it.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '+OK\r\n', '\u0000\u0001\u0002', '*1\r\n'])(
-    'is no Redis, and answers %j, is done without',
+    'responds %j, because it is not Redis, is ignored',
     async (answer) => {
       await using listener = await startListener((socket) => void socket.write(answer));
       await using on = createLimiter(listener.url, { timeoutMs: 300 });
@@ -208,7 +208,7 @@ describe('a rate limiter whose Redis', () => {
     },
   );
 
-  it('answers everything with OK is done without', async () => {
+  it('responds OK to every command is ignored', async () => {
     await using listener = await startListener((socket, chunk) => {
       const commands = String(chunk).match(/^\*\d+\r$/gm) ?? [];
       socket.write('+OK\r\n'.repeat(commands.length));
@@ -225,7 +225,7 @@ describe('a rate limiter whose Redis', () => {
     'redis://',
     'redis://:secret-4711@host:port',
     'redis://h/secret-4711',
-  ])('has the address %j is refused, and the message does not quote it', (url) => {
+  ])('has the URL %j is rejected, and the message does not quote it', (url) => {
     expect(() => createLimiter(url)).toThrow(TypeError);
     expect(() => createLimiter(url)).not.toThrow(/4711|nonsense|localhost/);
   });

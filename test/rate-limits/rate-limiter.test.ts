@@ -6,15 +6,15 @@ import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter
 import type { RateLimit } from '../../src/settings/clients.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 
-/** One call an hour: nothing comes back while a test runs. */
+/** Limit that refills one call per hour, so that nothing is refilled during a test. */
 const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 3 };
 
-/** A limiter with what belongs to it. */
+/** Limiter under test, with control over time. */
 interface Stage extends AsyncDisposable {
   limiter: RateLimiter;
-  /** Another one that counts in the same place, where there can be one. */
+  /** Second limiter with the same store, if the store can be shared. */
   another?: RateLimiter;
-  /** Lets time pass. */
+  /** Advances or waits for the time. */
   pass(milliseconds: number): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ const STORES: [name: string, isThere: boolean, start: () => Promise<Stage>][] = 
 ];
 
 describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
-  it.runIf(isThere)('grants what is saved up, and then refuses', async () => {
+  it.runIf(isThere)('permits saved-up calls and then rejects', async () => {
     await using on = await start();
     for (const remaining of [2, 1, 0]) {
       expect(await on.limiter.take('a', HOURLY, 1)).toMatchObject({ isAllowed: true, limit: 3, remaining });
@@ -68,7 +68,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     expect(refused.resetSeconds).toBeLessThanOrEqual(3 * 3_600);
   });
 
-  it.runIf(isThere)('takes nothing where it refuses', async () => {
+  it.runIf(isThere)('is not charged for a rejection', async () => {
     await using on = await start();
     for (let i = 0; i < 20; i += 1) {
       await on.limiter.take('a', HOURLY, 1);
@@ -77,13 +77,13 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     expect(resetSeconds).toBeLessThanOrEqual(3 * 3_600);
   });
 
-  it.runIf(isThere)('saves up the calls of one window where no burst is given', async () => {
+  it.runIf(isThere)('saves up the calls of one window by default', async () => {
     await using on = await start();
     expect(await on.limiter.take('a', { calls: 5, perSeconds: 3_600 }, 5)).toMatchObject({ limit: 5, remaining: 0 });
     expect(await on.limiter.take('a', { calls: 5, perSeconds: 3_600 }, 1)).toMatchObject({ isAllowed: false });
   });
 
-  it.runIf(isThere)('fills up again, never above the burst', async () => {
+  it.runIf(isThere)('refills, but never above the burst', async () => {
     await using on = await start();
     const limit = { calls: 20, perSeconds: 1, burst: 2 };
     expect(await on.limiter.take('a', limit, 2)).toMatchObject({ isAllowed: true });
@@ -93,7 +93,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     expect(await on.limiter.take('a', limit, 0)).toMatchObject({ remaining: 2, resetSeconds: 0 });
   });
 
-  it.runIf(isThere)('grants again after the time it has named', async () => {
+  it.runIf(isThere)('permits calls again after the reported wait', async () => {
     await using on = await start();
     const limit = { calls: 1, perSeconds: 1 };
     await on.limiter.take('a', limit, 1);
@@ -104,19 +104,19 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
   });
 
   it.runIf(isThere)(
-    'lets an operation that has cost more go into debt, which is paid off before the next',
+    'lets an expensive operation go into debt, which is paid off before the next one',
     async () => {
       await using on = await start();
       await on.limiter.take('a', HOURLY, 1);
       expect(await on.limiter.charge('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
       const { isAllowed, retryAfterSeconds } = await on.limiter.take('a', HOURLY, 1);
       expect(isAllowed).toBe(false);
-      expect(retryAfterSeconds).toBeGreaterThan(3 * 3_600 - 100); // Two calls are owed, and one is asked for.
+      expect(retryAfterSeconds).toBeGreaterThan(3 * 3_600 - 100); // Two calls are owed and one is requested.
       expect(retryAfterSeconds).toBeLessThanOrEqual(3 * 3_600);
     },
   );
 
-  it.runIf(isThere)('bounds the debt to ten windows', async () => {
+  it.runIf(isThere)('limits the debt to ten windows', async () => {
     await using on = await start();
     for (let i = 0; i < 10; i += 1) {
       await on.limiter.charge('a', HOURLY, 1_000_000);
@@ -126,7 +126,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     expect(retryAfterSeconds).toBeLessThanOrEqual(11 * 3_600);
   });
 
-  it.runIf(isThere)('gives back what was taken and not used, never above the burst', async () => {
+  it.runIf(isThere)('refunds unused calls, but never above the burst', async () => {
     await using on = await start();
     await on.limiter.take('a', HOURLY, 2);
     expect(await on.limiter.charge('a', HOURLY, -1)).toMatchObject({ remaining: 2 });
@@ -134,14 +134,14 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     expect(await on.limiter.charge('never seen', HOURLY, -1)).toMatchObject({ remaining: 3 });
   });
 
-  it.runIf(isThere)('grants a cost above the burst to a full bucket alone', async () => {
+  it.runIf(isThere)('permits a cost above the burst only if nothing was used', async () => {
     await using on = await start();
     expect(await on.limiter.take('a', HOURLY, 4)).toMatchObject({ isAllowed: true, remaining: 0 });
     await on.limiter.take('b', HOURLY, 1);
     expect(await on.limiter.take('b', HOURLY, 4)).toMatchObject({ isAllowed: false });
   });
 
-  it.runIf(isThere)('counts each identity by itself', async () => {
+  it.runIf(isThere)('counts each identity separately', async () => {
     await using on = await start();
     await on.limiter.take('a', HOURLY, 3);
     expect(await on.limiter.take('a', HOURLY, 1)).toMatchObject({ isAllowed: false });
@@ -149,7 +149,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
     expect(await on.limiter.take('', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
   });
 
-  it.runIf(isThere)('keeps to a limit that does not divide evenly', async () => {
+  it.runIf(isThere)('enforces a limit that does not divide evenly', async () => {
     await using on = await start();
     const limit = { calls: 7, perSeconds: 3_600, burst: 7 };
     const granted = [];
@@ -160,7 +160,7 @@ describe.each(STORES)('a rate limiter %s', (_, isThere, start) => {
   });
 
   it.runIf(isThere)(
-    'never grants more than there is to calls at the same time, of two limiters in one place',
+    'never permits more than the limit to concurrent calls of two limiters with one store',
     async () => {
       await using on = await start();
       const limit = { calls: 1, perSeconds: 3_600, burst: 50 };
@@ -183,7 +183,7 @@ describe('a rate limiter in memory', () => {
     return { limiter, pass };
   }
 
-  it('fills up steadily, a call at a time', () => {
+  it('refills steadily, one call at a time', () => {
     const { limiter, pass } = startClock();
     const limit = { calls: 10, perSeconds: 60, burst: 20 };
     expect(limiter.take('a', limit, 20)).toEqual({ isAllowed: true, limit: 20, remaining: 0, resetSeconds: 120 });
@@ -201,12 +201,12 @@ describe('a rate limiter in memory', () => {
     expect(limiter.take('a', limit, 1)).toMatchObject({ isAllowed: true, remaining: 2 });
   });
 
-  it('answers without a promise', () => {
+  it('returns results synchronously', () => {
     const { limiter } = startClock();
     expect(limiter.take('a', HOURLY, 1).isAllowed).toBe(true);
   });
 
-  it('grants as much over a long time as the limit says', () => {
+  it('permits exactly the limit over a long time', () => {
     const { limiter, pass } = startClock();
     const limit = { calls: 7, perSeconds: 13, burst: 3 };
     let granted = 0;
@@ -218,17 +218,17 @@ describe('a rate limiter in memory', () => {
     expect(granted).toBeLessThanOrEqual(703);
   });
 
-  it('follows a limit that is changed', () => {
+  it('applies a changed limit', () => {
     const { limiter } = startClock();
     limiter.take('a', { calls: 10, perSeconds: 10 }, 10);
     expect(limiter.take('a', { calls: 10, perSeconds: 10, burst: 20 }, 1)).toMatchObject({ remaining: 9 });
     expect(limiter.take('a', { calls: 10, perSeconds: 10, burst: 1 }, 1)).toMatchObject({ isAllowed: false });
   });
 
-  it('forgets those who have used least, not those in debt, in a flood of new identities', () => {
+  it('evicts the identities that have used least, not those in debt, in a flood of new identities', () => {
     const { limiter } = startClock(100);
     const slow = { calls: 600, perSeconds: 60, burst: 1_200 };
-    limiter.charge('debtor', { calls: 10, perSeconds: 1 }, 20); // Paid off sooner than the others are full again.
+    limiter.charge('debtor', { calls: 10, perSeconds: 1 }, 20); // The debt is paid off before the other identities are refilled.
     limiter.take('busy', slow, 1_000);
     for (let i = 0; i < 10_000; i += 1) {
       limiter.take(`new ${i}`, slow, 50);
@@ -248,8 +248,8 @@ describe('a rate limiter in memory', () => {
       return refused;
     };
     expect(count(0, 100_000)).toBe(0);
-    expect(count(99_990, 100_000)).toBe(10); // The last ones are known, …
-    expect(count(0, 1_000)).toBe(0); // … the first ones are not.
+    expect(count(99_990, 100_000)).toBe(10); // The last ones are remembered,
+    expect(count(0, 1_000)).toBe(0); // but not the first ones.
   });
 
   it('stays fast in a flood of new identities', () => {
@@ -258,6 +258,6 @@ describe('a rate limiter in memory', () => {
     for (let i = 0; i < 300_000; i += 1) {
       limiter.take(`new ${i}`, HOURLY, 1);
     }
-    expect(performance.now() - startedAt).toBeLessThan(10_000); // Looking at all of them each time would take minutes.
+    expect(performance.now() - startedAt).toBeLessThan(10_000); // A scan of all identities per call would take minutes.
   });
 });

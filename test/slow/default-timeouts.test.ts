@@ -3,7 +3,7 @@ import { READ, stage, WRITES, watchTimers } from '../support/faults.ts';
 
 watchTimers();
 
-it('an operation ends in 15 s, and an attempt in 6 s, with the default timeouts', async () => {
+it('by default an operation times out after 15 s and an attempt after 6 s', async () => {
   const dripped: number[] = [];
   await using on = await stage(({ path }, connection) => {
     if (path.endsWith('/drip')) {

@@ -24,10 +24,10 @@ const LIST = () => '{ notificationGroups { name } }';
 const WRITE = () =>
   'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { subscriber { firstName } } } }';
 
-/** Mostly reads of one record. */
+/** Mix of operations, mostly reads of one record. */
 const MIX = [READ, READ, READ, READ, READ, LIST, LIST, WRITE];
 
-/** Somebody who asks, and the key that the service must be called with for them. */
+/** Credential of a client, and the API key that the upstream must receive for it. */
 interface Asker {
   authorization: string;
   key: string;
@@ -40,7 +40,7 @@ interface Crowd {
   idOf(pair: number): string;
 }
 
-/** Sends pairs of the same operation in the same tick, to an upstream that fails one time in ten. */
+/** Sends pairs of the same operation in the same tick. The upstream fails or delays one request in ten. */
 async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   const random = createRandom(42);
   const requested = new Map<string, number>();
@@ -103,8 +103,8 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
 
 const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant, sub })}`;
 
-describe('of thousands of pairs of the same operation in the same tick', () => {
-  it("by tokens of two tenants, each gets its own tenant's answer", async () => {
+describe('thousands of pairs of the same operation in the same tick', () => {
+  it("with tokens of two tenants get the responses of their own tenants", async () => {
     const pairs = sampleSize(600, 4_000);
     const names = Array.from({ length: 48 }, (_, i) => `tenant-${i}`);
     const keys = Object.fromEntries(names.map((name) => [name, `key-of-${name}`]));
@@ -112,7 +112,7 @@ describe('of thousands of pairs of the same operation in the same tick', () => {
       (name): Asker => ({ authorization: browser(name, 'the same person'), key: `key-of-${name}` }),
     );
     const askerOf = (i: number) => askers[i % askers.length] ?? { authorization: '', key: '' };
-    // Tokens that are new come between those that were seen before.
+    // Every tenth pair uses new tokens.
     const renewed = (pair: number, asker: Asker): Asker =>
       pair % 10 === 0
         ? { ...asker, authorization: browser(asker.key.slice('key-of-'.length), `person ${pair}`) }
@@ -129,7 +129,7 @@ describe('of thousands of pairs of the same operation in the same tick', () => {
     expect(used).toEqual(new Set(Object.values(keys)));
   });
 
-  it('by a token and by a server with another key, each gets its own answer, and none is shared', async () => {
+  it('with a token and with the API key of a server get their own responses and share no calls', async () => {
     const pairs = sampleSize(400, 2_000);
     const { crossed, served, requested } = await sendPairs({
       pairs,

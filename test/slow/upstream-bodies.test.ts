@@ -46,7 +46,7 @@ const STEP = `fragment Step on WorkflowStep { id uuid name templateId active sho
   filters { id isNegated type value children { field value operator on } }
   template { id type active subject content contentType contentBlocks variables { id name type required } } }`;
 
-/** Operations by how they complete the record. */
+/** Operations by the way in which they complete the record. */
 const OPERATIONS: [string, string][] = [
   ['everything', `{ workflow(idOrIdentifier: "a") { ${ALL} } } ${STEP}`],
   [
@@ -151,15 +151,15 @@ const BODIES: [string, () => string][] = [
       fill(`{"a":[${repeat(240, '1', ',')}]}`, (items) => withMembers(`"steps":[{"template":{"content":[${items}]}}]`)),
   ],
   [
-    '9,900 blocks that are no objects',
+    '9,900 blocks that are not objects',
     () => fill(`[${repeat(240, '1', ',')}]`, (items) => withMembers(`"steps":[{"template":{"content":[${items}]}}]`)),
   ],
 ];
 
-/** Costs what receiving and parsing the body costs. */
+/** Operation that costs only receiving and parsing the body. */
 const CONTROL = '{ workflow(idOrIdentifier: "a") { __typename } }';
 
-it.each(sampleOf(BODIES, 6))('%s: completing it costs little, in short turns', async (_, createBody) => {
+it.each(sampleOf(BODIES, 6))('%s: completing the body costs little and yields to the event loop', async (_, createBody) => {
   body = createBody();
   await expectCheap(gateway, body, CONTROL, OPERATIONS);
 });

@@ -42,7 +42,7 @@ const GROUP_LISTS: [string, () => string][] = [
   ['groups that are numbers', () => fill('1', asData)],
 ];
 
-it.each(sampleOf(GROUP_LISTS, 3))('%s: completing them costs little, in short turns', async (_, createList) => {
+it.each(sampleOf(GROUP_LISTS, 3))('%s: completing the list costs little and yields to the event loop', async (_, createList) => {
   list = createList();
   await expectCheap(gateway, list, '{ notificationGroups { __typename } }', GROUPS);
 });
@@ -67,7 +67,7 @@ const DAYS: [string, () => string][] = [
   ],
   ['a day with 400,000 channels', () => fill('"c"', (items) => asList(day(`"templates":[],"channels":[${items}]`)))],
   [
-    '9,900 workflows of a day that all differ',
+    '9,900 different workflows of a day',
     () =>
       fill(
         (i) => `"${String(i).padEnd(490, 'w')}"`,
@@ -80,7 +80,7 @@ const DAYS: [string, () => string][] = [
   ],
 ];
 
-it.each(sampleOf(DAYS, 3))('%s: completing them costs little, in short turns', async (_, createList) => {
+it.each(sampleOf(DAYS, 3))('%s: completing the list costs little and yields to the event loop', async (_, createList) => {
   list = createList();
   await expectCheap(gateway, list, '{ notificationStats(days: 30) { __typename } }', STATS);
 });

@@ -20,7 +20,7 @@ interface Options {
   server?: Partial<ServerOptions>;
 }
 
-/** A gateway with its metrics, in front of an upstream that does as its script says. */
+/** Starts a gateway with metrics in front of a scripted upstream. */
 async function start(script: Script, options: Options = {}) {
   const upstream = await startScriptedUpstream(script);
   const logger = pino({ level: 'silent' });
@@ -50,7 +50,7 @@ async function start(script: Script, options: Options = {}) {
   };
 }
 
-/** A promise that a script waits for, and a promise that it does. */
+/** Creates a barrier for a script: `reached` resolves when the script waits, and `release()` lets it continue. */
 function createHold() {
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ function createHold() {
   return { reached, release, wait };
 }
 
-describe('the figures', () => {
+describe('the metrics', () => {
   const script: Script = ({ method, path }, { response }) => {
     if (method === 'POST') {
       response.destroy();
@@ -71,7 +71,7 @@ describe('the figures', () => {
     return status === undefined ? { body: { data: [] } } : { status: Number(status), body: {} };
   };
 
-  it('say what came and how it went', async () => {
+  it('count operations and upstream requests by result', async () => {
     const options = { retryBaseDelayMs: 1, retryBudgetFloor: 100 };
     await using notigraph = await start(script, { gateway: options });
     await notigraph.send(GROUPS);
@@ -130,7 +130,7 @@ describe('the figures', () => {
     ).reduce((sum, count) => sum + count),
   });
 
-  it('say how long operations and requests took, in seconds', async () => {
+  it('measure the duration of operations and upstream requests in seconds', async () => {
     const slow: Script = async () => {
       await new Promise((resolve) => setTimeout(resolve, 120));
       return { body: { data: [] } };
@@ -166,7 +166,7 @@ describe('the figures', () => {
     }
   });
 
-  it('tell a request that its caller left from one that took too long', async () => {
+  it('distinguish a request cancelled by its caller from one that timed out', async () => {
     const hold = createHold();
     const never: Script = () => {
       hold.wait();
@@ -193,7 +193,7 @@ describe('the figures', () => {
       });
   });
 
-  it('say that the circuit breaker is open, and when it tries', async () => {
+  it('show whether the circuit breaker is closed, open or probing', async () => {
     const hold = createHold();
     let isDown = true;
     const failing: Script = async () => {
@@ -220,7 +220,7 @@ describe('the figures', () => {
     expect(await state()).toBe(0);
   });
 
-  it('say what runs and what waits', async () => {
+  it('show running requests and waiting upstream calls', async () => {
     const hold = createHold();
     const held: Script = async () => {
       await hold.wait();
@@ -237,7 +237,7 @@ describe('the figures', () => {
     await expect.poll(present).toEqual([0, 0]);
   });
 
-  it('say how many requests were shed and why, while these are shed', async () => {
+  it('count shed requests by reason, and show the current reason', async () => {
     const hold = createHold();
     const held: Script = async () => {
       await hold.wait();
@@ -276,7 +276,7 @@ describe('the figures', () => {
     await closing;
   });
 
-  it('of several processes become one', async () => {
+  it('of several processes are aggregated', async () => {
     const [busy, idle] = [createGatewayMetrics(), createGatewayMetrics()];
     const startedAt = performance.now() - 2_000;
     busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
@@ -297,7 +297,7 @@ describe('the figures', () => {
       [...busy.snapshot(), ...processSnapshot(load(5), usage)],
       [...idle.snapshot(), ...processSnapshot(load(7), usage)],
     ];
-    const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // As it comes from another process.
+    const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // Serialized, as if received from another process.
     expect(figuresOf(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 2,
       'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
@@ -330,7 +330,7 @@ describe('the figures', () => {
 });
 
 describe('the labels', () => {
-  /** All that a label may say. */
+  /** Allowed values of each label. */
   const LABELS: Record<string, RegExp> = {
     type: /^(query|mutation|none)$/,
     code: /^[A-Z_]+$/,
@@ -342,7 +342,7 @@ describe('the labels', () => {
     version: /^v\d+\.\d+\.\d+$/,
   };
 
-  it('hold nothing that a client or the service chose', async () => {
+  it('contain no values chosen by clients or the service', async () => {
     const canary = 'Canary4711';
     await using notigraph = await start(({ method }) =>
       method === 'GET'
@@ -372,7 +372,7 @@ describe('the labels', () => {
     }
   });
 
-  it('know every code of docs/errors.md, and no other', async () => {
+  it('include exactly the codes of docs/errors.md', async () => {
     const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
     const [, table = ''] = /^\| `code` \|.*\n((?:\|.*\n)+)/m.exec(page) ?? [];
     const codes = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
@@ -393,10 +393,10 @@ describe('the labels', () => {
   });
 });
 
-describe('a gateway in a server of one’s own', () => {
+describe('a gateway embedded in another server', () => {
   const empty: Script = () => ({ body: { data: [] } });
 
-  it('counts for itself, and not for the process', async () => {
+  it('has its own metrics and none of the process', async () => {
     await using one = await start(empty);
     await using other = await start(empty);
     await one.send(GROUPS);
@@ -405,10 +405,10 @@ describe('a gateway in a server of one’s own', () => {
     });
     expect(figuresOf(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
     expect(await one.gateway.metrics()).not.toMatch(/^(process|nodejs)_/m);
-    expect(register.getMetricsAsArray()).toEqual([]); // A host may use the one that all share for its own.
+    expect(register.getMetricsAsArray()).toEqual([]); // The host application may use the global registry.
   });
 
-  it('counts nothing when it shall not', async () => {
+  it('has no metrics if they are turned off', async () => {
     await using notigraph = await start(empty, { gateway: { metrics: false } });
     await notigraph.send(GROUPS);
     expect(await notigraph.gateway.metrics()).toBe('');
@@ -416,7 +416,7 @@ describe('a gateway in a server of one’s own', () => {
   });
 });
 
-it('the path /metrics is answered with 500 where the figures cannot be had, and no other path is', async () => {
+it('the path /metrics, and no other, returns 500 if the metrics are unavailable', async () => {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
