@@ -113,38 +113,35 @@ describe('the dashboard by keyboard only', () => {
 });
 
 describe('the dashboard for assistive technology', () => {
-  it.each(['Sign in', ...VIEWS] as const)(
-    'names every control and has one heading of level 1: %s',
-    async (view) => {
-      await using visitor = await dashboard.visit(browser);
-      const { page } = visitor;
-      await page.getByText('Ada Lindqvist').waitFor();
-      if (view !== 'Sign in') {
-        await visitor.signIn('Ada Lindqvist');
-        await openLoaded(visitor, view);
-      }
-      const controls = await accessibilityTree(page);
-      expect(controls.length).toBeGreaterThan(3);
-      expect(controls.filter(({ name }) => name === '')).toEqual([]);
-      const names = controls.filter(({ role }) => role === 'button' || role === 'switch').map(({ name }) => name);
-      expect(names).toEqual([...new Set(names)]);
-      expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
-      const document_ = await page.evaluate(() => ({
-        language: document.documentElement.lang,
-        ids: [...document.querySelectorAll('[id]')].map(({ id }) => id),
-        described: [...document.querySelectorAll('[aria-describedby], [aria-labelledby]')].flatMap((element) =>
-          `${element.getAttribute('aria-describedby') ?? ''} ${element.getAttribute('aria-labelledby') ?? ''}`
-            .trim()
-            .split(/\s+/),
-        ),
-        outOfOrder: document.querySelectorAll('[tabindex]:not([tabindex="0"], [tabindex="-1"])').length,
-      }));
-      expect(document_.language).toBe('en');
-      expect(document_.ids).toEqual([...new Set(document_.ids)]);
-      expect(document_.described.filter((id) => !document_.ids.includes(id))).toEqual([]);
-      expect(document_.outOfOrder).toBe(0);
-    },
-  );
+  it.each(['Sign in', ...VIEWS] as const)('names every control and has one heading of level 1: %s', async (view) => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await page.getByText('Ada Lindqvist').waitFor();
+    if (view !== 'Sign in') {
+      await visitor.signIn('Ada Lindqvist');
+      await openLoaded(visitor, view);
+    }
+    const controls = await accessibilityTree(page);
+    expect(controls.length).toBeGreaterThan(3);
+    expect(controls.filter(({ name }) => name === '')).toEqual([]);
+    const names = controls.filter(({ role }) => role === 'button' || role === 'switch').map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    const document_ = await page.evaluate(() => ({
+      language: document.documentElement.lang,
+      ids: [...document.querySelectorAll('[id]')].map(({ id }) => id),
+      described: [...document.querySelectorAll('[aria-describedby], [aria-labelledby]')].flatMap((element) =>
+        `${element.getAttribute('aria-describedby') ?? ''} ${element.getAttribute('aria-labelledby') ?? ''}`
+          .trim()
+          .split(/\s+/),
+      ),
+      outOfOrder: document.querySelectorAll('[tabindex]:not([tabindex="0"], [tabindex="-1"])').length,
+    }));
+    expect(document_.language).toBe('en');
+    expect(document_.ids).toEqual([...new Set(document_.ids)]);
+    expect(document_.described.filter((id) => !document_.ids.includes(id))).toEqual([]);
+    expect(document_.outOfOrder).toBe(0);
+  });
 
   it('has no animations if the browser prefers reduced motion', async () => {
     await using visitor = await dashboard.visit(browser, { reducedMotion: 'reduce' });
@@ -161,36 +158,33 @@ describe('the dashboard for assistive technology', () => {
 });
 
 describe('the appearance of the dashboard', () => {
-  it.each(THEMES)(
-    'has enough contrast in every text of the %s theme, error messages included',
-    async (colorScheme) => {
-      await using visitor = await dashboard.visit(browser, { colorScheme });
-      const { page } = visitor;
-      await page.getByText('Ada Lindqvist').waitFor();
-      expect(await paleTexts(page)).toEqual([]);
-      await visitor.signIn('Ada Lindqvist');
-      for (const view of VIEWS) {
-        await openLoaded(visitor, view);
-        expect([view, await paleTexts(page)]).toEqual([view, []]);
-      }
-      await page.getByRole('button', { name: 'Save subscriber' }).click();
-      await page.getByText('Enter a subscriber id.').waitFor();
-      expect(await paleTexts(page)).toEqual([]);
-      using _ = dashboard.answering('POST /v1/notification-groups', { status: 500, body: {} });
-      await visitor.open('Groups');
-      await page.getByRole('textbox', { name: 'New group' }).fill('Pale');
-      await page.getByRole('button', { name: 'Create' }).click();
-      await page.getByRole('alert').waitFor();
-      expect(await paleTexts(page)).toEqual([]);
-      await page.getByRole('button', { name: 'Delete Community' }).click();
-      expect(await paleTexts(page)).toEqual([]);
-      await page.keyboard.press('Escape');
-      await page.getByRole('textbox', { name: 'New group' }).fill('');
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await visitor.signIn('Ben Osei');
-      expect(await paleTexts(page)).toEqual([]);
-    },
-  );
+  it.each(THEMES)('has enough contrast in every text of the %s theme, error messages included', async (colorScheme) => {
+    await using visitor = await dashboard.visit(browser, { colorScheme });
+    const { page } = visitor;
+    await page.getByText('Ada Lindqvist').waitFor();
+    expect(await paleTexts(page)).toEqual([]);
+    await visitor.signIn('Ada Lindqvist');
+    for (const view of VIEWS) {
+      await openLoaded(visitor, view);
+      expect([view, await paleTexts(page)]).toEqual([view, []]);
+    }
+    await page.getByRole('button', { name: 'Save subscriber' }).click();
+    await page.getByText('Enter a subscriber id.').waitFor();
+    expect(await paleTexts(page)).toEqual([]);
+    using _ = dashboard.answering('POST /v1/notification-groups', { status: 500, body: {} });
+    await visitor.open('Groups');
+    await page.getByRole('textbox', { name: 'New group' }).fill('Pale');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await paleTexts(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Delete Community' }).click();
+    expect(await paleTexts(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'New group' }).fill('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await visitor.signIn('Ben Osei');
+    expect(await paleTexts(page)).toEqual([]);
+  });
 
   it('fits a screen of 360 pixels in every view and state, without horizontal scrolling', async () => {
     await using visitor = await dashboard.visit(browser, { viewport: { width: 360, height: 740 }, hasTouch: true });

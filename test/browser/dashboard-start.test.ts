@@ -55,14 +55,17 @@ describe("the dashboard's start command", () => {
       '--gateway-port',
       'The gateway does not start: Port PORT on 127.0.0.1 is already in use. Stop the other program, or choose another port with --gateway-port.',
     ],
-  ])('reports in one sentence that the port of %s is in use, and leaves no process running', async (option, sentence) => {
-    const { url, close } = await listen(createServer());
-    const { port } = new URL(url);
-    await using command = run([...FREE_PORTS, option, port]);
-    const { code, text } = await command.ended;
-    await close();
-    expect({ code, ...text }).toEqual({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
-  });
+  ])(
+    'reports in one sentence that the port of %s is in use, and leaves no process running',
+    async (option, sentence) => {
+      const { url, close } = await listen(createServer());
+      const { port } = new URL(url);
+      await using command = run([...FREE_PORTS, option, port]);
+      const { code, text } = await command.ended;
+      await close();
+      expect({ code, ...text }).toEqual({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
+    },
+  );
 
   it.each([
     [['--prot', '1'], "Unknown option '--prot': see --help."],

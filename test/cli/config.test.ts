@@ -83,10 +83,13 @@ describe('the configuration', () => {
     expect(serve({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
   });
 
-  it.each(['1', 'on', 'true'])('turns the sandbox on with NOTIGRAPH_SANDBOX=%s, which is not taken for a file', (value) => {
-    const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
-    expect(serve(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
-  });
+  it.each(['1', 'on', 'true'])(
+    'turns the sandbox on with NOTIGRAPH_SANDBOX=%s, which is not taken for a file',
+    (value) => {
+      const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
+      expect(serve(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
+    },
+  );
 
   it.each(['0', 'off', 'false'])('turns the sandbox off with NOTIGRAPH_SANDBOX=%s', (value) => {
     expect(problemsOf({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value })).toHaveLength(1);

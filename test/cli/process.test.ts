@@ -45,7 +45,7 @@ describe('the printed banner', () => {
     expect(readFileSync(`${cwd}/.notigraph/sandbox.db`).subarray(0, 6).toString()).toBe('SQLite');
   });
 
-  it("names the upstream, says that callers send the key, and names GraphiQL if it is off", async () => {
+  it('names the upstream, says that callers send the key, and names GraphiQL if it is off', async () => {
     await using upstream = await startScriptedUpstream(() => ({ status: 404 }));
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, '--graphiql', 'off'] });
     const output = notigraph.output();
@@ -173,35 +173,38 @@ describe('a process whose upstream is unreachable', () => {
 });
 
 describe('a process that is stopped', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('finishes in-flight requests on %s and accepts no new ones', async (signal) => {
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    await using upstream = await startScriptedUpstream(async ({ method }) => {
-      if (method === 'GET') {
-        ask();
-        await released;
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'finishes in-flight requests on %s and accepts no new ones',
+    async (signal) => {
+      const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      await using upstream = await startScriptedUpstream(async ({ method }) => {
+        if (method === 'GET') {
+          ask();
+          await released;
+        }
+        return { body: { data: [] } };
+      });
+      await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
+      const answer = sendOperation(notigraph.url, GROUPS);
+      await asked;
+      const ended = notigraph.stop(signal);
+      await notigraph.printed('stdout', /^Shutting down: .+$/m);
+      for (const path of ['/readyz', '/graphql?query={__typename}']) {
+        const status = await fetch(new URL(path, notigraph.url)).then(
+          (response) => response.status,
+          () => 'refused',
+        );
+        expect([503, 'refused']).toContain(status);
       }
-      return { body: { data: [] } };
-    });
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
-    const answer = sendOperation(notigraph.url, GROUPS);
-    await asked;
-    const ended = notigraph.stop(signal);
-    await notigraph.printed('stdout', /^Shutting down: .+$/m);
-    for (const path of ['/readyz', '/graphql?query={__typename}']) {
-      const status = await fetch(new URL(path, notigraph.url)).then(
-        (response) => response.status,
-        () => 'refused',
-      );
-      expect([503, 'refused']).toContain(status);
-    }
 
-    release();
-    expect(await answer).toEqual({ data: { notificationGroups: [] } });
-    const answeredAt = performance.now();
-    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-    expect(performance.now() - answeredAt).toBeLessThan(2_000); // The process does not wait for the caller's keep-alive connection.
-  });
+      release();
+      expect(await answer).toEqual({ data: { notificationGroups: [] } });
+      const answeredAt = performance.now();
+      expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+      expect(performance.now() - answeredAt).toBeLessThan(2_000); // The process does not wait for the caller's keep-alive connection.
+    },
+  );
 
   it('exits immediately on a second signal', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();

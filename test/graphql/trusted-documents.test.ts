@@ -64,29 +64,32 @@ function expectRefusal(answer: WireAnswer, outcome: unknown[]): void {
 }
 
 describe('a trusted document', () => {
-  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])('is accepted by its id in every form, in mode %s', async (browser) => {
-    await using ways = await start({ browser });
-    const id = sha256Of(LISTED);
-    for (const body of [
-      { documentId: id },
-      { documentId: `sha256:${id}` },
-      { documentId: CUSTOM_ID },
-      { documentId: id, query: null, operationName: null, variables: null, extensions: null },
-      { documentId: id, query: LISTED },
-      { documentId: `sha256:${id}`, query: LISTED },
-      { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
-      { extensions: apq(id) },
-      { extensions: apq(id), query: LISTED },
-      { documentId: null, extensions: apq(id) },
-      { query: LISTED },
-      { query: LISTED, extensions: { persistedQuery: null } },
-    ]) {
-      const answer = await ask(ways, body);
-      expect([body, outcomeOf(answer)]).toEqual([body, SERVED]);
-      expect(answer.upstream).toHaveLength(1);
-      expect(dataOf(answer)).toEqual({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
-    }
-  });
+  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
+    'is accepted by its id in every form, in mode %s',
+    async (browser) => {
+      await using ways = await start({ browser });
+      const id = sha256Of(LISTED);
+      for (const body of [
+        { documentId: id },
+        { documentId: `sha256:${id}` },
+        { documentId: CUSTOM_ID },
+        { documentId: id, query: null, operationName: null, variables: null, extensions: null },
+        { documentId: id, query: LISTED },
+        { documentId: `sha256:${id}`, query: LISTED },
+        { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
+        { extensions: apq(id) },
+        { extensions: apq(id), query: LISTED },
+        { documentId: null, extensions: apq(id) },
+        { query: LISTED },
+        { query: LISTED, extensions: { persistedQuery: null } },
+      ]) {
+        const answer = await ask(ways, body);
+        expect([body, outcomeOf(answer)]).toEqual([body, SERVED]);
+        expect(answer.upstream).toHaveLength(1);
+        expect(dataOf(answer)).toEqual({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
+      }
+    },
+  );
 
   it('is accepted by GET', async () => {
     await using ways = await start({ browser: 'enforce' });

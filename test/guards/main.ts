@@ -1,6 +1,6 @@
 /**
- * Takes out one guard of the code at a time, in a copy of the project, and expects the test that is named with it to fail;
- * as it is, every one of them passes.
+ * Removes one guard at a time in a copy of the project, and expects its test to fail. With every guard in place, all of
+ * these tests must pass.
  *
  * npm run guards [-- part of a name, file or test]
  */
@@ -14,14 +14,14 @@ import { GUARDS, type Guard } from './guards.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Copies that work side by side. */
+/** Copies of the project that are used in parallel. */
 const LANES = 2;
 
 const TIMEOUT_MS = 120_000;
 
 type Verdict = 'caught' | 'SURVIVED' | 'NOT FOUND';
 
-/** Whether the test file fails in the copy. */
+/** Runs the test file in the copy. @returns whether it fails */
 async function fails(copy: ProjectCopy, test: string): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
@@ -51,7 +51,7 @@ async function judge(copy: ProjectCopy, { file, without: [found, replacement], t
   }
 }
 
-/** A test that fails with every guard in place proves nothing. */
+/** Returns the tests that fail with every guard in place, which would prove nothing. */
 async function findBrokenTests(guards: readonly Guard[]): Promise<string[]> {
   await using copy = await copyProject();
   const broken: string[] = [];
@@ -81,9 +81,9 @@ async function work(): Promise<void> {
 
 const broken = await findBrokenTests(wanted);
 if (broken.length > 0) {
-  throw new Error(`These tests fail as it is: ${broken.join(', ')}`);
+  throw new Error(`These tests fail with every guard in place: ${broken.join(', ')}`);
 }
 await Promise.all(Array.from({ length: LANES }, work));
 const caught = [...verdicts.values()].filter((verdict) => verdict === 'caught').length;
-console.log(`\n${caught} of ${wanted.length} guards are held by their test.`);
+console.log(`\n${caught} of ${wanted.length} guards are covered by their test.`);
 process.exitCode = caught === wanted.length ? 0 : 1;

@@ -66,21 +66,18 @@ async function timed(work: () => unknown): Promise<number> {
 const patient = { timeout: 15_000, interval: 20 };
 
 describe(`a rate limiter in Redis${redisOnly}`, () => {
-  it.runIf(hasRedis)(
-    'stores no identities in plain text, and nothing for longer than necessary',
-    async () => {
-      await using redis = await startRedis();
-      await using on = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
-      await on.take('ApiKey canary-4711');
-      await on.limiter.charge('full', HOURLY, -1);
-      const keys = await redis.command('KEYS', '*');
-      expect(keys).toEqual([expect.stringMatching(/^test:[\w-]{43}$/)]);
-      const [key = ''] = Array.isArray(keys) ? keys : [];
-      expect(await redis.command('PTTL', key)).toBeLessThanOrEqual(3_600_000);
-      expect(await redis.command('PTTL', key)).toBeGreaterThan(3_500_000);
-      expect(await redis.command('GET', key)).toMatch(/^\d{13}(\.\d+)?$/);
-    },
-  );
+  it.runIf(hasRedis)('stores no identities in plain text, and nothing for longer than necessary', async () => {
+    await using redis = await startRedis();
+    await using on = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
+    await on.take('ApiKey canary-4711');
+    await on.limiter.charge('full', HOURLY, -1);
+    const keys = await redis.command('KEYS', '*');
+    expect(keys).toEqual([expect.stringMatching(/^test:[\w-]{43}$/)]);
+    const [key = ''] = Array.isArray(keys) ? keys : [];
+    expect(await redis.command('PTTL', key)).toBeLessThanOrEqual(3_600_000);
+    expect(await redis.command('PTTL', key)).toBeGreaterThan(3_500_000);
+    expect(await redis.command('GET', key)).toMatch(/^\d{13}(\.\d+)?$/);
+  });
 
   it.runIf(hasRedis)('continues after Redis has lost its script', async () => {
     await using redis = await startRedis();
@@ -91,23 +88,26 @@ describe(`a rate limiter in Redis${redisOnly}`, () => {
     expect(on.log).toEqual([]);
   });
 
-  it.runIf(hasRedis)('counts locally while Redis is unavailable, logs that once, and reconnects on its own', async () => {
-    await using redis = await startRedis();
-    await using on = createLimiter(redis.url, { timeoutMs: 2_000 });
-    expect(await on.take()).toMatchObject({ remaining: 99 });
-    expect(await on.take()).toMatchObject({ remaining: 98 });
+  it.runIf(hasRedis)(
+    'counts locally while Redis is unavailable, logs that once, and reconnects on its own',
+    async () => {
+      await using redis = await startRedis();
+      await using on = createLimiter(redis.url, { timeoutMs: 2_000 });
+      expect(await on.take()).toMatchObject({ remaining: 99 });
+      expect(await on.take()).toMatchObject({ remaining: 98 });
 
-    await redis.kill();
-    const alone = await Promise.all(Array.from({ length: 120 }, () => on.take()));
-    expect(alone.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
-    expect(await on.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
-    expect(on.messages()).toEqual([AWAY]);
+      await redis.kill();
+      const alone = await Promise.all(Array.from({ length: 120 }, () => on.take()));
+      expect(alone.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
+      expect(await on.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
+      expect(on.messages()).toEqual([AWAY]);
 
-    await redis.start();
-    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // Redis has restarted without data.
-    expect(await redis.command('DBSIZE')).toBe(2);
-  });
+      await redis.start();
+      await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
+      expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // Redis has restarted without data.
+      expect(await redis.command('DBSIZE')).toBe(2);
+    },
+  );
 
   it.runIf(hasRedis)('starts without Redis and uses it once it is available', async () => {
     await using redis = await startRedis();

@@ -104,7 +104,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
 const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant, sub })}`;
 
 describe('thousands of pairs of the same operation in the same tick', () => {
-  it("with tokens of two tenants get the responses of their own tenants", async () => {
+  it('with tokens of two tenants get the responses of their own tenants', async () => {
     const pairs = sampleSize(600, 4_000);
     const names = Array.from({ length: 48 }, (_, i) => `tenant-${i}`);
     const keys = Object.fromEntries(names.map((name) => [name, `key-of-${name}`]));

@@ -159,7 +159,10 @@ const BODIES: [string, () => string][] = [
 /** Operation that costs only receiving and parsing the body. */
 const CONTROL = '{ workflow(idOrIdentifier: "a") { __typename } }';
 
-it.each(sampleOf(BODIES, 6))('%s: completing the body costs little and yields to the event loop', async (_, createBody) => {
-  body = createBody();
-  await expectCheap(gateway, body, CONTROL, OPERATIONS);
-});
+it.each(sampleOf(BODIES, 6))(
+  '%s: completing the body costs little and yields to the event loop',
+  async (_, createBody) => {
+    body = createBody();
+    await expectCheap(gateway, body, CONTROL, OPERATIONS);
+  },
+);

@@ -42,10 +42,13 @@ const GROUP_LISTS: [string, () => string][] = [
   ['groups that are numbers', () => fill('1', asData)],
 ];
 
-it.each(sampleOf(GROUP_LISTS, 3))('%s: completing the list costs little and yields to the event loop', async (_, createList) => {
-  list = createList();
-  await expectCheap(gateway, list, '{ notificationGroups { __typename } }', GROUPS);
-});
+it.each(sampleOf(GROUP_LISTS, 3))(
+  '%s: completing the list costs little and yields to the event loop',
+  async (_, createList) => {
+    list = createList();
+    await expectCheap(gateway, list, '{ notificationGroups { __typename } }', GROUPS);
+  },
+);
 
 const STATS: [string, string][] = [
   ['days', '{ notificationStats(days: 30) { key date count channels } }'],
@@ -80,7 +83,10 @@ const DAYS: [string, () => string][] = [
   ],
 ];
 
-it.each(sampleOf(DAYS, 3))('%s: completing the list costs little and yields to the event loop', async (_, createList) => {
-  list = createList();
-  await expectCheap(gateway, list, '{ notificationStats(days: 30) { __typename } }', STATS);
-});
+it.each(sampleOf(DAYS, 3))(
+  '%s: completing the list costs little and yields to the event loop',
+  async (_, createList) => {
+    list = createList();
+    await expectCheap(gateway, list, '{ notificationStats(days: 30) { __typename } }', STATS);
+  },
+);
