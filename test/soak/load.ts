@@ -95,7 +95,7 @@ export function startLoad({ url, ledger, random, clients, onResult }: LoadOption
         failedReads,
         writeOutcomes: readOutcomes(operation, response),
         codes: errors.map(({ extensions }) => extensions.code),
-        isCircuitOpen: errors.some(({ message }) => message.includes('not called again yet')),
+        isCircuitOpen: errors.some(({ message }) => message.includes('Calls to it are paused')),
       };
     } catch {
       return {
