@@ -72,8 +72,8 @@ it('at the limit a client that does not read its response is disconnected', asyn
     listener: (_, response) => void response.end(Buffer.alloc(64 * 1024 * 1024)),
     maxBufferedBytes: 1024 * 1024 * 1024,
   });
-  const deaf = await connectRaw(held.url, { reads: false });
-  await deaf.send(GET);
+  const nonReader = await connectRaw(held.url, { reads: false });
+  await nonReader.send(GET);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(0);
   await sleep(500); // The server waits for one measurement, so that the client can read a response that was just sent.
   const next = await connectRaw(held.url);
@@ -81,7 +81,7 @@ it('at the limit a client that does not read its response is disconnected', asyn
   expect(held.server.load().closed).toMatchObject({ limit: 1, 'too slow': 0 });
   expect(next.isClosed()).toBe(false);
   next.socket.destroy();
-  deaf.socket.destroy();
+  nonReader.socket.destroy();
 });
 
 it('connections stay below the number of files that the process may open', () => {

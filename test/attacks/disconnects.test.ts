@@ -9,7 +9,7 @@ const BODY = JSON.stringify({ query: '{ notificationGroups { name } }' });
 const KEY = 'Authorization: ApiKey one';
 
 /** Ways to disconnect: with an orderly close, and with a reset. */
-const LEAVING = {
+const DISCONNECTS = {
   closes: (client: RawClient) => void client.socket.destroy(),
   resets: (client: RawClient) => void client.socket.resetAndDestroy(),
 };
@@ -21,7 +21,7 @@ async function expectNoError(notigraph: NotigraphProcess): Promise<void> {
   expect(stdout.split('\n').filter((line) => /^\{"level":[56]0/.test(line))).toEqual([]);
 }
 
-it.each(Object.entries(LEAVING))('a client that %s the connection early causes no error', async (_, leave) => {
+it.each(Object.entries(DISCONNECTS))('a client that %s the connection early causes no error', async (_, disconnect) => {
   await using folder = await createTemporaryFolder();
   const name = 'x'.repeat(4 * 1024 * 1024);
   let isHeld = false;
@@ -45,7 +45,7 @@ it.each(Object.entries(LEAVING))('a client that %s the connection early causes n
     const client = await connectRaw(notigraph.url);
     await client.send(head);
     await fetch(new URL('/livez', notigraph.url)); // The server has read the head by now.
-    leave(client);
+    disconnect(client);
     await fetch(new URL('/livez', notigraph.url)); // The server has noticed the disconnect by now.
   }
 
@@ -56,13 +56,13 @@ it.each(Object.entries(LEAVING))('a client that %s the connection early causes n
   reader.socket.resume();
   await once(reader.socket, 'data');
   reader.socket.pause();
-  leave(reader);
+  disconnect(reader);
 
   isHeld = true;
   const waiting = await connectRaw(notigraph.url);
   await waiting.send(whole);
   await asked.promise;
-  leave(waiting);
+  disconnect(waiting);
 
   await expectNoError(notigraph);
 });

@@ -162,28 +162,28 @@ describe('the appearance of the dashboard', () => {
     await using visitor = await dashboard.visit(browser, { colorScheme });
     const { page } = visitor;
     await page.getByText('Ada Lindqvist').waitFor();
-    expect(await paleTexts(page)).toEqual([]);
+    expect(await lowContrast(page)).toEqual([]);
     await visitor.signIn('Ada Lindqvist');
     for (const view of VIEWS) {
       await openLoaded(visitor, view);
-      expect([view, await paleTexts(page)]).toEqual([view, []]);
+      expect([view, await lowContrast(page)]).toEqual([view, []]);
     }
     await page.getByRole('button', { name: 'Save subscriber' }).click();
     await page.getByText('Enter a subscriber id.').waitFor();
-    expect(await paleTexts(page)).toEqual([]);
+    expect(await lowContrast(page)).toEqual([]);
     using _ = dashboard.answering('POST /v1/notification-groups', { status: 500, body: {} });
     await visitor.open('Groups');
     await page.getByRole('textbox', { name: 'New group' }).fill('Pale');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('alert').waitFor();
-    expect(await paleTexts(page)).toEqual([]);
+    expect(await lowContrast(page)).toEqual([]);
     await page.getByRole('button', { name: 'Delete Community' }).click();
-    expect(await paleTexts(page)).toEqual([]);
+    expect(await lowContrast(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('textbox', { name: 'New group' }).fill('');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await visitor.signIn('Ben Osei');
-    expect(await paleTexts(page)).toEqual([]);
+    expect(await lowContrast(page)).toEqual([]);
   });
 
   it('fits a screen of 360 pixels in every view and state, without horizontal scrolling', async () => {
@@ -293,7 +293,7 @@ async function accessibilityTree(page: Page): Promise<{ role: string; name: stri
 }
 
 /** Returns visible texts with less contrast than 4.5 to 1, or 3 to 1 if they are large (WCAG 2.2, 1.4.3). */
-const paleTexts = (page: Page): Promise<string[]> =>
+const lowContrast = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     if (canvas === null) {
@@ -312,9 +312,9 @@ const paleTexts = (page: Page): Promise<string[]> =>
       });
       return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
-    const groundOf = (element: Element | null): string => {
+    const backgroundOf = (element: Element | null): string => {
       const color = element ? getComputedStyle(element).backgroundColor : 'white';
-      return element && toRgba(color)[3] !== 255 ? groundOf(element.parentElement) : color;
+      return element && toRgba(color)[3] !== 255 ? backgroundOf(element.parentElement) : color;
     };
     const pale: string[] = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -331,7 +331,7 @@ const paleTexts = (page: Page): Promise<string[]> =>
       }
       const style = getComputedStyle(element);
       const color = element instanceof SVGElement ? style.fill : style.color;
-      const [light = 0, dark = 0] = [luminance(color), luminance(groundOf(element))].sort((a, b) => b - a);
+      const [light = 0, dark = 0] = [luminance(color), luminance(backgroundOf(element))].sort((a, b) => b - a);
       const contrast = (light + 0.05) / (dark + 0.05);
       const size = Number.parseFloat(style.fontSize);
       const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);

@@ -211,7 +211,7 @@ describe.each(ALL)('%s a group in the dashboard', (action) => {
       await using visitor = await openGroups();
       const { page } = visitor;
       using _ = dashboard.answering(ACTIONS[action], answer);
-      await attempt(page, action);
+      await applyAction(page, action);
       const alert = page.getByRole('alert');
       await alert.waitFor();
       expect((await alert.locator('p').allTextContents()).filter((text) => !text.startsWith('Request '))).toEqual(
@@ -231,7 +231,7 @@ describe.each(ALL)('%s a group in the dashboard', (action) => {
     await using visitor = await openGroups();
     const { page } = visitor;
     await page.route(dashboard.gateway.url, (route) => route.abort());
-    await attempt(page, action);
+    await applyAction(page, action);
     const alert = page.getByRole('alert').filter({ hasText: MAYBE });
     await alert.getByText('The gateway cannot be reached.').waitFor();
     expect(await page.locator('.row-name').count()).toBeGreaterThan(2);
@@ -264,7 +264,7 @@ describe('after a failure in the dashboard', () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     using _ = dashboard.answering(ACTIONS.deleting, problem(404, 'No such group.'));
-    await attempt(page, 'deleting');
+    await applyAction(page, 'deleting');
     await page.getByRole('alert').waitFor();
     dashboard.forget();
     const answered = page.waitForResponse(dashboard.gateway.url);
@@ -333,7 +333,7 @@ async function create(page: Page, name: string): Promise<void> {
 }
 
 /** Applies the action to the group "Community", or creates a group. */
-async function attempt(page: Page, action: Action): Promise<void> {
+async function applyAction(page: Page, action: Action): Promise<void> {
   switch (action) {
     case 'creating':
       return create(page, 'A new name');

@@ -62,16 +62,16 @@ const ENV: Record<'ACME_KEY' | 'TOKEN_SECRET' | 'REDIS_URL', string> = {
 };
 
 /** Words that occur only in messages of libraries. */
-const OF_LIBRARIES = /Invalid|Too small|expected|received|Unrecognized/;
+const LIBRARY_WORDING = /Invalid|Too small|expected|received|Unrecognized/;
 
-interface Reading {
+interface ConfigSources {
   env?: Record<string, string>;
   argv?: string[];
   files?: Record<string, string>;
 }
 
 /** Returns the configuration for the environment, arguments and files; no other files exist. */
-function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
+function load({ env = ENV, argv = [], files = {} }: ConfigSources): Config {
   const command = loadConfig(env, argv, (path) => (Object.hasOwn(files, path) ? files[path] : undefined));
   if (command.kind !== 'serve') {
     throw new Error(`the command is ${command.kind}`);
@@ -80,9 +80,9 @@ function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
 }
 
 /** Returns the problems of the configuration, or an empty array. */
-function problemsOf(reading: Reading): readonly string[] {
+function problemsOf(sources: ConfigSources): readonly string[] {
   try {
-    serve(reading);
+    load(sources);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) {
@@ -92,13 +92,13 @@ function problemsOf(reading: Reading): readonly string[] {
   }
 }
 
-const ofText = (text: string, env: Record<string, string> = ENV) => ({ env, files: { [NAME]: text } });
-const of = (content: object, env: Record<string, string> = ENV) => ofText(JSON.stringify(content), env);
+const fileWithText = (text: string, env: Record<string, string> = ENV) => ({ env, files: { [NAME]: text } });
+const fileWith = (content: object, env: Record<string, string> = ENV) => fileWithText(JSON.stringify(content), env);
 
 describe('a configuration file', () => {
   it('defines clients and settings, in YAML and in JSON', () => {
-    const { variables, ...config } = serve(ofText(stringify(FULL)));
-    expect(serve({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
+    const { variables, ...config } = load(fileWithText(stringify(FULL)));
+    expect(load({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
       ...config,
       variables,
     });
@@ -139,7 +139,7 @@ describe('a configuration file', () => {
     const text = JSON.stringify({
       trustedDocuments: { manifests: ['documents.json', '../documents.json', '/documents.json'] },
     });
-    const manifestsOf = (reading: Reading) => serve(reading).trustedDocuments.manifests;
+    const manifestsOf = (sources: ConfigSources) => load(sources).trustedDocuments.manifests;
     expect(
       manifestsOf({ argv: ['--config', '/srv/app/gateway.yaml'], files: { '/srv/app/gateway.yaml': text } }),
     ).toEqual(['/srv/app/documents.json', '/srv/documents.json', '/documents.json']);
@@ -157,21 +157,21 @@ describe('a configuration file', () => {
 
   it('is overridden by the environment, which is overridden by an option', () => {
     const files = { [NAME]: 'port: 1\nhost: of-the-file\ngraphiql: off\nmaxDepth: 7\n' };
-    expect(serve({ files, env: {} })).toMatchObject({
+    expect(load({ files, env: {} })).toMatchObject({
       port: 1,
       host: 'of-the-file',
       graphiql: false,
       maxDepth: 7,
     });
     const env = { NOTIGRAPH_PORT: '2', NOTIGRAPH_HOST: 'of-the-environment', NOTIGRAPH_GRAPHIQL: '' };
-    expect(serve({ files, env })).toMatchObject({ port: 2, host: 'of-the-environment', graphiql: false });
-    expect(serve({ files, env, argv: ['--port', '3'] })).toMatchObject({ port: 3, host: 'of-the-environment' });
-    expect(serve({ files: { [NAME]: 'port: web' }, env }).port).toBe(2);
+    expect(load({ files, env })).toMatchObject({ port: 2, host: 'of-the-environment', graphiql: false });
+    expect(load({ files, env, argv: ['--port', '3'] })).toMatchObject({ port: 3, host: 'of-the-environment' });
+    expect(load({ files: { [NAME]: 'port: web' }, env }).port).toBe(2);
   });
 
   it('may be empty, and every setting is optional', () => {
     for (const text of ['', '# nothing\n', '{}', 'clients:\n', 'clients: {}\nclientTokens:\n', '---\n...\n']) {
-      expect([text, serve(ofText(text)).clients]).toEqual([text, serve({}).clients]);
+      expect([text, load(fileWithText(text)).clients]).toEqual([text, load({}).clients]);
     }
   });
 
@@ -183,20 +183,20 @@ describe('a configuration file', () => {
     ['off', false],
     ['false', false],
   ])('turns the server client on or off with %s', (word, isOn) => {
-    const { clients } = serve(ofText(`clients: { server: ${word || 'null'} }`));
-    expect(clients.server).toEqual(isOn && serve({}).clients.server);
+    const { clients } = load(fileWithText(`clients: { server: ${word || 'null'} }`));
+    expect(clients.server).toEqual(isOn && load({}).clients.server);
   });
 
   it('turns the browser client on only if it is configured, without any defaults that grant access', () => {
-    expect(serve({}).clients.browser).toBeUndefined();
-    const { browser, server } = serve(ofText('clients: { server: on }')).clients;
+    expect(load({}).clients.browser).toBeUndefined();
+    const { browser, server } = load(fileWithText('clients: { server: on }')).clients;
     expect([browser, server]).toEqual([undefined, expect.anything()]);
     const least = {
       clients: {
         browser: { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenantKeys: { directory: '/t' } },
       },
     };
-    expect(serve(of(least)).clients.browser).toMatchObject({
+    expect(load(fileWith(least)).clients.browser).toMatchObject({
       scopes: [],
       corsOrigins: [],
       trustedDocuments: 'off',
@@ -226,7 +226,7 @@ clientTokens: { secrets: [], maxLifetimeSeconds: 3601 }
 rateLimits: { store: disk }
 reloadSeconds: 0
 `;
-    expect(problemsOf(ofText(text))).toMatchInlineSnapshot(`
+    expect(problemsOf(fileWithText(text))).toMatchInlineSnapshot(`
       [
         "notigraph.config.yaml has the unknown setting "colour".",
         "notigraph.config.yaml: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
@@ -273,12 +273,12 @@ reloadSeconds: 0
     let problems = 0;
     for (const path of [...leavesOf(FULL), ...sectionsOf(FULL).slice(1)]) {
       for (const value of values) {
-        const found = problemsOf(of(replaceAt(FULL, path, value)));
+        const found = problemsOf(fileWith(replaceAt(FULL, path, value)));
         problems += found.length;
         expect([path, value, found.filter((problem) => problem.includes(canary))]).toEqual([path, value, []]);
         for (const problem of found) {
           expect(problem).toMatch(/^[^\n]+\.$/);
-          expect(problem).not.toMatch(OF_LIBRARIES);
+          expect(problem).not.toMatch(LIBRARY_WORDING);
         }
       }
     }
@@ -287,7 +287,7 @@ reloadSeconds: 0
 
   it('gets a message for an unknown setting in every section', () => {
     for (const path of sectionsOf(FULL)) {
-      const found = problemsOf(of(replaceAt(FULL, [...path, 'colour'], 'blue')));
+      const found = problemsOf(fileWith(replaceAt(FULL, [...path, 'colour'], 'blue')));
       expect([path, found]).toEqual([
         path,
         [expect.stringMatching(/^notigraph\.config\.yaml:? .*(?:colour|must be (?:a secret|a PEM|a URL redis))/)],
@@ -307,10 +307,10 @@ reloadSeconds: 0
     ['with a member that every object has', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
     ['with another one', 'constructor: canary', /has the unknown setting "constructor"/],
     ['with a reference to nothing', 'port: *canary', /is neither YAML nor JSON|must be/],
-    ['that doubles itself without an end', bomb(), /must be an object of settings|cannot be/],
+    ['that doubles itself without an end', yamlBomb(), /must be an object of settings|cannot be/],
     ['with members that only the environment has', 'config: canary', /has the unknown setting "config"/],
   ])('is rejected if it is %s', (_, text, problem) => {
-    const found = problemsOf(ofText(text));
+    const found = problemsOf(fileWithText(text));
     expect(found).toEqual([expect.stringMatching(problem)]);
     expect(found.join()).not.toContain('canary');
   });
@@ -330,13 +330,13 @@ reloadSeconds: 0
       problemsOf({ env: { NOTIGRAPH_CONFIG: 'a.yaml', NOTIGRAPH_CONFIG_TEXT: '{}' }, files: { 'a.yaml': '' } }),
     ).toEqual(['Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.']);
     // If a file is named, only that one is read.
-    expect(serve({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
-    expect(serve({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
+    expect(load({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
+    expect(load({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
   });
 });
 
 describe('a secret in a configuration file', () => {
-  const keyed = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme'], key);
+  const withAcmeKey = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme'], key);
   const at = 'notigraph.config.yaml: clients.browser.tenants.acme';
 
   it.each<[string, unknown]>([
@@ -348,7 +348,7 @@ describe('a secret in a configuration file', () => {
     ['is in a list', [{ env: 'ACME_KEY' }]],
     ['is empty', {}],
   ])('is rejected if it %s', (_, key) => {
-    const [problem, ...others] = problemsOf(of(keyed(key)));
+    const [problem, ...others] = problemsOf(fileWith(withAcmeKey(key)));
     expect(others).toEqual([]);
     expect(problem?.startsWith(`${at} `)).toBe(true);
   });
@@ -356,13 +356,13 @@ describe('a secret in a configuration file', () => {
   it('is rejected by the name of its variable if the variable is unset or empty', () => {
     const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
     const { ACME_KEY: _, ...without } = ENV;
-    expect(problemsOf(of(FULL, without))).toEqual([sentence]);
-    expect(problemsOf(of(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
+    expect(problemsOf(fileWith(FULL, without))).toEqual([sentence]);
+    expect(problemsOf(fileWith(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
   });
 
   it('is not quoted if it was written in place of the variable’s name', () => {
     for (const env of ['canary-key', 'sk_live_canary', 'CANARY', 'a1b2c3', 'constructor', '__proto__', 'toString']) {
-      expect(problemsOf(of(keyed({ env })))).toEqual([
+      expect(problemsOf(fileWith(withAcmeKey({ env })))).toEqual([
         `${at} requires an environment variable that is not set; env must be its name.`,
       ]);
     }
@@ -406,7 +406,7 @@ describe('a configuration file with inconsistent settings', () => {
       /^trustedDocuments\.manifests must contain/,
     ],
   ])('is rejected: %s', (_, content, problem) => {
-    const found = problemsOf(of(content));
+    const found = problemsOf(fileWith(content));
     expect(found.map((sentence) => sentence.replace(`${NAME}: `, ''))).toEqual([expect.stringMatching(problem)]);
   });
 });
@@ -501,13 +501,15 @@ describe('a process', () => {
     await writeFile(folder.path(NAME), stringify(config));
     const run = (env: Record<string, string>) =>
       runNotigraph({ cwd: folder.path(), env, args: ['--port', '0', '--sandbox', ':memory:', ...args] });
-    const spaced = await run({ ACME_KEY: 'canary key' });
-    expect(spaced).toMatchObject({ code: 2, stdout: '' });
-    expect(spaced.stderr).toMatch(/^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/);
+    const withSpace = await run({ ACME_KEY: 'canary key' });
+    expect(withSpace).toMatchObject({ code: 2, stdout: '' });
+    expect(withSpace.stderr).toMatch(
+      /^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/,
+    );
     const missing = await run({ ACME_KEY: 'key-of-acme' });
     expect(missing).toMatchObject({ code: 2, stdout: '' });
     expect(missing.stderr).toMatch(/^Notigraph can't start: the file [^\n]+login\.pem cannot be read\.\n$/);
-    expect(spaced.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
+    expect(withSpace.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
   });
 });
 
@@ -539,7 +541,7 @@ function replaceAt(value: unknown, [name, ...rest]: Path, replacement: unknown):
 }
 
 /** Returns YAML whose aliases expand to 10^9 elements. */
-function bomb(): string {
+function yamlBomb(): string {
   const lines = ['a0: &a0 [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary]'];
   for (let i = 1; i < 9; i += 1) {
     lines.push(

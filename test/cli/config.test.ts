@@ -7,7 +7,7 @@ import { variableOf } from '../../src/settings/setting.ts';
 const UPSTREAM = 'https://notifications.example.com/prefix';
 
 /** Returns the configuration that is served; throws if the command is another one. */
-function serve(env: Record<string, string>, ...argv: string[]): Config {
+function load(env: Record<string, string>, ...argv: string[]): Config {
   const command = loadConfig(env, argv);
   if (command.kind !== 'serve') {
     throw new Error(`the command is ${command.kind}`);
@@ -30,7 +30,7 @@ function problemsOf(env: Record<string, string>, ...argv: string[]): readonly st
 
 describe('the configuration', () => {
   it('serves the sandbox with GraphiQL on the loopback interface by default', () => {
-    expect(serve({})).toMatchObject({
+    expect(load({})).toMatchObject({
       host: '127.0.0.1',
       port: 4000,
       workers: 1,
@@ -47,18 +47,18 @@ describe('the configuration', () => {
       NOTIGRAPH_HOST: '::1',
       NOTIGRAPH_GRAPHIQL: 'off',
     };
-    expect(serve(env)).toMatchObject({
+    expect(load(env)).toMatchObject({
       host: '::1',
       port: 0,
       upstream: { kind: 'service', url: new URL(UPSTREAM) },
       graphiql: false,
     });
-    expect(serve({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(serve({}));
+    expect(load({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(load({}));
   });
 
   it('takes an option over the environment, in either notation', () => {
     const env = { NOTIGRAPH_UPSTREAM: 'https://other.example.com', NOTIGRAPH_PORT: '1', NOTIGRAPH_GRAPHIQL: 'on' };
-    const config = serve(env, '--upstream', UPSTREAM, '--port=65535', '--host', 'gateway.internal', '--graphiql=off');
+    const config = load(env, '--upstream', UPSTREAM, '--port=65535', '--host', 'gateway.internal', '--graphiql=off');
     expect(config).toMatchObject({
       host: 'gateway.internal',
       port: 65_535,
@@ -68,9 +68,9 @@ describe('the configuration', () => {
   });
 
   it('ignores a variable that an option overrides', () => {
-    expect(serve({ NOTIGRAPH_PORT: 'web' }, '--port', '1').port).toBe(1);
-    expect(serve({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM).upstream.kind).toBe('service');
-    expect(serve({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox').upstream.kind).toBe('sandbox');
+    expect(load({ NOTIGRAPH_PORT: 'web' }, '--port', '1').port).toBe(1);
+    expect(load({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM).upstream.kind).toBe('service');
+    expect(load({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox').upstream.kind).toBe('sandbox');
   });
 
   it.each([
@@ -80,20 +80,20 @@ describe('the configuration', () => {
     ['--sandbox=data/mine.db', 'data/mine.db'],
     ['--sandbox :memory:', ':memory:'],
   ])('keeps the data of %s in %s', (argv, file) => {
-    expect(serve({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
+    expect(load({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
   });
 
   it.each(['1', 'on', 'true'])(
     'turns the sandbox on with NOTIGRAPH_SANDBOX=%s, which is not taken for a file',
     (value) => {
       const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
-      expect(serve(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
+      expect(load(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
     },
   );
 
   it.each(['0', 'off', 'false'])('turns the sandbox off with NOTIGRAPH_SANDBOX=%s', (value) => {
     expect(problemsOf({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value })).toHaveLength(1);
-    expect(serve({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }).upstream.kind).toBe('service');
+    expect(load({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }).upstream.kind).toBe('service');
   });
 
   it('reports all problems together, with the names of the options and variables', () => {
@@ -121,8 +121,8 @@ describe('the configuration', () => {
   });
 
   it('accepts a number of workers, or auto', () => {
-    expect(serve({}, '--workers', '64').workers).toBe(64);
-    expect(serve({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
+    expect(load({}, '--workers', '64').workers).toBe(64);
+    expect(load({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
   });
 
   it.each(['0', '65', '-1', '1.5', '2x', 'abc', 'AUTO'])('rejects %j workers', (workers) => {
@@ -171,29 +171,29 @@ describe('the configuration for production', () => {
     expect(problemsOf({ NODE_ENV: 'production' })).toEqual([
       expect.stringMatching(/^No upstream is configured\. .+\.$/),
     ]);
-    expect(serve({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
-    expect(serve({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
-    expect(serve({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
+    expect(load({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
+    expect(load({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
+    expect(load({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
   });
 
   it('turns GraphiQL off by default', () => {
     const env = { NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM };
-    expect(serve(env).graphiql).toBe(false);
-    expect(serve(env, '--graphiql', 'on').graphiql).toBe(true);
-    expect(serve({ ...env, NOTIGRAPH_GRAPHIQL: 'on' }).graphiql).toBe(true);
+    expect(load(env).graphiql).toBe(false);
+    expect(load(env, '--graphiql', 'on').graphiql).toBe(true);
+    expect(load({ ...env, NOTIGRAPH_GRAPHIQL: 'on' }).graphiql).toBe(true);
   });
 });
 
 describe('the settings that have only variables', () => {
   it('have the defaults of docs/configuration.md, each with its own variable', () => {
     const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
-    const config: Record<string, unknown> = { ...serve({}) };
+    const config: Record<string, unknown> = { ...load({}) };
     const documented = [...page.matchAll(/^\| `(\w+)` \| [^|]*`(NOTIGRAPH_\w+)` \| `(\d+)` \|/gm)];
     expect(documented.length).toBeGreaterThan(40);
     for (const [, name = '', variable, value] of documented) {
       expect([variable, config[name]]).toEqual([variableOf(name), Number(value)]);
     }
-    expect(serve({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
+    expect(load({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
       maxRetries: 0,
       drainTimeoutMs: 5,
     });
@@ -228,7 +228,7 @@ describe('the settings that have only variables', () => {
       NOTIGRAPH_ISOLATE_CONNECTIONS: 'credential',
       NOTIGRAPH_LOG_SECRET: '0123456789abcdef',
     };
-    expect(serve(env)).toMatchObject({
+    expect(load(env)).toMatchObject({
       introspection: false,
       corsOrigins: ['https://a.example', 'http://localhost:5173'],
       upstreamIdempotency: true,

@@ -21,8 +21,14 @@ const STATUSES = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 50
 
 /** Sends a response with this status that contains the key in every place. */
 function quote(status: number, key: string, connection: RawConnection): void {
-  const told = `The key ${key} of "ApiKey ${key}" is of no use.`;
-  const body = { statusCode: status, message: [told, { message: told }], errorId: key, path: key, stack: told };
+  const message = `The key ${key} of "ApiKey ${key}" is of no use.`;
+  const body = {
+    statusCode: status,
+    message: [message, { message: message }],
+    errorId: key,
+    path: key,
+    stack: message,
+  };
   const headers = { location: `/${key}`, 'x-key': key, 'retry-after': key };
   connection.send(rawAnswer({ status, headers, body }).replace('Status', key));
 }
@@ -35,7 +41,7 @@ const startQuotingUpstream = (key: string) =>
     misbehave === undefined ? quote(Number(name), key, connection) : misbehave(connection, key);
   });
 
-const IMPATIENT = {
+const SHORT_TIMEOUTS = {
   NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
   NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
   NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
@@ -44,7 +50,7 @@ const IMPATIENT = {
 };
 
 /** Creates a function that sends a document and records the headers and body of the response. */
-const createAsk =
+const createRecordingSender =
   (url: string, answers: string[], ownAuthorization: string) =>
   async (document: string, authorization = ownAuthorization) => {
     const response = await fetch(url, {
@@ -67,10 +73,10 @@ describe('a key', () => {
     await using notigraph = await startNotigraph({
       cwd: folder.path(),
       args: ['--upstream', upstream.url],
-      env: IMPATIENT,
+      env: SHORT_TIMEOUTS,
     });
     const answers: string[] = [];
-    const ask = createAsk(notigraph.url, answers, `ApiKey ${CANARY}`);
+    const ask = createRecordingSender(notigraph.url, answers, `ApiKey ${CANARY}`);
 
     const quoted = names.filter((name) => name !== 'refused');
     await Promise.all(
@@ -122,12 +128,12 @@ describe("a tenant's key and a browser's token", () => {
       env: {
         ACME_KEY: CANARY,
         NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config),
-        ...IMPATIENT,
+        ...SHORT_TIMEOUTS,
       },
     });
     const token = issuer.sign({ tenant: 'acme', sub: SUBJECT });
     const answers: string[] = [];
-    const ask = createAsk(notigraph.url, answers, `Bearer ${token}`);
+    const ask = createRecordingSender(notigraph.url, answers, `Bearer ${token}`);
 
     await Promise.all(
       names.flatMap((name) => [

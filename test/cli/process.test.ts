@@ -161,9 +161,9 @@ describe('a process with an informational option', () => {
 
 describe('a process whose upstream is unreachable', () => {
   it('prints a warning and serves', async () => {
-    const gone = await listen(createServer());
-    await gone.close();
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', gone.url] });
+    const unreachable = await listen(createServer());
+    await unreachable.close();
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', unreachable.url] });
     await notigraph.printed('stderr', /^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/);
 
     expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });

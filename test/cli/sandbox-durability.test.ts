@@ -19,7 +19,7 @@ it('the sandbox keeps every acknowledged write through kill -9, and no partial w
   const file = folder.path('sandbox.db');
   const attempts: Attempt[] = [];
   for (const acknowledgements of ROUNDS) {
-    attempts.push(...(await hammerUntilKilled(file, acknowledgements)));
+    attempts.push(...(await writeUntilKilled(file, acknowledgements)));
   }
   const acknowledged = attempts.filter(({ answer }) => answer !== undefined);
   expect(acknowledged.length).toBeGreaterThan(500);
@@ -52,7 +52,7 @@ it('the sandbox keeps every acknowledged write through kill -9, and no partial w
 const groupRequest = (name: string) => ({ body: { name }, headers: { 'idempotency-key': `key of ${name}` } });
 
 /** Lets several clients write as fast as they can, and kills the process meanwhile. */
-async function hammerUntilKilled(file: string, acknowledgements: number): Promise<Attempt[]> {
+async function writeUntilKilled(file: string, acknowledgements: number): Promise<Attempt[]> {
   await using sandbox = await spawnSandbox('--file', file);
   const attempts: Attempt[] = [];
   let acknowledged = 0;

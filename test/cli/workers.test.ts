@@ -43,7 +43,7 @@ async function ask(url: string, query: string): Promise<unknown> {
 }
 
 /** Waits for this number of log lines with the message. @returns the lines */
-async function logged(notigraph: NotigraphProcess, message: string, count: number) {
+async function waitForLogLines(notigraph: NotigraphProcess, message: string, count: number) {
   const end = `"msg":"${message}"}\n`;
   await notigraph.printed('stdout', new RegExp(`(?:${end}[^]*){${count}}`));
   const lines = notigraph.output().split('\n');
@@ -52,11 +52,11 @@ async function logged(notigraph: NotigraphProcess, message: string, count: numbe
 
 /** Sends one operation to each worker. @returns their process ids */
 async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
-  const before = (await logged(notigraph, 'operation', 0)).length;
+  const before = (await waitForLogLines(notigraph, 'operation', 0)).length;
   for (let i = 0; i < count; i += 1) {
     await ask(notigraph.url, '{ __typename }');
   }
-  return (await logged(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
+  return (await waitForLogLines(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
 }
 
 /** Starts an upstream that holds its responses until `release()`; `asked` resolves when the first request arrives. */
@@ -85,7 +85,7 @@ describe('several workers', () => {
     for (let i = 1; i < 6; i += 1) {
       expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { reason: 'ALREADY_EXISTS' } } });
     }
-    const lines = await logged(notigraph, 'operation', 6);
+    const lines = await waitForLogLines(notigraph, 'operation', 6);
     expect(new Set(lines.map(({ pid }) => pid)).size).toBe(3);
     expect(new Set(lines.map(({ tenant }) => tenant)).size).toBe(1);
 
@@ -101,16 +101,16 @@ describe('several workers', () => {
     const [first = 0, second = 0] = await findWorkers(notigraph, 2);
     await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // Replacements use the settings that the primary process started with.
     process.kill(first, 'SIGKILL');
-    expect(await logged(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
+    expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
       { level: 40, worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
     ]);
-    const [{ workerPid: third }] = await logged(notigraph, 'a worker listens in its place', 1);
+    const [{ workerPid: third }] = await waitForLogLines(notigraph, 'a worker listens in its place', 1);
     expect((await findWorkers(notigraph, 2)).toSorted()).toEqual([second, third].toSorted());
 
     process.kill(second, 'SIGTERM');
     process.kill(third, 'SIGKILL');
-    await logged(notigraph, 'a worker listens in its place', 3);
-    expect(await logged(notigraph, 'a worker ended and is replaced', 3)).toContainEqual(
+    await waitForLogLines(notigraph, 'a worker listens in its place', 3);
+    expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 3)).toContainEqual(
       expect.objectContaining({ workerPid: second, code: 0, signal: null }),
     );
     expect(await ask(notigraph.url, GROUPS)).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
@@ -118,16 +118,16 @@ describe('several workers', () => {
   });
 
   it('are restarted with increasing backoff if they exit as soon as they start', async () => {
-    const gone = await listen(createServer());
-    await gone.close();
+    const unreachable = await listen(createServer());
+    await unreachable.close();
     await using notigraph = await startWorkers(
       2,
-      ['--upstream', gone.url],
+      ['--upstream', unreachable.url],
       preload('if (cluster.worker?.id > 2) process.exit(7)'),
     );
     const [first = 0, second = 0] = await findWorkers(notigraph, 2);
     process.kill(first, 'SIGKILL');
-    const ends = await logged(notigraph, 'a worker ended and is replaced', 8);
+    const ends = await waitForLogLines(notigraph, 'a worker ended and is replaced', 8);
     expect(ends.map(({ code }) => code)).toEqual([null, 7, 7, 7, 7, 7, 7, 7]);
     expect(ends.map(({ backoffMs }) => backoffMs)).toEqual([0, 0, 0, 0, 0, 100, 200, 400]);
     expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second]));
@@ -184,7 +184,7 @@ describe('several workers that are stopped', () => {
     const outcomes = Map.groupBy((await Promise.all(clients)).flat(), (outcome) => outcome);
     expect([...outcomes.keys()].toSorted()).toEqual(['503', 'ECONNREFUSED', 'data']);
     expect(outcomes.get('503')).toHaveLength(8);
-    const pids = (await logged(notigraph, 'operation', 1)).map(({ pid }) => pid);
+    const pids = (await waitForLogLines(notigraph, 'operation', 1)).map(({ pid }) => pid);
     expect(new Set(pids).size).toBe(2);
   });
 

@@ -25,7 +25,7 @@ const READ_ROUTE = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifie
 const CREATE_ROUTE = { method: 'POST', route: '/v1/feeds' };
 
 /** Starts a gateway in front of a scripted upstream; `run()` returns the result and the error of an operation. */
-async function drive(script: Script, gatewayOptions = {}) {
+async function startScenario(script: Script, gatewayOptions = {}) {
   const upstream = await startScriptedUpstream(script);
   const gateway = await startGateway({ upstream: upstream.url, ...gatewayOptions });
   const run = async (document: string) => {
@@ -51,7 +51,7 @@ async function drive(script: Script, gatewayOptions = {}) {
   };
 }
 
-const sentence = (status: number, message: unknown = 'What the service says.'): ScriptedAnswer => ({
+const errorResponse = (status: number, message: unknown = 'What the service says.'): ScriptedAnswer => ({
   status,
   body: { statusCode: status, message, path: '/v1/secret-path', error: 'x' },
 });
@@ -60,19 +60,19 @@ describe('a failure that a client can act on is returned in the result union', (
   it.each([
     [
       '400',
-      sentence(400),
+      errorResponse(400),
       { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message: 'What the service says.' },
     ],
-    ['422', sentence(422), { __typename: 'InvalidInputError', code: 'INVALID_INPUT' }],
-    ['409', sentence(409), { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
+    ['422', errorResponse(422), { __typename: 'InvalidInputError', code: 'INVALID_INPUT' }],
+    ['409', errorResponse(409), { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
   ])('for a %s on createFeed', async (_, answer, expected) => {
-    await using gateway = await drive(() => answer);
+    await using gateway = await startScenario(() => answer);
     expect(await gateway.run(CREATE)).toEqual({ result: expect.objectContaining(expected), error: undefined });
     expect(gateway.calls).toHaveLength(1);
   });
 
   it.each([404, 410])('for a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
-    await using gateway = await drive(() => ({ status, body: {} }));
+    await using gateway = await startScenario(() => ({ status, body: {} }));
     const expected = { __typename: 'NotFoundError', code: 'NOT_FOUND' };
     expect((await gateway.run(RENAME)).result).toMatchObject({ ...expected, resource: 'NotificationGroup', id: 'g1' });
     expect((await gateway.run(DELETE_MESSAGES)).result).toMatchObject({
@@ -83,8 +83,8 @@ describe('a failure that a client can act on is returned in the result union', (
   });
 
   it('with the input field that the service rejected', async () => {
-    await using gateway = await drive(() =>
-      sentence(422, ['name must be shorter than 3 characters', 'something else']),
+    await using gateway = await startScenario(() =>
+      errorResponse(422, ['name must be shorter than 3 characters', 'something else']),
     );
     expect((await gateway.run(CREATE)).result).toMatchObject({
       message: 'name must be shorter than 3 characters; something else',
@@ -98,7 +98,7 @@ describe('a failure that a client can act on is returned in the result union', (
 
 describe('a failure without a type in the union is an error', () => {
   it('for a 404 on a create', async () => {
-    await using gateway = await drive(() => sentence(404));
+    await using gateway = await startScenario(() => errorResponse(404));
     expect(await gateway.run(CREATE)).toMatchObject({
       result: null,
       error: { code: 'UPSTREAM_ERROR', outcome: 'NOT_APPLIED' },
@@ -106,14 +106,14 @@ describe('a failure without a type in the union is an error', () => {
   });
 
   it('for a 409 on a message deletion', async () => {
-    await using gateway = await drive(() => sentence(409));
+    await using gateway = await startScenario(() => errorResponse(409));
     expect(await gateway.run(DELETE_MESSAGES)).toMatchObject({ result: null, error: { code: 'UPSTREAM_ERROR' } });
   });
 });
 
 describe('a read', () => {
   it.each([404, 410])('returns null without an error for a %i', async (status) => {
-    await using gateway = await drive(() => sentence(status));
+    await using gateway = await startScenario(() => errorResponse(status));
     expect(await gateway.run(READ)).toEqual({ result: null, error: undefined });
     expect(await gateway.run('query { notificationGroup(id: "g1") { id } }')).toEqual({
       result: null,
@@ -137,7 +137,7 @@ describe('a read', () => {
     [504, { code: 'UPSTREAM_TIMEOUT', retryable: true }],
     [505, { code: 'UPSTREAM_ERROR' }],
   ])('reports a %i', async (status, expected) => {
-    await using gateway = await drive(() => sentence(status));
+    await using gateway = await startScenario(() => errorResponse(status));
     const { result, error } = await gateway.run(READ);
     expect(result).toBeNull();
     expect(error).toMatchObject({ ...expected, requestId: expect.any(String), upstream: { ...READ_ROUTE, status } });
@@ -157,7 +157,7 @@ describe('a write', () => {
     [503, 'UPSTREAM_UNAVAILABLE', 'UNKNOWN'],
     [504, 'UPSTREAM_TIMEOUT', 'UNKNOWN'],
   ])('reports a %i as %s with the outcome %s', async (status, code, outcome) => {
-    await using gateway = await drive(() => sentence(status));
+    await using gateway = await startScenario(() => errorResponse(status));
     const { result, error } = await gateway.run(CREATE);
     expect(result).toBeNull();
     expect(error).toMatchObject({ code, outcome, upstream: { ...CREATE_ROUTE, status } });
@@ -166,7 +166,7 @@ describe('a write', () => {
   });
 
   it('says in its message that the outcome is unknown', async () => {
-    await using gateway = await drive(() => sentence(503));
+    await using gateway = await startScenario(() => errorResponse(503));
     expect((await gateway.run(CREATE)).error?.message).toMatch(/may have been applied/);
   });
 });
@@ -185,7 +185,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   ];
 
   it.each(answers)('if it is %s instead of an object', async (_, answer) => {
-    await using gateway = await drive(() => answer);
+    await using gateway = await startScenario(() => answer);
     expect(await gateway.run(READ)).toMatchObject({
       result: null,
       error: { code: 'UPSTREAM_BAD_RESPONSE', retryable: false },
@@ -198,7 +198,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   });
 
   it('if it is an array instead of an object, or an object instead of an array', async () => {
-    await using gateway = await drive(({ path }) => ({
+    await using gateway = await startScenario(({ path }) => ({
       body: { data: path === '/v1/notification-groups' ? group() : [] },
     }));
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
@@ -208,7 +208,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   });
 
   it('if its list contains anything but objects', async () => {
-    await using gateway = await drive(() => ({ body: [null] }));
+    await using gateway = await startScenario(() => ({ body: [null] }));
     expect((await gateway.run('query { notificationStats { key } }')).error).toMatchObject({
       code: 'UPSTREAM_BAD_RESPONSE',
     });
@@ -216,7 +216,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
 
   it('if it is not UTF-8', async () => {
     const [before = '', after = ''] = JSON.stringify({ data: workflow({ name: 'N?N' }) }).split('?');
-    await using gateway = await drive((_, { response }) => {
+    await using gateway = await startScenario((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(Buffer.concat([Buffer.from(before), Buffer.from([0xff]), Buffer.from(after)]));
       return 'taken over';
@@ -225,30 +225,33 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   });
 
   it('if it is compressed, although the gateway accepts no compression', async () => {
-    await using gateway = await drive((_, { response }) => {
+    await using gateway = await startScenario((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify(workflow())));
       return 'taken over';
     });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
-    await using lying = await drive(() => ({ headers: { 'content-encoding': 'gzip' }, body: { data: workflow() } }));
+    await using lying = await startScenario(() => ({
+      headers: { 'content-encoding': 'gzip' },
+      body: { data: workflow() },
+    }));
     expect((await lying.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
   it('if its list is longer than allowed', async () => {
     const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
-    await using limited = await drive(() => list(4), { maxUpstreamListItems: 3 });
+    await using limited = await startScenario(() => list(4), { maxUpstreamListItems: 3 });
     expect((await limited.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
-    await using within = await drive(() => list(3), { maxUpstreamListItems: 3 });
+    await using within = await startScenario(() => list(3), { maxUpstreamListItems: 3 });
     expect((await within.run(query)).result).toHaveLength(3);
-    await using usual = await drive(() => list(10_001));
+    await using usual = await startScenario(() => list(10_001));
     expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
   it('if its body exceeds 5 MiB or never ends', async () => {
     let cutOff = 0;
-    await using gateway = await drive((_, { response }) => {
+    await using gateway = await startScenario((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const chunk = Buffer.alloc(256 * 1024, ' ');
       const write = () => {
@@ -269,7 +272,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
     ['is null', { name: null }],
     ['is an object', { name: {} }],
   ])('only for the field if a required field %s', async (_, broken) => {
-    await using gateway = await drive(() => ({ body: { data: { ...workflow(), ...broken } } }));
+    await using gateway = await startScenario(() => ({ body: { data: { ...workflow(), ...broken } } }));
     const { result, error } = await gateway.run(READ);
     expect(result).toBeNull();
     expect(error).toMatchObject({
@@ -283,7 +286,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   });
 
   it('only for the field if a list is a number', async () => {
-    await using gateway = await drive(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
+    await using gateway = await startScenario(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
     const { error } = await gateway.run('query { workflow(idOrIdentifier: "w1") { steps { id } } }');
     expect(error).toMatchObject({
       code: 'UPSTREAM_BAD_RESPONSE',
@@ -292,7 +295,7 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   });
 
   it('with the outcome UNKNOWN after a write', async () => {
-    await using gateway = await drive(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
+    await using gateway = await startScenario(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
     const document =
       'mutation { createFeed(input: { name: "n" }) { ... on CreateFeedSuccess { feed { name } } ...result } }';
     expect(await gateway.run(document)).toMatchObject({
@@ -313,7 +316,7 @@ it('a required argument that is null is BAD_USER_INPUT, without an upstream call
 
 describe('the gateway accepts', () => {
   it('a workflow without deletedAt, deletedBy and description', async () => {
-    await using gateway = await drive(() => ({ body: { data: workflow() } }));
+    await using gateway = await startScenario(() => ({ body: { data: workflow() } }));
     expect(await gateway.run('query { workflow(idOrIdentifier: "w1") { deletedAt deletedBy description } }')).toEqual({
       result: { deletedAt: null, deletedBy: null, description: null },
       error: undefined,
@@ -326,7 +329,7 @@ describe('the gateway accepts', () => {
     ['a 200 with a body', { body: { data: { anything: true } } }],
     ['a 200 with HTML', { headers: { 'content-type': 'text/html' }, body: '<p>ok</p>' }],
   ])('%s after a deletion of messages', async (_, answer) => {
-    await using gateway = await drive(() => answer);
+    await using gateway = await startScenario(() => answer);
     const document = `mutation { deleteMessagesByTransaction(input: { transactionId: "t1", channel: IN_APP }) {
       ... on DeleteMessagesByTransactionSuccess { transactionId channel } ...result } }`;
     expect((await gateway.run(document)).result).toEqual({ transactionId: 't1', channel: 'IN_APP' });
@@ -347,14 +350,14 @@ describe('the gateway accepts', () => {
 
 describe('the service’s message', () => {
   it('is stripped of control characters and truncated to 500 characters', async () => {
-    await using gateway = await drive(() => sentence(400, `line one\r\nline two\u0000${'x'.repeat(600)}`));
+    await using gateway = await startScenario(() => errorResponse(400, `line one\r\nline two\u0000${'x'.repeat(600)}`));
     const { message } = (await gateway.run(READ)).error ?? {};
     expect(message).toMatch(/^line one line two x+…$/);
     expect(message).toHaveLength(500);
   });
 
   it('is dropped if it contains the key', async () => {
-    await using gateway = await drive(() => sentence(401, `The key ${KEY} is not known.`));
+    await using gateway = await startScenario(() => errorResponse(401, `The key ${KEY} is not known.`));
     expect((await gateway.run(READ)).error?.message).toBe('The notification service does not accept this API key.');
   });
 
@@ -363,12 +366,15 @@ describe('the service’s message', () => {
     ['an object', { message: ['Inner.'] }, 'Inner.'],
     ['a number', 5, 'The notification service rejected the input.'],
   ])('may come as %s', async (_, message, expected) => {
-    await using gateway = await drive(() => sentence(422, message));
+    await using gateway = await startScenario(() => errorResponse(422, message));
     expect((await gateway.run(READ)).error?.message).toBe(expected);
   });
 
   it('is never shown for a 500, but its error id is', async () => {
-    await using gateway = await drive(() => ({ status: 500, body: { message: 'SELECT * FROM', errorId: 'e-42' } }));
+    await using gateway = await startScenario(() => ({
+      status: 500,
+      body: { message: 'SELECT * FROM', errorId: 'e-42' },
+    }));
     expect((await gateway.run(READ)).error).toMatchObject({
       message: 'The notification service failed on this request.',
       errorId: 'e-42',
@@ -376,7 +382,7 @@ describe('the service’s message', () => {
   });
 
   it('of an HTML page is not shown', async () => {
-    await using gateway = await drive(() => ({
+    await using gateway = await startScenario(() => ({
       status: 403,
       headers: { 'content-type': 'text/html' },
       body: '<h1>WAF</h1>',
@@ -392,7 +398,7 @@ describe('Retry-After', () => {
     ['soon', undefined],
   ])('of %s is passed on in seconds', async (text, expected) => {
     const header = text === 'a date' ? new Date(Date.now() + 60_000).toUTCString() : text;
-    await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
+    await using gateway = await startScenario(() => ({ ...errorResponse(429), headers: { 'retry-after': header } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   });
 });
@@ -434,7 +440,7 @@ describe('a failure of the connection', () => {
   });
 
   it('that breaks after the request was sent is UPSTREAM_UNAVAILABLE, and a write is UNKNOWN', async () => {
-    await using gateway = await drive((_, { request }) => {
+    await using gateway = await startScenario((_, { request }) => {
       request.socket.resetAndDestroy();
       return 'taken over';
     });
@@ -448,7 +454,7 @@ describe('a failure of the connection', () => {
   });
 
   it('in the middle of the body never leads to truncated data', async () => {
-    await using gateway = await drive((_, { request, response }) => {
+    await using gateway = await startScenario((_, { request, response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
       response.write(JSON.stringify({ data: workflow() }), () => request.socket.destroy());
       return 'taken over';
@@ -457,7 +463,7 @@ describe('a failure of the connection', () => {
   });
 
   it('without a response is UPSTREAM_TIMEOUT after the attempt timeout, and a write is UNKNOWN', async () => {
-    await using gateway = await drive(() => 'taken over', { attemptTimeoutMs: 50 });
+    await using gateway = await startScenario(() => 'taken over', { attemptTimeoutMs: 50 });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
@@ -468,7 +474,7 @@ describe('a failure of the connection', () => {
   });
 
   it('with a body that never ends is UPSTREAM_TIMEOUT after the attempt timeout', async () => {
-    await using gateway = await drive(
+    await using gateway = await startScenario(
       (_, { response }) => {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{');
         return 'taken over';
@@ -480,7 +486,7 @@ describe('a failure of the connection', () => {
 });
 
 it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
-  await using gateway = await drive(() => 'taken over', { operationTimeoutMs: 50 });
+  await using gateway = await startScenario(() => 'taken over', { operationTimeoutMs: 50 });
   await using upstream = await startScriptedUpstream(() => 'taken over');
   await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 50 });
   const { body } = await impatient.send(`mutation {

@@ -15,14 +15,14 @@ import { GUARDS, type Guard } from './guards.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Copies of the project that are used in parallel. */
-const LANES = 2;
+const PARALLEL_COPIES = 2;
 
 const TIMEOUT_MS = 120_000;
 
 type Verdict = 'caught' | 'SURVIVED' | 'NOT FOUND';
 
 /** Runs the test file in the copy. @returns whether it fails */
-async function fails(copy: ProjectCopy, test: string): Promise<boolean> {
+async function testFails(copy: ProjectCopy, test: string): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
     cwd: copy.path(),
@@ -45,7 +45,7 @@ async function judge(copy: ProjectCopy, { file, without: [found, replacement], t
     text.replace(found, () => replacement),
   );
   try {
-    return (await fails(copy, test)) ? 'caught' : 'SURVIVED';
+    return (await testFails(copy, test)) ? 'caught' : 'SURVIVED';
   } finally {
     await writeFile(path, text);
   }
@@ -57,15 +57,15 @@ async function findBrokenTests(guards: readonly Guard[]): Promise<string[]> {
   const broken: string[] = [];
   for (const test of new Set(guards.map(({ test }) => test))) {
     console.log(`     with every guard  (${test})`);
-    if (await fails(copy, test)) {
+    if (await testFails(copy, test)) {
       broken.push(test);
     }
   }
   return broken;
 }
 
-const wanted = GUARDS.filter(({ name, file, test }) => `${name} ${file} ${test}`.includes(process.argv[2] ?? ''));
-const queue = [...wanted];
+const selected = GUARDS.filter(({ name, file, test }) => `${name} ${file} ${test}`.includes(process.argv[2] ?? ''));
+const queue = [...selected];
 const verdicts = new Map<Guard, Verdict>();
 
 async function work(): Promise<void> {
@@ -74,16 +74,16 @@ async function work(): Promise<void> {
     const verdict = await judge(copy, guard);
     verdicts.set(guard, verdict);
     console.log(
-      `${String(verdicts.size).padStart(3)}/${wanted.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
+      `${String(verdicts.size).padStart(3)}/${selected.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
     );
   }
 }
 
-const broken = await findBrokenTests(wanted);
+const broken = await findBrokenTests(selected);
 if (broken.length > 0) {
   throw new Error(`These tests fail with every guard in place: ${broken.join(', ')}`);
 }
-await Promise.all(Array.from({ length: LANES }, work));
+await Promise.all(Array.from({ length: PARALLEL_COPIES }, work));
 const caught = [...verdicts.values()].filter((verdict) => verdict === 'caught').length;
-console.log(`\n${caught} of ${wanted.length} guards are covered by their test.`);
-process.exitCode = caught === wanted.length ? 0 : 1;
+console.log(`\n${caught} of ${selected.length} guards are covered by their test.`);
+process.exitCode = caught === selected.length ? 0 : 1;

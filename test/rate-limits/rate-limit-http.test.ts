@@ -286,19 +286,19 @@ describe('the rate limit of the service', () => {
 });
 
 /** Starts a proxy for Redis that can hold back its responses. */
-async function startBetween(redis: string) {
+async function startRedisProxy(redis: string) {
   const { hostname, port } = new URL(redis);
   let asked: (() => void) | undefined;
   let held: (() => void)[] | undefined;
   const server = createServer((socket) => {
-    const behind = connect(Number(port), hostname);
-    socket.on('error', () => {}).on('close', () => behind.destroy());
-    behind.on('error', () => {}).on('close', () => socket.destroy());
+    const redisSocket = connect(Number(port), hostname);
+    socket.on('error', () => {}).on('close', () => redisSocket.destroy());
+    redisSocket.on('error', () => {}).on('close', () => socket.destroy());
     socket.on('data', (command) => {
-      behind.write(command);
+      redisSocket.write(command);
       asked?.();
     });
-    behind.on('data', (answer) => {
+    redisSocket.on('data', (answer) => {
       const pass = () => void socket.write(answer);
       if (held === undefined) {
         pass();
@@ -335,13 +335,13 @@ async function startBetween(redis: string) {
 describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
   it('a client that disconnects while it is being rejected gets no refund', async () => {
     await using redis = await startRedis();
-    await using between = await startBetween(redis.url);
+    await using proxy = await startRedisProxy(redis.url);
     await using upstream = await startScriptedUpstream(service);
     const clients = clientsOf(signer, { rateLimit: hourly(3) });
     await using gateway = await startGateway({
       upstream: upstream.url,
       clients,
-      rateLimits: { store: { redis: { url: between.url } } },
+      rateLimits: { store: { redis: { url: proxy.url } } },
     });
     const authorization = await signer.bearer();
     const send = async () => (await gateway.send(ONE_CALL, {}, { authorization })).status;
@@ -349,7 +349,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     const body = JSON.stringify({ query: ONE_CALL });
     const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     for (let i = 0; i < 3; i += 1) {
-      const asked = between.hold();
+      const asked = proxy.hold();
       const request = sendRequest(gateway.url, { method: 'POST', agent: false, headers }).on('error', () => {});
       request.end(body);
       await asked;
@@ -358,7 +358,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
       await left;
       await immediate(); // The gateway notices the disconnect first,
       await immediate();
-      between.release(); // and gets the response of Redis afterwards.
+      proxy.release(); // and gets the response of Redis afterwards.
     }
     expect(await send()).toBe(429);
   });

@@ -28,20 +28,20 @@ const WRITE = () =>
 const MIX = [READ, READ, READ, READ, READ, LIST, LIST, WRITE];
 
 /** Credential of a client, and the API key that the upstream must receive for it. */
-interface Asker {
+interface Caller {
   authorization: string;
   key: string;
 }
 
-interface Crowd {
+interface PairOptions {
   pairs: number;
   keys: Readonly<Record<string, string>>;
-  pairOf(pair: number): readonly [Asker, Asker];
+  pairOf(pair: number): readonly [Caller, Caller];
   idOf(pair: number): string;
 }
 
 /** Sends pairs of the same operation in the same tick. The upstream fails or delays one request in ten. */
-async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
+async function sendPairs({ pairs, keys, pairOf, idOf }: PairOptions) {
   const random = createRandom(42);
   const requested = new Map<string, number>();
 
@@ -78,7 +78,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   const crossed: string[] = [];
   let served = 0;
 
-  async function send(document: string, { authorization, key }: Asker): Promise<void> {
+  async function send(document: string, { authorization, key }: Caller): Promise<void> {
     const { body } = await client.request({
       path: pathname,
       method: 'POST',
@@ -108,19 +108,19 @@ describe('thousands of pairs of the same operation in the same tick', () => {
     const pairs = sampleSize(600, 4_000);
     const names = Array.from({ length: 48 }, (_, i) => `tenant-${i}`);
     const keys = Object.fromEntries(names.map((name) => [name, `key-of-${name}`]));
-    const askers = names.map(
-      (name): Asker => ({ authorization: browser(name, 'the same person'), key: `key-of-${name}` }),
+    const callers = names.map(
+      (name): Caller => ({ authorization: browser(name, 'the same person'), key: `key-of-${name}` }),
     );
-    const askerOf = (i: number) => askers[i % askers.length] ?? { authorization: '', key: '' };
+    const callerOf = (i: number) => callers[i % callers.length] ?? { authorization: '', key: '' };
     // Every tenth pair uses new tokens.
-    const renewed = (pair: number, asker: Asker): Asker =>
+    const renewed = (pair: number, asker: Caller): Caller =>
       pair % 10 === 0
         ? { ...asker, authorization: browser(asker.key.slice('key-of-'.length), `person ${pair}`) }
         : asker;
     const { crossed, served, requested } = await sendPairs({
       pairs,
       keys,
-      pairOf: (pair) => [renewed(pair, askerOf(pair * 7)), renewed(pair, askerOf(pair * 7 + 1))],
+      pairOf: (pair) => [renewed(pair, callerOf(pair * 7)), renewed(pair, callerOf(pair * 7 + 1))],
       idOf: (pair) => `id-${pair % 3}`,
     });
     expect(crossed).toEqual([]);

@@ -25,7 +25,7 @@ const WRITE: Operation = {
 /** Mix of operations, mostly reads of one record. */
 const MIX = [READ, READ, READ, READ, READ, READ, READ, LIST, LIST, WRITE];
 
-interface Crowd {
+interface PairOptions {
   pairs: number;
   /** Maximum number of pairs in flight. */
   atOnce: number;
@@ -34,7 +34,7 @@ interface Crowd {
 }
 
 /** Sends pairs of the same operation with two keys in the same tick. The upstream fails or delays one request in ten. */
-async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
+async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
   const random = createRandom(42);
   const faults = { unavailable: 0, reset: 0, slow: 0, refused: 0 };
   const requested = new Map<string, number>();

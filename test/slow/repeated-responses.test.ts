@@ -71,7 +71,7 @@ function watchSockets(url: string) {
   };
 }
 
-interface Crowd {
+interface LoadOptions {
   calls: number;
   /** Maximum number of calls in flight. */
   atOnce: number;
@@ -80,7 +80,7 @@ interface Crowd {
 }
 
 /** Sends reads with alternating credentials to an upstream that sends every response twice. */
-async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
+async function sendLoad({ calls, atOnce, credentials, connections }: LoadOptions) {
   await using upstream = await startRawUpstream(echoTwice());
   using sockets = watchSockets(upstream.url);
   await using gateway = await startGateway({ upstream: upstream.url, ...connections });
@@ -124,8 +124,8 @@ describe('an upstream that sends every response twice', () => {
       const { credentials, sockets } = options;
       const calls = sampleSize(200, 1_700);
       const connections = { sockets, isolateConnections: 'credential' as const };
-      const crowd = { calls, atOnce: 20, credentials, connections };
-      const { answered, crossed, mostSockets, shared } = await sendCrowd(crowd);
+      const load = { calls, atOnce: 20, credentials, connections };
+      const { answered, crossed, mostSockets, shared } = await sendLoad(load);
       expect({ crossed, shared }).toEqual({ crossed: 0, shared: 0 });
       expect(answered).toBe(calls);
       expect(mostSockets).toBeGreaterThan(1);
@@ -135,7 +135,7 @@ describe('an upstream that sends every response twice', () => {
 
   it('mixes up less than 1 % of responses by default, as long as enough sockets are available', async () => {
     const calls = sampleSize(600, 2_000);
-    const { crossed, answered, reused } = await sendCrowd({ calls, atOnce: 10, credentials: 10, connections: {} });
+    const { crossed, answered, reused } = await sendLoad({ calls, atOnce: 10, credentials: 10, connections: {} });
     expect(answered).toBe(calls);
     expect(crossed).toBeLessThan(calls / 100); // 6 to 13 % with a pool that reuses the first free socket.
     expect(reused).toBeGreaterThan(0);

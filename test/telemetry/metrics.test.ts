@@ -51,7 +51,7 @@ async function start(script: Script, options: Options = {}) {
 }
 
 /** Creates a barrier for a script: `reached` resolves when the script waits, and `release()` lets it continue. */
-function createHold() {
+function createBarrier() {
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const wait = () => {
@@ -167,9 +167,9 @@ describe('the metrics', () => {
   });
 
   it('distinguish a request cancelled by its caller from one that timed out', async () => {
-    const hold = createHold();
+    const barrier = createBarrier();
     const never: Script = () => {
-      hold.wait();
+      barrier.wait();
       return 'taken over';
     };
     await using notigraph = await start(never, { gateway: { operationTimeoutMs: 300 } });
@@ -180,7 +180,7 @@ describe('the metrics', () => {
       body: JSON.stringify({ query: GROUPS }),
       signal: leaving.signal,
     });
-    await hold.reached;
+    await barrier.reached;
     leaving.abort();
     await expect(answer).rejects.toThrow();
     await notigraph.send(GROUPS);
@@ -194,13 +194,13 @@ describe('the metrics', () => {
   });
 
   it('show whether the circuit breaker is closed, open or probing', async () => {
-    const hold = createHold();
+    const barrier = createBarrier();
     let isDown = true;
     const failing: Script = async () => {
       if (isDown) {
         return { status: 503, body: {} };
       }
-      await hold.wait();
+      await barrier.wait();
       return { body: { data: [] } };
     };
     const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 50 };
@@ -213,17 +213,17 @@ describe('the metrics', () => {
     isDown = false;
     await new Promise((resolve) => setTimeout(resolve, 60));
     const answer = notigraph.send(GROUPS);
-    await hold.reached;
+    await barrier.reached;
     expect(await state()).toBe(1);
-    hold.release();
+    barrier.release();
     await answer;
     expect(await state()).toBe(0);
   });
 
   it('show running requests and waiting upstream calls', async () => {
-    const hold = createHold();
+    const barrier = createBarrier();
     const held: Script = async () => {
-      await hold.wait();
+      await barrier.wait();
       return { body: { data: [] } };
     };
     await using notigraph = await start(held, { gateway: { maxConcurrentCallsPerKey: 1 } });
@@ -232,15 +232,15 @@ describe('the metrics', () => {
     expect(await present()).toEqual([0, 0]);
     const answers = ['a', 'b', 'c'].map((id) => notigraph.send(WORKFLOW, { id }));
     await expect.poll(present).toEqual([2, 3]);
-    hold.release();
+    barrier.release();
     await Promise.all(answers);
     await expect.poll(present).toEqual([0, 0]);
   });
 
   it('count shed requests by reason, and show the current reason', async () => {
-    const hold = createHold();
+    const barrier = createBarrier();
     const held: Script = async () => {
-      await hold.wait();
+      await barrier.wait();
       return { body: { data: [] } };
     };
     let reason: 'heap' | undefined;
@@ -264,14 +264,14 @@ describe('the metrics', () => {
     expect(await shed()).toEqual(expected({ heap: 1 }, { heap: 1 }));
     reason = undefined;
     const answer = notigraph.send(GROUPS);
-    await hold.reached;
+    await barrier.reached;
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ running: 1 }, { heap: 1, running: 2 }));
     const closing = notigraph.server.close();
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ stopping: 1 }, { heap: 1, running: 2, stopping: 1 }));
-    hold.release();
+    barrier.release();
     await answer;
     await closing;
   });
