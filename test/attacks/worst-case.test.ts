@@ -77,7 +77,7 @@ const DOCUMENTS: [string, string][] = [
   ],
   ['inline fragments side by side', inWorkflow(repeat(195, '... { name }'))],
   ['inline fragments nested', inWorkflow(`${'... { '.repeat(320)} name ${'} '.repeat(320)}`)],
-  ['variables that nobody uses', `query (${repeat(190, (i) => `$v${i}: ID`)}) { __typename }`],
+  ['190 unused variables', `query (${repeat(190, (i) => `$v${i}: ID`)}) { __typename }`],
   ['a long list', `{ workflows(idsOrIdentifiers: [${repeat(980, '"a"')}]) { id } }`],
   ['a deep list', `mutation { ${createSubscriber(`{ a: ${'['.repeat(480)}${']'.repeat(480)} }`)} }`],
   ['a deep object', `mutation { ${createSubscriber(`${'{ a: '.repeat(240)} 1 ${'}'.repeat(240)}`)} }`],

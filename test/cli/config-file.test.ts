@@ -297,18 +297,22 @@ reloadSeconds: 0
   });
 
   it.each<[string, string, RegExp]>([
-    ['no YAML', 'clients:\n  server: [canary', /^notigraph\.config\.yaml is neither YAML nor JSON\. Check line 2\.$/],
+    [
+      'invalid YAML',
+      'clients:\n  server: [canary',
+      /^notigraph\.config\.yaml is neither YAML nor JSON\. Check line 2\.$/,
+    ],
     ['indented by tabs', 'clients:\n\tserver: on', /is neither YAML nor JSON. Check line 2/],
     ['two files in one', 'port: 1\n---\nport: 2\n', /is neither YAML nor JSON. Check line/],
     ['a list', '- canary', /must be an object of settings/],
     ['a text', 'canary', /must be an object of settings/],
     ['a number', '7', /must be an object of settings/],
-    ['with a member twice', 'port: 1\nport: 2\n', /is neither YAML nor JSON. Check line 2/],
-    ['with a member that every object has', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
-    ['with another one', 'constructor: canary', /has the unknown setting "constructor"/],
-    ['with a reference to nothing', 'port: *canary', /is neither YAML nor JSON|must be/],
-    ['that doubles itself without an end', yamlBomb(), /must be an object of settings|cannot be/],
-    ['with members that only the environment has', 'config: canary', /has the unknown setting "config"/],
+    ['with a repeated setting', 'port: 1\nport: 2\n', /is neither YAML nor JSON. Check line 2/],
+    ['with the setting __proto__', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
+    ['with the setting constructor', 'constructor: canary', /has the unknown setting "constructor"/],
+    ['with an undefined alias', 'port: *canary', /is neither YAML nor JSON|must be/],
+    ['with exponentially growing aliases', yamlBomb(), /must be an object of settings|cannot be/],
+    ['with a setting that exists only as a variable', 'config: canary', /has the unknown setting "config"/],
   ])('is rejected if it is %s', (_, text, problem) => {
     const found = problemsOf(fileWithText(text));
     expect(found).toEqual([expect.stringMatching(problem)]);
@@ -340,11 +344,11 @@ describe('a secret in a configuration file', () => {
   const at = 'notigraph.config.yaml: clients.browser.tenants.acme';
 
   it.each<[string, unknown]>([
-    ['stands in the file itself', 'canary-key'],
+    ['is in the file itself', 'canary-key'],
     ['is a number', 7],
     ['is null', null],
     ['is both in a variable and in a file', { env: 'ACME_KEY', file: 'canary' }],
-    ['has another member', { env: 'ACME_KEY', canary: true }],
+    ['has an unknown setting', { env: 'ACME_KEY', canary: true }],
     ['is in a list', [{ env: 'ACME_KEY' }]],
     ['is empty', {}],
   ])('is rejected if it %s', (_, key) => {
@@ -381,7 +385,7 @@ describe('a configuration file with inconsistent settings', () => {
       /^clients\.browser needs tenants/,
     ],
     [
-      'an issuer twice',
+      'a repeated issuer',
       { clients: { browser: { ...browser, issuers: [...browser.issuers, ...browser.issuers] } } },
       /contains the same issuer twice/,
     ],
@@ -396,12 +400,12 @@ describe('a configuration file with inconsistent settings', () => {
       /^clientTokens\.issuer must differ/,
     ],
     [
-      'restricted documents without manifests',
+      'enforced trusted documents without manifests',
       { clients: { server: { trustedDocuments: 'enforce' } } },
       /^trustedDocuments\.manifests must contain/,
     ],
     [
-      'noted documents without manifests',
+      'logged trusted documents without manifests',
       { clients: { browser: { ...browser, trustedDocuments: 'log' } } },
       /^trustedDocuments\.manifests must contain/,
     ],

@@ -177,7 +177,7 @@ it.each([
     'There are two fragments with the name F, in a.graphql.',
   ],
   [
-    'a fragment that nobody uses',
+    'an unused fragment',
     { 'a.graphql': 'fragment F on Feed { id }' },
     'a.graphql has the fragment F, which no operation uses.',
   ],

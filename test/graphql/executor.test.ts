@@ -207,7 +207,7 @@ describe('results', () => {
     expect(errors?.map(({ message }) => message)).toEqual(['first']);
   });
 
-  it('leave no unhandled rejections from abandoned lists', async () => {
+  it('cause no unhandled rejections from abandoned lists', async () => {
     const rejections: unknown[] = [];
     const record = (reason: unknown) => rejections.push(reason);
     process.on('unhandledRejection', record);

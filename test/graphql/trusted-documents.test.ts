@@ -425,7 +425,7 @@ describe('manifests', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['is no JSON', '{', /it is not JSON/],
+    ['is not JSON', '{', /it is not JSON/],
     ['is a list', '[]', /neither an object of documents/],
     ['is null', 'null', /neither an object of documents/],
     ['has a number for a document', '{"a":1}', /neither an object of documents/],
@@ -436,17 +436,17 @@ describe('manifests', () => {
       /neither/,
     ],
     [
-      "has a SHA-256 that is another text's",
+      'has the SHA-256 of a different text',
       JSON.stringify({ [sha256Of(LISTED)]: OTHER }),
       /is not the SHA-256 of its text/,
     ],
     [
-      'has one with a scheme',
+      'has the SHA-256 of a different text with the prefix sha256:',
       JSON.stringify({ [`sha256:${sha256Of(LISTED)}`]: OTHER }),
       /is not the SHA-256 of its text/,
     ],
     [
-      'has an id twice, for different texts',
+      'has one id for two texts',
       JSON.stringify(
         apolloManifest([
           { id: 'a', body: LISTED },

@@ -33,7 +33,7 @@ describe('createGateway', () => {
     ],
     ['a setting of the command', { port: 1 }, 'createGateway has the unknown option "port".'],
     [
-      'a misspelled word',
+      'a misspelled value',
       { clients: { server: { trustedDocuments: 'enforced' } } },
       'clients.server.trustedDocuments must be off, log or enforce.',
     ],
@@ -43,7 +43,7 @@ describe('createGateway', () => {
       'clients has the unknown setting "browsers" (did you mean "browser"?).',
     ],
     [
-      'a word in place of a section',
+      'a string in place of a section',
       { trustedDocuments: 'enforced' },
       'trustedDocuments must be an object of settings.',
     ],
@@ -55,12 +55,12 @@ describe('createGateway', () => {
     ],
     ['a number out of range', { maxRetries: 11 }, 'maxRetries must be a whole number from 0 to 10.'],
     [
-      'an upstream that is no URL',
+      'an upstream that is not a URL',
       { upstream: 'example' },
       'upstream must be a URL such as https://notifications.example.com.',
     ],
     [
-      'an endpoint that the server answers',
+      'an endpoint that is reserved by the server',
       { endpoint: '/livez' },
       'endpoint must be a path such as /graphql, other than',
     ],

@@ -154,7 +154,7 @@ const OTHERS: [string, (run: number) => Attack][] = [
     (run) => ({ headers: JSON_TYPE, body: JSON.stringify({ documentId: `${run}${'d'.repeat(250_000)}` }) }),
   ],
   [
-    '250 KB of document id beside a document',
+    '250 KB of document id together with a document',
     (run) => post('{ __typename }', { documentId: `${run}${'d'.repeat(250_000)}` }),
   ],
   [
