@@ -1034,7 +1034,7 @@ export const GUARDS: readonly Guard[] = [
     'cli/config-file',
   ),
   guard(
-    'variables named like object properties',
+    'environment variables named like object properties',
     'cli/config/references.ts',
     'Object.hasOwn(env, name) ? env[name] : undefined',
     'env[name]',
