@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead } from '../support/raw-client.ts';
 
 const CONTINUE = 'Expect: 100-continue';
 
 it('a body that is too large is refused before the client is told to send it', async () => {
-  await using held = await startHeldServer({ maxBodyBytes: 1_000 });
+  await using held = await startPausedServer({ maxBodyBytes: 1_000 });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 1001'));
   await client.closed;
@@ -17,10 +17,10 @@ it('a body that is too large is refused before the client is told to send it', a
 });
 
 it('a body of an acceptable length is asked for and served', async () => {
-  await using held = await startHeldServer({ maxBodyBytes: 1_000 });
+  await using held = await startPausedServer({ maxBodyBytes: 1_000 });
   for (const length of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
     const client = await connectRaw(held.url);
-    const arrival = held.arrival();
+    const arrival = held.nextRequest();
     await client.send(postHead('/graphql', CONTINUE, length, 'Connection: close'));
     await client.receives(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     await arrival;
@@ -33,7 +33,7 @@ it('a body of an acceptable length is asked for and served', async () => {
 });
 
 it('a client is not told to send a body that would be shed', async () => {
-  await using held = await startHeldServer({ overload: { reason: () => 'heap' } });
+  await using held = await startPausedServer({ overload: { reason: () => 'heap' } });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 10'));
   await client.closed;
@@ -41,7 +41,7 @@ it('a client is not told to send a body that would be shed', async () => {
 });
 
 it('any other expectation is 417', async () => {
-  await using held = await startHeldServer();
+  await using held = await startPausedServer();
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', 'Expect: the-unexpected', 'Content-Length: 10'));
   await client.closed;

@@ -98,11 +98,11 @@ const pass = (ms: number) => vi.advanceTimersByTime(ms);
 describe('the keys that an issuer publishes', () => {
   it('are asked for once, when the first token comes', async () => {
     const { outcome } = await start();
-    expect(issuer.asked).toBe(0);
+    expect(issuer.keyRequests).toBe(0);
     expect(await Promise.all(Array.from({ length: 20 }, () => outcome(fresh())))).toEqual(Array(20).fill('200'));
     pass(MAX_AGE - 1_000);
     expect(await outcome(fresh())).toBe('200');
-    expect(issuer.asked).toBe(1);
+    expect(issuer.keyRequests).toBe(1);
   });
 
   it('may be replaced: a new one is fetched when a token names it', async () => {
@@ -113,7 +113,7 @@ describe('the keys that an issuer publishes', () => {
     issuer.rotate();
     expect(await outcome(fresh())).toBe('200');
     expect(await outcome(fresh({ key: old }))).toBe('200');
-    expect(issuer.asked).toBe(2);
+    expect(issuer.keyRequests).toBe(2);
   });
 
   it('may be withdrawn: tokens of an old one are refused when the keys are five minutes old', async () => {
@@ -150,12 +150,12 @@ describe('the keys that an issuer publishes', () => {
     const strange = createTestKey();
     const forge = () => outcome(fresh({ key: { ...strange, kid: `made-up-${count}` } }));
     expect(new Set(await Promise.all(Array.from({ length: 50 }, forge)))).toEqual(new Set(['401 TOKEN_INVALID']));
-    expect(issuer.asked).toBe(1);
+    expect(issuer.keyRequests).toBe(1);
     pass(COOLDOWN);
     for (let i = 0; i < 50; i += 1) {
       expect(await forge()).toBe('401 TOKEN_INVALID');
     }
-    expect(issuer.asked).toBe(2);
+    expect(issuer.keyRequests).toBe(2);
   });
 
   it('are not asked for by everybody who makes up a key id while the issuer is down either', async () => {
@@ -168,7 +168,7 @@ describe('the keys that an issuer publishes', () => {
       expect(await outcome(fresh({ key: { ...strange, kid: `made-up-${count}` } }))).toBe('401 TOKEN_INVALID');
       expect(await outcome(fresh())).toBe('200');
     }
-    expect(issuer.asked).toBe(2);
+    expect(issuer.keyRequests).toBe(2);
     expect(warnings()).toHaveLength(1);
   });
 
@@ -210,7 +210,7 @@ describe('an issuer that cannot be reached', () => {
     );
     pass(PAUSE - 1);
     expect(await outcome(fresh())).toBe('503 SIGN_IN_UNAVAILABLE');
-    expect(issuer.asked).toBe(1);
+    expect(issuer.keyRequests).toBe(1);
     expect((await gateway.send(GROUPS, {}, { authorization: 'ApiKey key-of-a-server' })).status).toBe(200);
     expect(warnings()).toMatchObject([
       { level: 40, issuerKeys: issuer.url, cause: expect.stringMatching(/^(?:ECONNRESET|UND_ERR_SOCKET)$/) },
@@ -219,7 +219,7 @@ describe('an issuer that cannot be reached', () => {
     issuer.behaviour = 'published';
     pass(1);
     expect(await outcome(fresh())).toBe('200');
-    expect(issuer.asked).toBe(2);
+    expect(issuer.keyRequests).toBe(2);
   });
 
   it('because nothing listens there makes 503 of its tokens', async () => {
@@ -240,10 +240,10 @@ describe('an issuer that cannot be reached', () => {
     expect(await outcome(fresh())).toBe('200');
     expect(await outcome(fresh({ key: createTestKey('ES256', 'unknown') }))).toBe('401 TOKEN_INVALID');
     expect(await outcome(fresh({ key: createTestKey('ES256', issuer.key.kid) }))).toBe('401 TOKEN_INVALID');
-    expect(issuer.asked).toBe(2);
+    expect(issuer.keyRequests).toBe(2);
     pass(MAX_STALE - MAX_AGE);
     expect(await outcome(fresh())).toBe('200');
-    expect(issuer.asked).toBe(3);
+    expect(issuer.keyRequests).toBe(3);
     pass(PAUSE);
     expect(await outcome(fresh())).toBe('503 SIGN_IN_UNAVAILABLE');
     issuer.behaviour = 'published';
@@ -258,12 +258,12 @@ describe('an issuer that cannot be reached', () => {
     pass(COOLDOWN);
     const startedAt = process.hrtime.bigint();
     const unknown = Array.from({ length: 10 }, () => outcome(fresh({ key: createTestKey('ES256', 'unknown') })));
-    await issuer.askedFor(2);
+    await issuer.waitForKeyRequests(2);
     expect(await outcome(fresh())).toBe('200');
     expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(3_000);
     expect(await Promise.all(unknown)).toEqual(Array(10).fill('401 TOKEN_INVALID'));
     expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(8_000);
-    expect(issuer.asked).toBe(2);
+    expect(issuer.keyRequests).toBe(2);
     expect(warnings()).toMatchObject([{ cause: 'TimeoutError' }]);
   });
 
@@ -326,7 +326,7 @@ describe('an issuer that cannot be reached', () => {
       expect(warnings().at(-1)).toMatchObject({ cause: `status ${status}` });
       pass(PAUSE);
     }
-    expect(elsewhere.asked).toBe(0);
+    expect(elsewhere.keyRequests).toBe(0);
   });
 });
 
@@ -354,6 +354,6 @@ describe('a public key in a file', () => {
     await writeFile(file, next.pem);
     await vi.waitUntil(async () => (await outcome(fresh({ key: next }))) === '200', { timeout: 10_000 });
     expect(await outcome(fresh({ key: old }))).toBe('401 TOKEN_INVALID');
-    expect(issuer.asked).toBe(0);
+    expect(issuer.keyRequests).toBe(0);
   });
 });

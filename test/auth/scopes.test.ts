@@ -23,21 +23,21 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadRequiredScopes } from '../../src/graphql/documents/required-scopes.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
+import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { subscriber } from '../support/records.ts';
-import { askBoth, dataOf, errorOf, scopeOfCall, service } from '../support/service.ts';
+import { dataOf, errorOf, healthyService, scopeOfCall, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
 
 const signer = createSigner();
 
-let ways: TwoWays;
+let ways: GatewayPair;
 let channels: unknown;
 beforeAll(async () => {
-  ways = await startTwoWays(
+  ways = await startGatewayPair(
     (request, raw) =>
       request.path === '/v1/subscribers'
         ? { status: 201, body: { data: { ...subscriber(), channels } } }
-        : service(request, raw),
+        : healthyService(request, raw),
     { clients: clientsOf(signer) },
   );
 });
@@ -52,12 +52,15 @@ async function ask(
   scopes: readonly Scope[],
   variables?: unknown,
   operationName?: string,
-): Promise<WireAnswer> {
-  return askBoth(ways, { headers: { authorization: await bearer(scopes) }, body: { query, variables, operationName } });
+): Promise<WireResponse> {
+  return sendToBoth(ways, {
+    headers: { authorization: await bearer(scopes) },
+    body: { query, variables, operationName },
+  });
 }
 
 /** The scopes that an answer says are missing; everything about the refusal is as it has to be. */
-function missingIn(answer: WireAnswer): unknown[] {
+function missingIn(answer: WireResponse): unknown[] {
   const errors: { extensions: Record<string, unknown> }[] = Reflect.get(Object(answer.body), 'errors') ?? [];
   if (errors[0]?.extensions.code !== 'FORBIDDEN') {
     expect(errors).toEqual([]);
@@ -147,7 +150,7 @@ describe('a root field', () => {
   });
 
   it.each(ROOT_FIELDS)('%s needs the scope of its call alone', async (coordinate, operation) => {
-    const free = await askBoth(ways, { body: { query: operation } });
+    const free = await sendToBoth(ways, { body: { query: operation } });
     const [scope, ...others] = new Set(free.upstream.map(scopeOfCall));
     if (scope === undefined || others.length > 0) {
       throw new Error(`${coordinate} makes calls of ${others.length + 1} scopes.`);
@@ -175,7 +178,7 @@ describe('a root field', () => {
 it('every field of the schema that causes a call needs the scope of that call', async () => {
   const costly: string[] = [];
   for (const [coordinate, query] of OPERATIONS) {
-    const free = await askBoth(ways, { body: { query } });
+    const free = await sendToBoth(ways, { body: { query } });
     expect([coordinate, errorOf(free).message]).toEqual([coordinate, '(there is no error)']);
     const scopes = [...new Set(free.upstream.map(scopeOfCall))];
     for (const scope of scopes) {
@@ -405,7 +408,7 @@ describe('a field that may be left out', () => {
 fragment F on Query { __typename ${inF.replaceAll('...F', '...G')} }
 fragment G on Query { __typename notificationGroups ${inG} { id } }`;
           const request = { headers: { authorization: await bearer(scopes) }, body: { query, variables } };
-          const answer = await askBoth(ways, request);
+          const answer = await sendToBoth(ways, request);
           expect(answer.upstream.map(scopeOfCall).filter((scope) => !scopes.includes(scope))).toEqual([]);
           expect([200, 400, 403]).toContain(answer.status);
         },
@@ -440,7 +443,9 @@ it('a mutation of which one field is forbidden carries out none', async () => {
 describe('what a token permits', () => {
   const QUERY = `{ ${GROUP} }`;
   const askWith = async (claims: Record<string, unknown>) =>
-    missingIn(await askBoth(ways, { headers: { authorization: await signer.bearer(claims) }, body: { query: QUERY } }));
+    missingIn(
+      await sendToBoth(ways, { headers: { authorization: await signer.bearer(claims) }, body: { query: QUERY } }),
+    );
 
   it.each<[string, unknown, boolean]>([
     ['a text', 'groups:read', true],
@@ -464,10 +469,12 @@ describe('what a token permits', () => {
   it.each([[['stats:read'] satisfies Scope[]], [undefined]])(
     'is never more than the configuration says: %j',
     async (ceiling) => {
-      await using strict = await startTwoWays(service, { clients: clientsOf(signer, { scopes: ceiling ?? [] }) });
+      await using strict = await startGatewayPair(healthyService, {
+        clients: clientsOf(signer, { scopes: ceiling ?? [] }),
+      });
       const headers = { authorization: await bearer(SCOPES) };
-      expect(missingIn(await askBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
-      const stats = await askBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });
+      expect(missingIn(await sendToBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
+      const stats = await sendToBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });
       expect(missingIn(stats)).toEqual(ceiling === undefined ? ['stats:read'] : []);
     },
   );
@@ -475,20 +482,20 @@ describe('what a token permits', () => {
   it('is read from the claim that the configuration names', async () => {
     const [issuer] = clientsOf(signer).browser?.issuers ?? [];
     const issuers = issuer === undefined ? [] : [{ ...issuer, scopeClaim: 'permissions' }];
-    await using other = await startTwoWays(service, { clients: clientsOf(signer, { issuers }) });
+    await using other = await startGatewayPair(healthyService, { clients: clientsOf(signer, { issuers }) });
     for (const [claims, expected] of [
       [{ scope: '', permissions: ['groups:read'] }, []],
       [{ scope: 'groups:read', permissions: [] }, ['groups:read']],
     ] as const) {
       const headers = { authorization: await signer.bearer(claims) };
-      expect(missingIn(await askBoth(other, { headers, body: { query: QUERY } }))).toEqual(expected);
+      expect(missingIn(await sendToBoth(other, { headers, body: { query: QUERY } }))).toEqual(expected);
     }
   });
 });
 
 it('servers need no scopes', async () => {
   const body = { query: `{ ${GROUP} notificationStats { workflows { notificationGroup { name } } } }` };
-  const answer = await askBoth(ways, { headers: { authorization: 'ApiKey of-a-server' }, body });
+  const answer = await sendToBoth(ways, { headers: { authorization: 'ApiKey of-a-server' }, body });
   expect(answer).toMatchObject({ status: 200 });
   expect(dataOf(answer)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
 });
@@ -506,7 +513,7 @@ describe('the settings of channels', () => {
 
   async function channelsFor(authorization: string, sent: unknown) {
     channels = sent;
-    const answer = await askBoth(ways, { headers: { authorization }, body: { query: QUERY } });
+    const answer = await sendToBoth(ways, { headers: { authorization }, body: { query: QUERY } });
     return { answer, channels: Reflect.get(Object(dataOf(answer)), 'createSubscriber')?.subscriber.channels };
   }
 

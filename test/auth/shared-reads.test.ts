@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { digestOf, echo } from '../support/crowd.ts';
+import { digestOf, echoKeyDigest } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
@@ -46,7 +46,7 @@ describe('reads of the same record at the same time', () => {
     for (let answered = 0; answered < calls; answered += 1) {
       const [request, connection] = held[answered] ?? [];
       if (request !== undefined) {
-        connection?.answer(echo(request));
+        connection?.answer(echoKeyDigest(request));
       }
     }
     const names = (await answers).map(({ body }) => JSON.stringify(body));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { startNotigraph } from '../support/process.ts';
-import { MISBEHAVIOURS, type RawConnection, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, MISBEHAVIOURS, type RawConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const AUDIENCE = 'dashboard';
@@ -24,7 +24,7 @@ function quote(status: number, key: string, connection: RawConnection): void {
   const told = `The key ${key} of "ApiKey ${key}" is of no use.`;
   const body = { statusCode: status, message: [told, { message: told }], errorId: key, path: key, stack: told };
   const headers = { location: `/${key}`, 'x-key': key, 'retry-after': key };
-  connection.send(rawAnswer({ status, headers, body }).replace('Status', key));
+  connection.send(formatResponse({ status, headers, body }).replace('Status', key));
 }
 
 /** Starts an upstream that quotes the key with the status that the id or name in a request says, or misbehaves as it says. */

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import type { Script, ScriptedAnswer } from '../support/scripted-upstream.ts';
-import { startTwoWays, type TwoWays, type WireRequest } from '../support/two-ways.ts';
+import type { Script, ScriptedResponse } from '../support/scripted-upstream.ts';
 
 /** What the upstream answers at present, by endpoint; the rest as in `GOOD`. */
-let answers: Record<string, ScriptedAnswer> = {};
+let answers: Record<string, ScriptedResponse> = {};
 
 const step = {
   _id: 's1',
@@ -17,7 +17,7 @@ const step = {
   template: { _id: 't1', type: 'email', content: 'Hi' },
 };
 
-const GOOD: Record<string, ScriptedAnswer> = {
+const GOOD: Record<string, ScriptedResponse> = {
   'GET /v1/workflows': { body: { data: workflow({ steps: [step], tags: ['a', 'b'] }) } },
   'PUT /v1/workflows': { body: { data: workflow() } },
   'GET /v1/notification-groups': { body: { data: [group(), group({ _id: 'g2', name: 'Other' })] } },
@@ -41,14 +41,14 @@ const script: Script = ({ method, path }) => {
   return answers[endpoint] ?? GOOD[endpoint] ?? { status: 404, body: { message: 'no such path' } };
 };
 
-let ways: TwoWays;
+let ways: GatewayPair;
 beforeAll(async () => {
-  ways = await startTwoWays(script, { corsOrigins: ['https://app.example.com'] });
+  ways = await startGatewayPair(script, { corsOrigins: ['https://app.example.com'] });
 });
 afterAll(() => ways[Symbol.asyncDispose]());
 
 /** Asks both ways, and expects the same answer and the same calls. @returns the answer */
-async function same(request: WireRequest, given: Record<string, ScriptedAnswer> = {}) {
+async function same(request: WireRequest, given: Record<string, ScriptedResponse> = {}) {
   answers = given;
   const { listener, fetch } = await ways.ask(request);
   expect(listener).toEqual(fetch);
@@ -251,7 +251,7 @@ const PATIENT = {
 it('the listener ends the upstream calls of a client that disconnects', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  await using hanging = await startTwoWays((_, { response }) => {
+  await using hanging = await startGatewayPair((_, { response }) => {
     response.once('close', () => closed.resolve());
     resolve();
     return 'taken over';

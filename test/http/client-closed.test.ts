@@ -18,7 +18,7 @@ const PATIENT = {
 };
 
 /** A gateway whose upstream takes every request and answers none. */
-async function stage(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
+async function setUp(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
   let asked = Promise.withResolvers<void>();
   const upstream = await startScriptedUpstream(() => {
     asked.resolve();
@@ -64,12 +64,12 @@ describe('a client that disconnects', () => {
     ['a query of several calls', READS, 'query'],
     ['a mutation', CREATE, 'mutation'],
   ])('is CLIENT_CLOSED in the log, and no warning: %s', async (_, query, type) => {
-    const on = await stage({});
-    const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query })));
-    await on.asked();
+    const setup = await setUp({});
+    const socket = await sendBytes(setup.gateway.url, post(JSON.stringify({ query })));
+    await setup.asked();
     socket.destroy();
-    expect(await on.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499, type });
-    expect(on.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(await setup.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499, type });
+    expect(setup.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
   it('while its call waits for a retry is CLIENT_CLOSED too', async () => {
@@ -80,34 +80,34 @@ describe('a client that disconnects', () => {
       return 1;
     };
     const pauses = { retryBaseDelayMs: 10_000, retryMaxDelayMs: 60_000 };
-    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, ...pauses }, { random });
-    const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query: READ })));
+    const setup = await setUp({ upstream: upstream.url, operationTimeoutMs: 120_000, ...pauses }, { random });
+    const socket = await sendBytes(setup.gateway.url, post(JSON.stringify({ query: READ })));
     await pausing.promise;
     socket.destroy();
-    expect(await on.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499 });
-    expect(on.gateway.log).toHaveLength(1);
+    expect(await setup.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499 });
+    expect(setup.gateway.log).toHaveLength(1);
   });
 
   it('is not a client whose operation has run out of time', async () => {
-    const on = await stage({ operationTimeoutMs: 100 });
-    const { status, codes } = await on.gateway.send(READ);
+    const setup = await setUp({ operationTimeoutMs: 100 });
+    const { status, codes } = await setup.gateway.send(READ);
     expect([status, codes]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
-    expect(await on.logged()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', status: 200 });
-    expect(on.gateway.log.filter(({ level }) => level === 40)).toMatchObject([{ code: 'UPSTREAM_TIMEOUT' }]);
+    expect(await setup.logged()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', status: 200 });
+    expect(setup.gateway.log.filter(({ level }) => level === 40)).toMatchObject([{ code: 'UPSTREAM_TIMEOUT' }]);
   });
 
   it.each([
     ['with a length', 'Content-Length: 1000'],
     ['in chunks', 'Transfer-Encoding: chunked'],
   ])('has not sent its whole body is no error: %s', async (_, headers) => {
-    const on = await stage({});
+    const setup = await setUp({});
     const half = headers.startsWith('T') ? '8\r\n{"query"\r\n' : '{"query"';
-    const socket = await sendBytes(on.gateway.url, post(half, headers));
+    const socket = await sendBytes(setup.gateway.url, post(half, headers));
     await once(socket.resume().end(), 'close');
     socket.destroy();
-    expect((await on.gateway.send('{ __typename }')).status).toBe(200);
+    expect((await setup.gateway.send('{ __typename }')).status).toBe(200);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(on.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
-    expect(on.requests).toEqual([]);
+    expect(setup.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(setup.requests).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createOverloadMonitor } from '../../src/http/overload.ts';
 import { startServer } from '../../src/http/server.ts';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw } from '../support/raw-client.ts';
 
 const statusOf = async (url: string) => (await fetch(url)).status;
@@ -28,16 +28,16 @@ async function readAll(socket: Socket): Promise<string> {
 }
 
 it('a client that has not sent its whole request takes nobody’s place', async () => {
-  await using held = await startHeldServer({ maxInFlightRequests: 1 });
+  await using held = await startPausedServer({ maxInFlightRequests: 1 });
   const { hostname, port } = new URL(held.url);
   const slow = Array.from({ length: 10 }, () => connect(Number(port), hostname));
   for (const socket of slow) {
-    const arrival = held.arrival();
+    const arrival = held.nextRequest();
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
     await arrival;
   }
   expect(held.server.load()).toMatchObject({ running: 0, shedding: undefined });
-  const arrival = held.arrival();
+  const arrival = held.nextRequest();
   const answer = statusOf(held.url);
   await arrival;
   expect(await statusOf(held.url)).toBe(503); // One that is whole runs.
@@ -50,11 +50,11 @@ it('a client that has not sent its whole request takes nobody’s place', async 
 
 describe('health', () => {
   it('is answered on the exact paths, without asking the gateway', async () => {
-    await using held = await startHeldServer();
+    await using held = await startPausedServer();
     expect(await statusOf(`${held.url}/livez`)).toBe(200);
     expect(await statusOf(`${held.url}/readyz?verbose`)).toBe(200);
     for (const path of ['/graphql?x=/livez', '/livez/', '/x/readyz', '/health']) {
-      const arrived = held.arrival();
+      const arrived = held.nextRequest();
       const answer = fetch(held.url + path);
       await arrived;
       held.release();
@@ -63,9 +63,9 @@ describe('health', () => {
   });
 
   it('stays live and becomes unready while it stops', async () => {
-    await using held = await startHeldServer({ lameDuckMs: 1_000 });
+    await using held = await startPausedServer({ lameDuckMs: 1_000 });
     const agent = new Agent({ keepAlive: true });
-    const arrived = held.arrival();
+    const arrived = held.nextRequest();
     const running = fetch(`${held.url}/graphql`);
     await arrived;
     const closing = held.server.close();
@@ -93,8 +93,8 @@ describe('load shedding', () => {
   };
 
   it('answers one request too many with 503 and Retry-After, and serves again when one has ended', async () => {
-    await using held = await startHeldServer({ maxInFlightRequests: 2 });
-    const arrivals = [held.arrival(), held.arrival()];
+    await using held = await startPausedServer({ maxInFlightRequests: 2 });
+    const arrivals = [held.nextRequest(), held.nextRequest()];
     const running = [fetch(`${held.url}/graphql`), fetch(`${held.url}/graphql`)];
     await Promise.all(arrivals);
     const shed = await fetch(`${held.url}/graphql`, { method: 'POST', body: 'x'.repeat(100_000) });
@@ -108,7 +108,7 @@ describe('load shedding', () => {
 
   it('sheds while the process is overloaded', async () => {
     let reason: 'heap' | undefined = 'heap';
-    await using held = await startHeldServer({ overload: { reason: () => reason } });
+    await using held = await startPausedServer({ overload: { reason: () => reason } });
     expect(await statusOf(`${held.url}/graphql`)).toBe(503);
     expect(await statusOf(`${held.url}/readyz`)).toBe(503);
     reason = undefined;
@@ -141,13 +141,13 @@ describe('a hostile connection', () => {
     ['17 KiB of headers', `${HEAD}X: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 431],
     ['no HTTP', 'NONSENSE\r\n\r\n', 400],
   ])('with %s is refused', async (_, bytes, status) => {
-    await using held = await startHeldServer();
+    await using held = await startPausedServer();
     expect(await sendRaw(held.url, bytes)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(await statusOf(`${held.url}/livez`)).toBe(200);
   });
 
   it('that never sends its headers, or its body, is cut off', async () => {
-    await using held = await startHeldServer({ clientHeadersTimeoutMs: 200, clientRequestTimeoutMs: 400 });
+    await using held = await startPausedServer({ clientHeadersTimeoutMs: 200, clientRequestTimeoutMs: 400 });
     const answers = [sendRaw(held.url, 'POST /graphql HT'), sendRaw(held.url, `${HEAD}Content-Length: 10\r\n\r\n{`)];
     for (const answer of await Promise.all(answers)) {
       expect(answer === '' || answer.startsWith('HTTP/1.1 408 ')).toBe(true);
@@ -156,9 +156,9 @@ describe('a hostile connection', () => {
 });
 
 it('closing answers every request that a client has sent at a time on one connection', async () => {
-  await using held = await startHeldServer();
+  await using held = await startPausedServer();
   const client = await connectRaw(held.url);
-  const arrivals = [held.arrival(), held.arrival(), held.arrival()];
+  const arrivals = [held.nextRequest(), held.nextRequest(), held.nextRequest()];
   await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3));
   await Promise.all(arrivals);
   const closing = held.server.close();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { postWithLongKey, startTarget } from '../support/attack.ts';
-import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
+import { MAX_CALLERS_MB, measureGrowth } from '../support/growth.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 it("API keys of 2 KB leave little behind, whether the gateway's limit or the service's is remembered for each", async () => {
@@ -13,6 +13,6 @@ it("API keys of 2 KB leave little behind, whether the gateway's limit or the ser
     NOTIGRAPH_CONFIG_TEXT: 'clients: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
   });
   // Each makes a call: a limit that is not used is forgotten. Keys that are kept as they are would be more than the bound.
-  const growth = await growthOf(limited, 20_000, (i) => postWithLongKey('{ notificationGroups { id } }', i));
+  const growth = await measureGrowth(limited, 20_000, (i) => postWithLongKey('{ notificationGroups { id } }', i));
   expect(growth).toBeLessThan(MAX_CALLERS_MB);
 }, 120_000);

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCredentialFilter } from '../../src/upstream/errors/credential-filter.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
-let answer: ScriptedAnswer;
+let answer: ScriptedResponse;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream(() => answer);
@@ -23,7 +23,7 @@ const CREATE = `mutation { createFeed(input: { name: "a" }) {
   ... on MutationError { message } ... on InvalidInputError { issues { message } } } }`;
 
 /** Lets the service fail with this, and returns all that the client and the log are told. */
-async function failWith(key: string, failure: ScriptedAnswer, document = READ) {
+async function failWith(key: string, failure: ScriptedResponse, document = READ) {
   answer = failure;
   const from = gateway.log.length;
   const { body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });

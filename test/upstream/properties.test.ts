@@ -7,7 +7,7 @@ import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.t
 import { parseRetryAfter } from '../../src/upstream/errors/retry-after.ts';
 import { unwrap } from '../../src/upstream/transport/body.ts';
 import { startGateway } from '../support/gateway.ts';
-import { rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 
 /** Any UTF-16, with more of what breaks things: controls, halves of characters, texts that are nearly right. */
@@ -247,7 +247,7 @@ describe('the body of a failure', () => {
 
 describe('an answer of any bytes', () => {
   it('is data, or an error with a code of the upstream’s faults', async () => {
-    const whole = Buffer.from(rawAnswer({ body: { data: workflow() } }));
+    const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
     let answer: Uint8Array = whole;
     await using upstream = await startRawUpstream((_, { send, end }) => {
       send(answer);

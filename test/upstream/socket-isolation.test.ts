@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
 import { createDispatcher, type DispatcherSettings } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
-import { digestOf } from '../support/crowd.ts';
+import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 import { settingsOf } from '../support/settings.ts';
 
@@ -14,7 +14,7 @@ const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name
 
 /** A response with a digest of the credential. */
 const echo = ({ path, headers }: RawRequest): string =>
-  rawAnswer({
+  formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
 
@@ -98,7 +98,7 @@ describe('a socket', () => {
   });
 
   it.each([
-    ['a response', rawAnswer({ body: {} })],
+    ['a response', formatResponse({ body: {} })],
     ['a line break', '\r\n'],
     ['garbage', '\0garbage'],
   ])('that receives %s while it is idle is closed', async (_, bytes) => {

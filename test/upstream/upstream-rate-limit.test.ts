@@ -25,7 +25,7 @@ const refuse =
     answer({ status: 429, headers, body: {} });
 
 /** A gateway in front of a script, with a clock for what it holds back. */
-async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
+async function setUp(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
   const upstream = await startRawUpstream(script);
   let time = 1_000;
   const gateway = await startGateway({ upstream: upstream.url, ...options }, { monotonicNow: () => time });
@@ -57,61 +57,65 @@ function hold() {
 
 describe('after a 429 with Retry-After 30', () => {
   it('no call of this key is sent for 30 seconds: reads and writes fail at once, and can be sent again', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }));
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30, upstream: { status: 429 } });
-    on.upstream.script = well();
-    on.pass(9.5);
-    expect(await on.run()).toEqual({
+    await using setup = await setUp(refuse({ 'retry-after': '30' }));
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30, upstream: { status: 429 } });
+    setup.upstream.script = well();
+    setup.pass(9.5);
+    expect(await setup.run()).toEqual({
       code: 'RATE_LIMITED',
       retryable: true,
       retryAfterSeconds: 21,
       requestId: expect.any(String),
     });
-    expect(await on.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 21, outcome: 'NOT_APPLIED' });
-    on.pass(20.4);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
-    expect(on.calls()).toBe(1);
-    on.pass(0.1);
-    expect(await on.run()).toBeUndefined();
-    expect(await on.run(CREATE)).toBeUndefined();
-    expect(on.calls()).toBe(3);
+    expect(await setup.run(CREATE)).toMatchObject({
+      code: 'RATE_LIMITED',
+      retryAfterSeconds: 21,
+      outcome: 'NOT_APPLIED',
+    });
+    setup.pass(20.4);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
+    expect(setup.calls()).toBe(1);
+    setup.pass(0.1);
+    expect(await setup.run()).toBeUndefined();
+    expect(await setup.run(CREATE)).toBeUndefined();
+    expect(setup.calls()).toBe(3);
   });
 
   it('calls of other keys are sent as before', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }));
-    await on.run();
-    on.upstream.script = well();
-    expect(await on.run(READ, 'b')).toBeUndefined();
-    expect(await on.run(CREATE, 'b')).toBeUndefined();
-    expect(await on.run(READ, 'a')).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(on.calls()).toBe(3);
+    await using setup = await setUp(refuse({ 'retry-after': '30' }));
+    await setup.run();
+    setup.upstream.script = well();
+    expect(await setup.run(READ, 'b')).toBeUndefined();
+    expect(await setup.run(CREATE, 'b')).toBeUndefined();
+    expect(await setup.run(READ, 'a')).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(setup.calls()).toBe(3);
   });
 
   it('calls that wait for their turn are not sent either', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
+    await using setup = await setUp(refuse({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
     const ids = Array.from({ length: 8 }, (_, i) => `w${i}`);
-    const { body, codes } = await on.gateway.send(
+    const { body, codes } = await setup.gateway.send(
       `{ ${ids.map((id) => `${id}: workflow(idOrIdentifier: "${id}") { name }`)} }`,
     );
     expect(body.data).toEqual(Object.fromEntries(ids.map((id) => [id, null])));
     expect(codes).toEqual(ids.map(() => 'RATE_LIMITED'));
-    expect(on.calls()).toBe(2);
+    expect(setup.calls()).toBe(2);
   });
 
   it('a call that was sent before may still be answered, and ends nothing', async () => {
     const { held, script } = hold();
-    await using on = await stage(script, { maxConcurrentCallsPerKey: 2 });
-    const slow = Promise.all([on.run(), on.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
+    await using setup = await setUp(script, { maxConcurrentCallsPerKey: 2 });
+    const slow = Promise.all([setup.run(), setup.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
     await expect.poll(() => held.length).toBe(2);
     held[0]?.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
     await expect
-      .poll(() => on.run('{ workflow(idOrIdentifier: "w3") { name } }'))
+      .poll(() => setup.run('{ workflow(idOrIdentifier: "w3") { name } }'))
       .toMatchObject({ code: 'RATE_LIMITED' });
-    expect(on.calls()).toBe(2);
+    expect(setup.calls()).toBe(2);
     held[1]?.answer({ headers: { 'ratelimit-remaining': '7' }, body: { data: workflow() } });
     expect(await slow).toEqual([expect.objectContaining({ code: 'RATE_LIMITED' }), undefined]);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED' }); // What was sent before says nothing about now.
-    expect(on.calls()).toBe(2);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' }); // What was sent before says nothing about now.
+    expect(setup.calls()).toBe(2);
   });
 });
 
@@ -124,26 +128,26 @@ describe('a service that says how much remains', () => {
       { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' },
     ],
   ])('and answers with %s gets no call of this key until there is more', async (_, headers) => {
-    await using on = await stage(well(headers));
-    expect(await on.run()).toBeUndefined(); // This one was still answered.
-    on.upstream.script = well();
-    expect(await on.run(CREATE)).toMatchObject({
+    await using setup = await setUp(well(headers));
+    expect(await setup.run()).toBeUndefined(); // This one was still answered.
+    setup.upstream.script = well();
+    expect(await setup.run(CREATE)).toMatchObject({
       code: 'RATE_LIMITED',
       retryable: true,
       retryAfterSeconds: 30,
       outcome: 'NOT_APPLIED',
     });
-    expect(await on.run(READ, 'b')).toBeUndefined();
-    expect(on.calls()).toBe(2);
-    on.pass(30);
-    expect(await on.run(CREATE)).toBeUndefined();
-    expect(on.calls()).toBe(3);
+    expect(await setup.run(READ, 'b')).toBeUndefined();
+    expect(setup.calls()).toBe(2);
+    setup.pass(30);
+    expect(await setup.run(CREATE)).toBeUndefined();
+    expect(setup.calls()).toBe(3);
   });
 
   it('and refuses without Retry-After is not called again', async () => {
-    await using on = await stage(refuse({ 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }));
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
-    expect(on.calls()).toBe(1);
+    await using setup = await setUp(refuse({ 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }));
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
+    expect(setup.calls()).toBe(1);
   });
 
   it.each<[string, Headers]>([
@@ -162,11 +166,11 @@ describe('a service that says how much remains', () => {
     ['a reset at the end of time', { 'ratelimit-remaining': '0', 'ratelimit-reset': '9'.repeat(40) }],
     ['a reset in 1973', { 'ratelimit-remaining': '0', 'ratelimit-reset': '100000001' }],
   ])('%s, is called as before', async (_, headers) => {
-    await using on = await stage(well(headers));
+    await using setup = await setUp(well(headers));
     for (let i = 0; i < 3; i += 1) {
-      expect(await on.run()).toBeUndefined();
+      expect(await setup.run()).toBeUndefined();
     }
-    expect(on.calls()).toBe(3);
+    expect(setup.calls()).toBe(3);
   });
 });
 
@@ -174,62 +178,62 @@ describe('a limit that lasts longer than a minute', () => {
   const TOO_LONG = { 'retry-after': '86400' };
 
   it('is tried with one call after 60 seconds, and the others follow when that was answered', async () => {
-    await using on = await stage(refuse(TOO_LONG));
-    expect(await on.run()).toMatchObject({ retryAfterSeconds: 86_400 });
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
-    on.pass(59.9);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED' });
-    on.pass(0.1);
+    await using setup = await setUp(refuse(TOO_LONG));
+    expect(await setup.run()).toMatchObject({ retryAfterSeconds: 86_400 });
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
+    setup.pass(59.9);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' });
+    setup.pass(0.1);
     const { held, script } = hold();
-    on.upstream.script = script;
-    const tried = on.run();
+    setup.upstream.script = script;
+    const tried = setup.run();
     await expect.poll(() => held.length).toBe(1);
-    expect(await on.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
-    expect(on.calls()).toBe(2);
-    on.upstream.script = well();
+    expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
+    expect(setup.calls()).toBe(2);
+    setup.upstream.script = well();
     held[0]?.answer({ body: { data: workflow() } });
     expect(await tried).toBeUndefined();
-    expect(await Promise.all([on.run(), on.run(CREATE)])).toEqual([undefined, undefined]);
-    expect(on.calls()).toBe(4);
+    expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
+    expect(setup.calls()).toBe(4);
   });
 
   it('begins again when the one call is refused', async () => {
-    await using on = await stage(refuse(TOO_LONG));
-    await on.run();
-    on.pass(60);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', upstream: { status: 429 } });
-    on.pass(59);
-    expect(await on.run()).toMatchObject({ retryAfterSeconds: 1 });
-    expect(on.calls()).toBe(2);
+    await using setup = await setUp(refuse(TOO_LONG));
+    await setup.run();
+    setup.pass(60);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', upstream: { status: 429 } });
+    setup.pass(59);
+    expect(await setup.run()).toMatchObject({ retryAfterSeconds: 1 });
+    expect(setup.calls()).toBe(2);
   });
 
   it('ends when the one call is answered with another refusal', async () => {
-    await using on = await stage(refuse(TOO_LONG));
-    await on.run();
-    on.pass(60);
-    on.upstream.script = (_, { answer }) => answer({ status: 401, body: {} });
-    expect(await on.run()).toMatchObject({ code: 'UNAUTHENTICATED' });
-    on.upstream.script = well();
-    expect(await Promise.all([on.run(), on.run(CREATE)])).toEqual([undefined, undefined]);
+    await using setup = await setUp(refuse(TOO_LONG));
+    await setup.run();
+    setup.pass(60);
+    setup.upstream.script = (_, { answer }) => answer({ status: 401, body: {} });
+    expect(await setup.run()).toMatchObject({ code: 'UNAUTHENTICATED' });
+    setup.upstream.script = well();
+    expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
   });
 
   it.each<[string, RawScript]>([
     ['gets no answer', (_, { reset }) => reset()],
     ['is refused, without a time', refuse({})],
   ])('is tried again, by one call, when the one call %s', async (_, script) => {
-    await using on = await stage(refuse(TOO_LONG), { maxRetries: 0 });
-    await on.run();
-    on.pass(60);
-    on.upstream.script = script;
-    expect(await on.run()).toHaveProperty('code');
+    await using setup = await setUp(refuse(TOO_LONG), { maxRetries: 0 });
+    await setup.run();
+    setup.pass(60);
+    setup.upstream.script = script;
+    expect(await setup.run()).toHaveProperty('code');
     const { held, script: keep } = hold();
-    on.upstream.script = keep;
-    const tried = on.run();
+    setup.upstream.script = keep;
+    const tried = setup.run();
     await expect.poll(() => held.length).toBe(1);
-    expect(await on.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED' });
     held[0]?.answer({ body: { data: workflow() } });
     expect(await tried).toBeUndefined();
-    expect(on.calls()).toBe(3);
+    expect(setup.calls()).toBe(3);
   });
 });
 
@@ -256,14 +260,14 @@ describe('an operation', () => {
 
   it('learns what the service has left it, at the least', async () => {
     const remaining: Record<string, string> = { w1: '9', w2: '4', w3: '7' };
-    await using on = await startClient(({ path }, { answer }) => {
+    await using setup = await startClient(({ path }, { answer }) => {
       const left = remaining[path.split('/').at(-1) ?? ''] ?? '';
       answer({
         headers: { 'ratelimit-limit': '10', 'ratelimit-remaining': left, 'ratelimit-reset': '20' },
         body: { data: workflow() },
       });
     });
-    const caller = on.caller();
+    const caller = setup.caller();
     for (const [id, expected] of [
       ['w1', 9],
       ['w2', 4],
@@ -276,13 +280,13 @@ describe('an operation', () => {
 
   it('learns it from an answer that it shares with another one', async () => {
     const { held, script } = hold();
-    await using on = await startClient(script);
-    const callers = [on.caller(), on.caller()];
+    await using setup = await startClient(script);
+    const callers = [setup.caller(), setup.caller()];
     const reads = callers.map((caller) => caller.getWorkflow('w1'));
-    await on.upstream.arrived(1);
+    await setup.upstream.arrived(1);
     held[0]?.answer({ headers: { 'x-ratelimit-remaining': '3' }, body: { data: workflow() } });
     await Promise.all(reads);
-    expect(on.upstream.requests).toHaveLength(1);
+    expect(setup.upstream.requests).toHaveLength(1);
     expect(callers.map(({ usage }) => usage.rateLimit)).toEqual([
       { remaining: 3, limit: undefined, resetSeconds: undefined },
       { remaining: 3, limit: undefined, resetSeconds: undefined },
@@ -294,17 +298,17 @@ describe('an operation', () => {
     ['refuses', 403],
     ['fails', 500],
   ])('learns it from a service that %s', async (_, status) => {
-    await using on = await startClient((_request, { answer }) =>
+    await using setup = await startClient((_request, { answer }) =>
       answer({ status, headers: { 'ratelimit-remaining': '3', 'ratelimit-reset': '9' }, body: {} }),
     );
-    const caller = on.caller();
+    const caller = setup.caller();
     await caller.getWorkflow('w1').catch(() => {});
     expect(caller.usage.rateLimit).toMatchObject({ remaining: 3, resetSeconds: 9 });
   });
 
   it('learns that nothing is left when it is refused, and when it is not even sent', async () => {
-    await using on = await startClient(refuse({ 'retry-after': '30' }));
-    const [refused, held] = [on.caller(), on.caller()];
+    await using setup = await startClient(refuse({ 'retry-after': '30' }));
+    const [refused, held] = [setup.caller(), setup.caller()];
     await expect(refused.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: true });
     await expect(held.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: false });
     expect(refused.usage).toMatchObject({ requests: 1, rateLimit: { remaining: 0, resetSeconds: 30 } });
@@ -312,8 +316,8 @@ describe('an operation', () => {
   });
 
   it('learns nothing where the service says nothing', async () => {
-    await using on = await startClient(well());
-    const caller = on.caller();
+    await using setup = await startClient(well());
+    const caller = setup.caller();
     await caller.getWorkflow('w1');
     expect(caller.usage).not.toHaveProperty('rateLimit');
   });

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
+import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import {
   createTestKey,
   encode,
@@ -16,7 +17,6 @@ import {
 } from '../support/issuer.ts';
 import { group } from '../support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
 
 const GROUPS = { query: '{ notificationGroups { name } }' };
 const AUDIENCE = 'dashboard';
@@ -32,14 +32,14 @@ let issuer: TestIssuer;
 let second: TestIssuer;
 /** The gateway trusts nothing of it. */
 let stranger: TestIssuer;
-let ways: TwoWays;
+let ways: GatewayPair;
 
 beforeAll(async () => {
   const claims = { aud: AUDIENCE, tenant: 'acme', scope: 'groups:read', sub: SUBJECT };
   issuer = await startTestIssuer({ claims });
   second = await startTestIssuer({ alg: 'RS256', claims: { ...claims, tenant: undefined } });
   stranger = await startTestIssuer({ claims });
-  ways = await startTwoWays(({ headers }) => ({ body: { data: [group({ name: headers.authorization ?? '' })] } }), {
+  ways = await startGatewayPair(({ headers }) => ({ body: { data: [group({ name: headers.authorization ?? '' })] } }), {
     clients: {
       browser: {
         issuers: [
@@ -68,14 +68,14 @@ afterAll(async () => {
 });
 
 /** Both ways, which must answer the same. */
-async function ask(authorization: string, body: object = GROUPS): Promise<WireAnswer> {
+async function ask(authorization: string, body: object = GROUPS): Promise<WireResponse> {
   const { listener, fetch } = await ways.ask({ headers: { authorization }, body });
   expect(listener).toEqual(fetch);
   return listener;
 }
 
 /** The names of the keys that the service was called with. */
-const keysOf = ({ upstream }: WireAnswer) => upstream.map(({ headers }) => headers.authorization);
+const keysOf = ({ upstream }: WireResponse) => upstream.map(({ headers }) => headers.authorization);
 
 /** Expects the token to be refused before any call, and nothing of it to be told. */
 async function expectRefusal(token: string, reason: string, given = token): Promise<void> {
@@ -301,7 +301,7 @@ describe('a token is refused with 401 before any call', () => {
     for (const header of [{ crit: ['unknown'], unknown: 1 }, { crit: [] }, { crit: ['b64'], b64: false }]) {
       await expectRefusal(issuer.sign({}, { header }), 'TOKEN_INVALID');
     }
-    expect(stranger.asked).toBe(0);
+    expect(stranger.keyRequests).toBe(0);
   });
 
   it('when the id of its key is a trick', async () => {

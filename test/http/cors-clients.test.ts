@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
+import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
 
@@ -12,9 +12,9 @@ const EVERYWHERE = 'https://everywhere.example.com';
 const SERVER_KEY = 'ApiKey of-a-server';
 const QUERY = '{ notificationGroups { name } }';
 
-let ways: TwoWays;
+let ways: GatewayPair;
 beforeAll(async () => {
-  ways = await startTwoWays(service, {
+  ways = await startGatewayPair(healthyService, {
     corsOrigins: [EVERYWHERE],
     clients: clientsOf(
       signer,
@@ -53,7 +53,7 @@ const TRICKS = [
   '__proto__',
 ];
 
-const crossOriginHeaders = ({ headers }: WireAnswer) =>
+const crossOriginHeaders = ({ headers }: WireResponse) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
 
 const EXPOSED = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
@@ -62,8 +62,12 @@ const readableBy = (origin: string) => ({
   'access-control-expose-headers': EXPOSED,
 });
 
-async function ask(origin: string, authorization: string, request: WireRequest = {}): Promise<WireAnswer> {
-  return askBoth(ways, { body: { query: QUERY }, ...request, headers: { origin, authorization, ...request.headers } });
+async function ask(origin: string, authorization: string, request: WireRequest = {}): Promise<WireResponse> {
+  return sendToBoth(ways, {
+    body: { query: QUERY },
+    ...request,
+    headers: { origin, authorization, ...request.headers },
+  });
 }
 
 describe('a preflight', () => {
@@ -137,7 +141,7 @@ describe('an answer', () => {
   });
 
   it('says that it depends on the origin also where the request has none', async () => {
-    const answer = await askBoth(ways, { headers: { authorization: SERVER_KEY }, body: { query: QUERY } });
+    const answer = await sendToBoth(ways, { headers: { authorization: SERVER_KEY }, body: { query: QUERY } });
     expect([crossOriginHeaders(answer), answer.headers.vary]).toEqual([{}, 'Origin']);
   });
 
@@ -172,12 +176,12 @@ describe('an answer', () => {
   });
 
   it('can be read when the limit is reached, with everything that a page needs in order to wait', async () => {
-    await using limited = await startTwoWays(service, {
+    await using limited = await startGatewayPair(healthyService, {
       clients: clientsOf(signer, { corsOrigins: [APP], rateLimit: { calls: 1, perSeconds: 3_600 } }),
     });
     const request = { headers: { origin: APP, authorization: await signer.bearer() }, body: { query: QUERY } };
-    await askBoth(limited, request);
-    const refused = await askBoth(limited, request);
+    await sendToBoth(limited, request);
+    const refused = await sendToBoth(limited, request);
     expect(refused.status).toBe(429);
     expect(crossOriginHeaders(refused)).toEqual(readableBy(APP));
     const exposed = EXPOSED.split(', ');
@@ -200,9 +204,9 @@ it('no answer allows credentials or every origin', async () => {
 });
 
 it('without origins no answer has such a header', async () => {
-  await using closed = await startTwoWays(service, { clients: clientsOf(signer) });
+  await using closed = await startGatewayPair(healthyService, { clients: clientsOf(signer) });
   const headers = { origin: APP, authorization: await signer.bearer() };
-  const answer = await askBoth(closed, { headers, body: { query: QUERY } });
+  const answer = await sendToBoth(closed, { headers, body: { query: QUERY } });
   expect([crossOriginHeaders(answer), answer.headers.vary]).toEqual([{}, undefined]);
-  expect((await askBoth(closed, { method: 'OPTIONS', headers })).status).toBe(405);
+  expect((await sendToBoth(closed, { method: 'OPTIONS', headers })).status).toBe(405);
 });
