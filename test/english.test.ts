@@ -15,6 +15,7 @@ const COVERED = [
   'schema/operations',
   'schema/schema.graphql',
   'src',
+  'test',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);

@@ -169,11 +169,11 @@ export const MISBEHAVIOURS = {
     send(`${HEAD}content-length: 5000\r\n\r\n`);
     drip(' ', 20);
   },
-  'drips a page': ({ send, drip }, echo) => {
+  'drips an HTML page': ({ send, drip }, echo) => {
     send(`HTTP/1.1 200 OK\r\ncontent-type: text/html; echo=${echo}\r\ncontent-length: 5000\r\n\r\n`);
     drip(' ', 20);
   },
-  'says 103 and no more': ({ send }, echo) => {
+  'sends only a 103': ({ send }, echo) => {
     send(`HTTP/1.1 103 Early Hints\r\nlink: <${echo}>\r\n\r\n`);
   },
   'closes at once': ({ end }) => end(),
@@ -203,7 +203,7 @@ export const MISBEHAVIOURS = {
   'sends chunks without a size': ({ send }, echo) => {
     send(`${HEAD}transfer-encoding: chunked\r\n\r\n${echo}\r\n{"_id":"x"}\r\n`);
   },
-  'sends chunks of more bytes than there are numbers': ({ send }, echo) => {
+  'sends a chunk size that overflows': ({ send }, echo) => {
     send(`${HEAD}transfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n${echo}`);
   },
   'sends two lengths': ({ send }) => send(`${HEAD}content-length: 11\r\ncontent-length: 5\r\n\r\n{"_id":"x"}`),
@@ -211,22 +211,23 @@ export const MISBEHAVIOURS = {
     send(`${HEAD}content-length: 11\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{"_id":"x"}\r\n0\r\n\r\n`),
   'speaks another protocol': ({ send }, echo) => send(`SSH-2.0-OpenSSH_9.0 ${echo}\r\n`),
   'speaks HTTP/2': ({ send }) => send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-  'sends a status that is no number': ({ send }, echo) => send(`HTTP/1.1 2x0 ${echo}\r\n\r\n`),
-  'ends its lines wrongly': ({ send }, echo) => send(`HTTP/1.1 200 ${echo}\ncontent-length: 0\n\n`),
+  'sends an invalid status': ({ send }, echo) => send(`HTTP/1.1 2x0 ${echo}\r\n\r\n`),
+  'ends lines without CR': ({ send }, echo) => send(`HTTP/1.1 200 ${echo}\ncontent-length: 0\n\n`),
   'sends a header with a NUL': ({ send }, echo) => send(`${HEAD}x-\0echo: ${echo}\r\ncontent-length: 0\r\n\r\n`),
   'sends 20 KiB of headers': ({ send }, echo) =>
     send(`${HEAD}x-echo: ${echo.padEnd(20 * 1024, 'x')}\r\ncontent-length: 0\r\n\r\n`),
-  'says 100 although nobody waits for it': ({ send }) =>
-    send(`HTTP/1.1 100 Continue\r\n\r\n${formatResponse({ body: {} })}`),
+  'sends an unexpected 100': ({ send }) => send(`HTTP/1.1 100 Continue\r\n\r\n${formatResponse({ body: {} })}`),
   'switches the protocol': ({ send }) =>
     send('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
   'responds with 304': ({ send }) => send('HTTP/1.1 304 Not Modified\r\n\r\n'),
-  'sends a page': ({ answer }, echo) => answer({ headers: { 'content-type': 'text/html' }, body: `<p>${echo}</p>` }),
-  'makes up a content type': ({ answer }, echo) =>
+  'sends an HTML page': ({ answer }, echo) =>
+    answer({ headers: { 'content-type': 'text/html' }, body: `<p>${echo}</p>` }),
+  'sends an unknown content type': ({ answer }, echo) =>
     answer({ headers: { 'content-type': `application/${echo.replace(/\W/g, '')}` }, body: {} }),
-  'makes up a content encoding': ({ answer }, echo) => answer({ headers: { 'content-encoding': echo }, body: {} }),
-  'sends no JSON': ({ answer }, echo) => answer({ body: `{"${echo}` }),
-  'sends no UTF-8': ({ send }) =>
+  'sends an unknown content encoding': ({ answer }, echo) =>
+    answer({ headers: { 'content-encoding': echo }, body: {} }),
+  'sends invalid JSON': ({ answer }, echo) => answer({ body: `{"${echo}` }),
+  'sends invalid UTF-8': ({ send }) =>
     send(Buffer.concat([Buffer.from(`${HEAD}content-length: 3\r\n\r\n"`), Buffer.from([0xff, 0x22])])),
 } satisfies Record<string, (connection: RawConnection, echo: string) => void>;
 

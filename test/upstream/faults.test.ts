@@ -31,7 +31,7 @@ import { workflow } from '../support/records.ts';
 watchTimers();
 
 describe('a connection that is refused', () => {
-  it('is tried three times, and a write is NOT_APPLIED', async () => {
+  it('is retried twice, and writes fail with outcome NOT_APPLIED', async () => {
     await using setup = await setUp(respondHealthy, { ...SHORT_RETRY_DELAYS });
     await setup.upstream.refuse();
     expect(await setup.run(READ)).toMatchObject({
@@ -49,7 +49,7 @@ describe('a connection that is refused', () => {
     expect(setup.calls()).toEqual([]);
   });
 
-  it('and accepted the next time lets a write succeed', async () => {
+  it('and then accepted lets a write succeed', async () => {
     const random = () => {
       void setup.upstream.listen();
       return 1;
@@ -62,7 +62,7 @@ describe('a connection that is refused', () => {
 });
 
 describe('a TLS connection', () => {
-  it('that fails for its protocol is not tried again, and a write is NOT_APPLIED', async () => {
+  it('that fails with a protocol error is not retried, and a write has outcome NOT_APPLIED', async () => {
     await using upstream = await startRawUpstream(() => {}, {
       onConnect: ({ send }) => send('HTTP/1.1 400 No\r\n\r\n'),
     });
@@ -79,7 +79,7 @@ describe('a TLS connection', () => {
     }
   });
 
-  it('that breaks in its handshake carried nothing yet: a write is tried again and NOT_APPLIED', async () => {
+  it('that closes during its handshake is retried even for a write, which has outcome NOT_APPLIED', async () => {
     await using upstream = await startRawUpstream(() => {}, { onConnect: ({ end }) => end() });
     await using gateway = await startGateway({
       upstream: upstream.url.replace('http:', 'https:'),
@@ -94,7 +94,7 @@ describe('a TLS connection', () => {
 describe('an upstream that breaks HTTP', () => {
   interface Expected {
     code: string;
-    /** Requests for one read. */
+    /** Number of requests for one read. */
     reads: number;
   }
   const late: Expected = { code: 'UPSTREAM_TIMEOUT', reads: 3 };
@@ -104,8 +104,8 @@ describe('an upstream that breaks HTTP', () => {
     'never responds': late,
     'drips its head': late,
     'drips its body': late,
-    'drips a page': bad,
-    'says 103 and no more': late,
+    'drips an HTML page': bad,
+    'sends only a 103': late,
     'closes at once': cut,
     'resets at once': cut,
     'resets after its head': cut,
@@ -115,28 +115,28 @@ describe('an upstream that breaks HTTP', () => {
     'leaves its chunks unfinished': cut,
     'leaves its last chunks unfinished': cut,
     'sends chunks without a size': bad,
-    'sends chunks of more bytes than there are numbers': bad,
+    'sends a chunk size that overflows': bad,
     'sends two lengths': bad,
     'sends a length and chunks': bad,
     'speaks another protocol': bad,
     'speaks HTTP/2': bad,
-    'sends a status that is no number': bad,
-    'ends its lines wrongly': bad,
+    'sends an invalid status': bad,
+    'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
-    'says 100 although nobody waits for it': bad,
+    'sends an unexpected 100': bad,
     'switches the protocol': bad,
     'responds with 304': bad,
-    'sends a page': bad,
-    'makes up a content type': bad,
-    'makes up a content encoding': bad,
-    'sends no JSON': bad,
-    'sends no UTF-8': bad,
+    'sends an HTML page': bad,
+    'sends an unknown content type': bad,
+    'sends an unknown content encoding': bad,
+    'sends invalid JSON': bad,
+    'sends invalid UTF-8': bad,
   };
 
-  it.each(Object.entries(MISBEHAVIOURS))('and %s never passes for a success', async (name, misbehave) => {
+  it.each(Object.entries(MISBEHAVIOURS))('and %s never causes a success', async (name, misbehave) => {
     const { code, reads } = EXPECTED[name as Misbehaviour];
-    const waits = code === 'UPSTREAM_TIMEOUT' || name === 'drips a page';
+    const waits = code === 'UPSTREAM_TIMEOUT' || name === 'drips an HTML page';
     const echo = 'canary-key-5c1e';
     await using setup = await setUp((_, connection) => misbehave(connection, echo), {
       ...SHORT_RETRY_DELAYS,
@@ -151,7 +151,7 @@ describe('an upstream that breaks HTTP', () => {
     expect(JSON.stringify([read, write, setup.gateway.log])).not.toContain(echo);
   });
 
-  it('once, with a reset, is asked again by reads and by the setting of a status, which succeed', async () => {
+  it('with one reset is retried by reads and status updates, which succeed', async () => {
     await using setup = await setUp(respondHealthy, { ...SHORT_RETRY_DELAYS });
     for (const [document, method] of [
       [READ, 'GET'],
@@ -165,7 +165,7 @@ describe('an upstream that breaks HTTP', () => {
   });
 
   it.each(Object.entries(WRITES))(
-    'once, with a reset, is not asked again by %s, which is UNKNOWN',
+    'with one reset is not retried by %s, which has outcome UNKNOWN',
     async (_, document) => {
       await using setup = await setUp(
         firstOnly((_, { reset }) => reset()),
@@ -180,7 +180,7 @@ describe('an upstream that breaks HTTP', () => {
     },
   );
 
-  it('in good order after every answer costs no write: a closed connection is not used again', async () => {
+  it('by closing the connection after every response fails no write', async () => {
     await using setup = await setUp((request, connection) => {
       connection.answer(healthyResponse(request));
       connection.end();
@@ -192,9 +192,9 @@ describe('an upstream that breaks HTTP', () => {
   });
 
   it.each([
-    ['in one go', 0],
+    ['at once', 0],
     ['a little later', 5],
-  ])('and answers twice, %s, reaches nobody with its second answer', async (_, pauseMs) => {
+  ])('by responding twice, %s, never delivers the second response', async (_, pauseMs) => {
     await using setup = await setUp((_request, { send }) => {
       const second = formatResponse({ body: { data: workflow({ name: 'of another' }) } });
       const first = formatResponse({ body: { data: workflow({ name: 'asked for' }) } });
@@ -207,11 +207,11 @@ describe('an upstream that breaks HTTP', () => {
     });
     for (let i = 0; i < 10; i += 1) {
       expect(await setup.run(READ)).toMatchObject({ result: { name: 'asked for' } });
-      await setup.upstream.allClosed(); // The connection is given up, not used again.
+      await setup.upstream.allClosed(); // The connection is closed, not reused.
     }
   });
 
-  it('with early hints before the answer is understood', async () => {
+  it('by sending informational responses first is tolerated', async () => {
     await using setup = await setUp((request, { send }) => {
       send(
         `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${formatResponse(healthyResponse(request))}`,
@@ -220,7 +220,7 @@ describe('an upstream that breaks HTTP', () => {
     expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
   });
 
-  it('with the end of the connection as the end of the body is understood', async () => {
+  it('by closing the connection to end the body is tolerated', async () => {
     await using setup = await setUp((request, { send, end }) => {
       send(formatResponse(healthyResponse(request)).replace(/content-length: \d+\r\n/, ''));
       end();
@@ -229,8 +229,8 @@ describe('an upstream that breaks HTTP', () => {
   });
 });
 
-describe('what is sent', () => {
-  it('is one request with an exact path, and headers made from scratch', async () => {
+describe('an upstream request', () => {
+  it('has an encoded path and a fixed set of headers', async () => {
     await using setup = await setUp(respondHealthy);
     const headers = {
       cookie: 'session=1',
@@ -275,7 +275,7 @@ describe.each([502, 503, 504])('a %i', (code) => {
   const expected = code === 504 ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
   const options = { ...SHORT_RETRY_DELAYS };
 
-  it('once is not seen by a query or the setting of a status', async () => {
+  it('is hidden from queries and status updates by a retry', async () => {
     for (const document of [READ, SET_STATUS]) {
       await using setup = await setUp(firstOnly(respondWithStatus(code)), options);
       expect((await setup.run(document)).error).toBeUndefined();
@@ -283,7 +283,7 @@ describe.each([502, 503, 504])('a %i', (code) => {
     }
   });
 
-  it('always is three requests of a query and of the setting of a status, one of every other write', async () => {
+  it('causes three requests for queries and status updates, and one for other writes', async () => {
     await using setup = await setUp(respondWithStatus(code), options);
     expect(await setup.run(READ)).toMatchObject({ result: null, error: { code: expected, retryable: true } });
     for (const write of [SET_STATUS, ...Object.values(WRITES)]) {
@@ -295,7 +295,7 @@ describe.each([502, 503, 504])('a %i', (code) => {
 });
 
 describe.each([500, 501, 505])('a %i', (code) => {
-  it('is not asked again, and shows nothing but its error id', async () => {
+  it('is not retried, and only its error id is shown', async () => {
     const body = { statusCode: code, message: 'SELECT secret', errorId: 'e-42', path: '/v1/x', stack: 'at secret' };
     await using setup = await setUp(respondWithStatus(code, { body }));
     for (const document of [READ, SET_STATUS, ...Object.values(WRITES)]) {
@@ -311,15 +311,15 @@ describe.each([500, 501, 505])('a %i', (code) => {
   });
 });
 
-describe('a refusal', () => {
+describe('an error response', () => {
   const HTML = '<h1>Front door of 10.0.0.7</h1>';
   const bodies: [string, RawResponse, string | undefined][] = [
     ['a sentence', { body: { message: 'Said once.' } }, 'Said once.'],
     ['a list', { body: { message: ['Said once.', 'Said twice.'] } }, 'Said once.; Said twice.'],
     ['an object', { body: { message: { message: 'Said once.' }, secret: 'internal' } }, 'Said once.'],
     ['HTML', { headers: { 'content-type': 'text/html' }, body: HTML }, undefined],
-    ['HTML that is called JSON', { body: HTML }, undefined],
-    ['nothing', { body: '' }, undefined],
+    ['HTML with a JSON content type', { body: HTML }, undefined],
+    ['an empty body', { body: '' }, undefined],
   ];
 
   it.each([
@@ -329,7 +329,7 @@ describe('a refusal', () => {
     [404, undefined],
     [409, 'UPSTREAM_ERROR'],
     [422, 'BAD_USER_INPUT'],
-  ])('of %i is one request, and of its body nothing but the sentence is shown', async (code, expected) => {
+  ])('with status %i is not retried, and only its message is shown', async (code, expected) => {
     await using setup = await setUp(respondHealthy);
     for (const [, answer, sentence] of bodies) {
       setup.upstream.script = respondWithStatus(code, answer);
@@ -346,7 +346,7 @@ describe('a refusal', () => {
     }
   });
 
-  it.each([301, 302, 307, 308])('to answer, by a %i to another origin, is not followed', async (code) => {
+  it.each([301, 302, 307, 308])('with a redirect (%i) to another origin is not followed', async (code) => {
     await using elsewhere = await startRawUpstream(respondHealthy);
     await using setup = await setUp(
       respondWithStatus(code, { headers: { location: `${elsewhere.url}/v1/workflows/w1` } }),
@@ -360,7 +360,7 @@ describe('a refusal', () => {
 });
 
 describe('a 429', () => {
-  it('with Retry-After 1 is waited for by a write, which then succeeds', async () => {
+  it('with Retry-After 1 delays a write, which then succeeds', async () => {
     await using setup = await setUp(firstOnly(respondWithStatus(429, { headers: { 'retry-after': '1' } })));
     const { result, ms } = await setup.run(CREATE);
     expect(result).toEqual({ __typename: 'CreateFeedSuccess' });
@@ -369,7 +369,7 @@ describe('a 429', () => {
     expect(setup.calls()).toEqual(['POST', 'POST']);
   });
 
-  it('without Retry-After is tried again by every method', async () => {
+  it('without Retry-After is retried for every method', async () => {
     for (const document of [READ, SET_STATUS, ...Object.values(WRITES)]) {
       await using setup = await setUp(firstOnly(respondWithStatus(429)), { ...SHORT_RETRY_DELAYS });
       expect((await setup.run(document)).error).toBeUndefined();
@@ -377,7 +377,7 @@ describe('a 429', () => {
     }
   });
 
-  it('with Retry-After 3 is handed to the client at once', async () => {
+  it('with Retry-After 3 is returned to the client immediately', async () => {
     await using setup = await setUp(respondWithStatus(429, { headers: { 'retry-after': '3' } }));
     for (const document of [READ, CREATE]) {
       const { error, ms } = await setup.run(document);
@@ -387,7 +387,7 @@ describe('a 429', () => {
     expect(setup.calls()).toEqual(['GET', 'POST']);
   });
 
-  it('with a Retry-After that ends after the operation’s time is handed to the client at once', async () => {
+  it('with a Retry-After beyond the operation timeout is returned to the client immediately', async () => {
     await using setup = await setUp(respondWithStatus(429, { headers: { 'retry-after': '2' } }), {
       operationTimeoutMs: 1_500,
     });
@@ -398,7 +398,7 @@ describe('a 429', () => {
   });
 
   it.each(['-1', '1.5', 'soon', '1e1'])(
-    'with a Retry-After of %s, which is none, says nothing of a time',
+    'with an invalid Retry-After of %s has no retryAfterSeconds',
     async (header) => {
       await using setup = await setUp(respondWithStatus(429, { headers: { 'retry-after': header } }), {
         maxRetries: 0,
@@ -408,8 +408,8 @@ describe('a 429', () => {
   );
 });
 
-describe('a repetition', () => {
-  it('is not begun when its pause would outlast the operation’s time', async () => {
+describe('a retry', () => {
+  it('is not started if its delay exceeds the operation timeout', async () => {
     await using setup = await setUp(respondWithStatus(503), {
       operationTimeoutMs: 1_000,
       retryBaseDelayMs: 1_100,
@@ -422,7 +422,7 @@ describe('a repetition', () => {
     expect(setup.calls()).toEqual(['GET']);
   });
 
-  it('of a write with an idempotency key needs an operator who vouches for the service', async () => {
+  it('of a write with an idempotency key requires upstreamIdempotency', async () => {
     await using plain = await setUp(respondWithStatus(503), SHORT_RETRY_DELAYS);
     await plain.run(CREATE_KEYED);
     expect(plain.calls()).toEqual(['POST']);
@@ -440,7 +440,7 @@ describe('a repetition', () => {
     ['a 429', respondWithStatus(429)],
     ['a 401', respondWithStatus(401)],
     ['a 404', respondWithStatus(404)],
-  ])('of a write that ends with %s leaves the first attempt’s fate UNKNOWN', async (_, second) => {
+  ])('of a write that ends with %s keeps the outcome UNKNOWN of the first attempt', async (_, second) => {
     await using setup = await setUp(() => {}, { ...SHORT_RETRY_DELAYS, upstreamIdempotency: true });
     let calls = 0;
     setup.upstream.script = (request, connection) => {
@@ -452,16 +452,16 @@ describe('a repetition', () => {
     expect(error?.message).toMatch(/may have been applied/);
   });
 
-  it('of a write that is refused a connection leaves the first attempt’s fate UNKNOWN', async () => {
+  it('of a write whose connection is refused keeps the outcome UNKNOWN of the first attempt', async () => {
     await using setup = await setUp(() => void setup.upstream.refuse(), { ...SHORT_RETRY_DELAYS });
     expect((await setup.run(SET_STATUS)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' });
     expect(setup.calls()).toEqual(['PUT']);
   });
 });
 
-describe('a body', () => {
+describe('a response body', () => {
   it.each(['{', 'null', '[]', '{"data":null}', '{"data":[null]}', '5'])(
-    'of %s breaks the contract of every operation, and siblings keep their data',
+    'of %s fails every operation with UPSTREAM_BAD_RESPONSE, but not sibling fields',
     async (body) => {
       await using setup = await setUp(respondHealthy);
       setup.upstream.script = respondWithStatus(200, { body });
@@ -480,14 +480,14 @@ describe('a body', () => {
     },
   );
 
-  it('of 5,000 levels in free-form data breaks the contract where it is asked for, and nothing else', async () => {
+  it('with free-form data of 5,000 levels fails only operations that select it', async () => {
     const deep = JSON.stringify(workflow()).replace(/}$/, `,"data":{"x":${'['.repeat(5_000)}${']'.repeat(5_000)}}}`);
     await using setup = await setUp(respondWithStatus(200, { body: deep }));
     expect((await setup.run('{ workflow(idOrIdentifier: "w1") { data } }')).error?.code).toBe('UPSTREAM_BAD_RESPONSE');
     expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
   });
 
-  it('of 6 MiB, or without an end, is cut off, and takes no more memory the twentieth time', async () => {
+  it('of 6 MiB or of endless size is aborted, and its memory is released', async () => {
     const chunk = Buffer.alloc(64 * 1024, ' ');
     const written: (() => number)[] = [];
     await using setup = await setUp(({ path }, connection) => {
@@ -497,8 +497,8 @@ describe('a body', () => {
       connection.send(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${length}\r\n`);
       connection.flood(chunk);
     });
-    const held = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
-    const before = held();
+    const usedBytes = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+    const before = usedBytes();
     for (let i = 0; i < 20; i += 1) {
       const { error } = await setup.run(`{ workflow(idOrIdentifier: "${i % 2 === 0 ? 'endless' : 'large'}") { id } }`);
       expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
@@ -506,11 +506,11 @@ describe('a body', () => {
     await setup.upstream.allClosed();
     expect(setup.calls()).toHaveLength(20);
     expect(Math.max(...written.map((count) => count()))).toBeLessThan(20 * 1024 * 1024);
-    expect(held() - before).toBeLessThan(64 * 1024 * 1024);
+    expect(usedBytes() - before).toBeLessThan(64 * 1024 * 1024);
   });
 });
 
-it('one failing and one slow of twenty root fields cost their own values alone', async () => {
+it('one failing and one slow root field of twenty only affect their own values', async () => {
   await using setup = await setUp(
     (request, connection) => {
       if (request.path.endsWith('/slow')) {
@@ -528,13 +528,13 @@ it('one failing and one slow of twenty root fields cost their own values alone',
   expect(Object.values(body.data ?? {})).toEqual([null, null, ...ids.slice(2).map((id) => ({ id }))]);
 });
 
-describe('a client that leaves', () => {
-  /** Sends an operation over a connection of its own. */
-  async function sendAndHold(url: string, key: string, query: string) {
+describe('a client that disconnects', () => {
+  /** Sends an operation over its own connection. Returns a function that disconnects. */
+  async function sendUntilDisconnect(url: string, key: string, query: string) {
     const agent = new Agent();
     const headers = { 'content-type': 'application/json', authorization: `ApiKey ${key}` };
     const request = sendRequest(url, { method: 'POST', agent, headers });
-    request.on('error', () => {}); // Leaving is one.
+    request.on('error', () => {}); // Disconnecting causes an error.
     const { promise: flushed, resolve } = Promise.withResolvers<void>();
     request.end(JSON.stringify({ query }), resolve);
     await flushed;
@@ -547,17 +547,17 @@ describe('a client that leaves', () => {
   it.each([
     ['a query', READ],
     ['a write', CREATE],
-  ])('aborts the upstream’s request of %s within 100 ms', async (_, document) => {
+  ])('aborts the upstream request of %s within 100 ms', async (_, document) => {
     await using setup = await setUp(() => {});
-    const leave = await sendAndHold(setup.gateway.url, 'k', document);
+    const disconnect = await sendUntilDisconnect(setup.gateway.url, 'k', document);
     await setup.upstream.arrived(1);
-    leave();
+    disconnect();
     await setup.upstream.allClosed(100);
     expect(setup.calls()).toHaveLength(1);
   });
 
-  it('while its request waits to be repeated ends the waiting', async () => {
-    const { promise: pausing, resolve } = Promise.withResolvers<void>();
+  it('ends the delay of a retry', async () => {
+    const { promise: retryDelayed, resolve } = Promise.withResolvers<void>();
     const random = () => {
       resolve();
       return 1;
@@ -568,16 +568,16 @@ describe('a client that leaves', () => {
       random,
     });
     const socketsBefore = openSockets();
-    const leave = await sendAndHold(setup.gateway.url, 'k', READ);
-    await pausing;
+    const disconnect = await sendUntilDisconnect(setup.gateway.url, 'k', READ);
+    await retryDelayed;
     await new Promise((resolve) => setImmediate(resolve));
-    expect(timers.size).toBeGreaterThan(1); // The pause's, the operation's.
-    leave();
-    await expectNoLeaks(socketsBefore + 2); // The connection to the upstream is kept.
+    expect(timers.size).toBeGreaterThan(1); // The timers of the retry delay and of the operation.
+    disconnect();
+    await expectNoLeaks(socketsBefore + 2); // The upstream connection stays open.
     expect(setup.calls()).toHaveLength(1);
   });
 
-  it('with a thousand others leaves nothing behind after a second', async () => {
+  it('together with a thousand others leaves no sockets and timers behind after one second', async () => {
     let started = 0;
     let onBatch = () => {};
     const onExecute = () => {
@@ -589,23 +589,26 @@ describe('a client that leaves', () => {
     const patient = { operationTimeoutMs: 60_000, attemptTimeoutMs: 60_000, headersTimeoutMs: 60_000 };
     await using setup = await setUp(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxInFlightRequests: 1_000 });
     const query = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { id } }`;
-    const leave: (() => void)[] = [];
-    while (leave.length < 1_000) {
+    const disconnects: (() => void)[] = [];
+    while (disconnects.length < 1_000) {
       const executing = new Promise<void>((resolve) => {
         onBatch = resolve;
       });
-      const ids = Array.from({ length: 200 }, (_, i) => leave.length + i);
-      leave.push(...(await Promise.all(ids.map((i) => sendAndHold(setup.gateway.url, `key-${i % 100}`, query(i))))));
-      await executing; // A connection that the gateway has not accepted yet could send its request after the others have left.
+      const ids = Array.from({ length: 200 }, (_, i) => disconnects.length + i);
+      disconnects.push(
+        ...(await Promise.all(ids.map((i) => sendUntilDisconnect(setup.gateway.url, `key-${i % 100}`, query(i))))),
+      );
+      // Waits until the requests are executing: one that is not accepted yet could be sent after the others have disconnected.
+      await executing;
     }
     await setup.upstream.arrived(64);
     const sent = new Set(setup.upstream.requests.map(({ path }) => Number(/\d+$/.exec(path)?.[0])));
-    for (const go of leave.filter((_, i) => !sent.has(i))) {
-      go();
+    for (const disconnect of disconnects.filter((_, i) => !sent.has(i))) {
+      disconnect();
     }
-    await expect.poll(setup.gateway.running, { timeout: 10_000 }).toBe(64); // Nobody waits for a connection any more.
+    await expect.poll(setup.gateway.running, { timeout: 10_000 }).toBe(64); // Only requests with a connection are left.
     for (const i of sent) {
-      leave[i]?.();
+      disconnects[i]?.();
     }
     await setup.upstream.allClosed(1_000);
     expect(await setup.gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });

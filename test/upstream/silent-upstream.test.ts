@@ -3,10 +3,10 @@ import { READ, SET_STATUS, SHORT_RETRY_DELAYS, setUp, WRITES, watchTimers } from
 
 watchTimers();
 
-describe('an upstream that accepts and never answers', () => {
+describe('an upstream that accepts connections but never responds', () => {
   const options = { operationTimeoutMs: 700, attemptTimeoutMs: 150, ...SHORT_RETRY_DELAYS };
 
-  it('is asked three times by a query, which is UPSTREAM_TIMEOUT', async () => {
+  it('makes a query fail with UPSTREAM_TIMEOUT after three attempts', async () => {
     await using setup = await setUp(() => {}, options);
     const { result, error, ms } = await setup.run(READ);
     expect({ result, error }).toMatchObject({ result: null, error: { code: 'UPSTREAM_TIMEOUT', retryable: true } });
@@ -16,7 +16,7 @@ describe('an upstream that accepts and never answers', () => {
     await setup.upstream.allClosed();
   });
 
-  it('is asked three times to set a status, and once by every other write, and all are UNKNOWN', async () => {
+  it('makes writes fail with outcome UNKNOWN, after three attempts for the status and one for others', async () => {
     await using setup = await setUp(() => {}, options);
     for (const write of [SET_STATUS, ...Object.values(WRITES)]) {
       expect((await setup.run(write)).error).toMatchObject({
@@ -29,7 +29,7 @@ describe('an upstream that accepts and never answers', () => {
     await setup.upstream.allClosed();
   });
 
-  it('is left when the operation’s time is over, in the middle of an attempt', async () => {
+  it('is disconnected when the operation times out during an attempt', async () => {
     await using setup = await setUp(() => {}, {
       operationTimeoutMs: 700,
       attemptTimeoutMs: 500,
