@@ -138,7 +138,7 @@ beforeAll(async () => {
   }
   await writeFile(join(installFolder, 'package.json'), '{ "type": "module" }');
 
-  clientFolder = folder.path('asker');
+  clientFolder = folder.path('client-user');
   await cp(installed, join(clientFolder, 'node_modules', 'notigraph'), { recursive: true });
   await symlink(join(ROOT, 'node_modules', 'graphql'), join(clientFolder, 'node_modules', 'graphql'), 'dir');
   await writeFile(join(clientFolder, 'package.json'), '{ "type": "module" }');
@@ -169,8 +169,8 @@ it('includes the notigraph command', async () => {
 
 it('starts with its sandbox and GraphiQL', async () => {
   await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
-  const answer = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
-  expect(JSON.stringify(answer)).toBe(GROUPS);
+  const response = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
+  expect(JSON.stringify(response)).toBe(GROUPS);
   const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
   expect(await page.text()).toContain('query NotificationGroups');
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
@@ -198,17 +198,17 @@ it.each([
 
 it('has a client without the dependencies of the gateway', async () => {
   const client = join(installFolder, 'node_modules', 'notigraph', 'dist', 'client');
-  await cp(client, folder.path('alone', 'node_modules', 'notigraph'), { recursive: true });
+  await cp(client, folder.path('client-only', 'node_modules', 'notigraph'), { recursive: true });
   await writeFile(
-    folder.path('alone', 'node_modules', 'notigraph', 'package.json'),
+    folder.path('client-only', 'node_modules', 'notigraph', 'package.json'),
     '{ "type": "module", "exports": { "./client": "./index.js" } }',
   );
-  await writeFile(folder.path('alone', 'program.mjs'), CLIENT_PROGRAM);
+  await writeFile(folder.path('client-only', 'program.mjs'), CLIENT_PROGRAM);
   await writeFile(join(clientFolder, 'program.js'), CLIENT_PROGRAM);
   await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
 
   // Runs the installed client, and a copy of only the client's files.
-  for (const program of [join(clientFolder, 'program.js'), folder.path('alone', 'program.mjs')]) {
+  for (const program of [join(clientFolder, 'program.js'), folder.path('client-only', 'program.mjs')]) {
     const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 20_000 });
     expect({ stdout, stderr }).toEqual({
       stdout: '["Lifecycle","Community","Billing","Orders"] undefined\n',

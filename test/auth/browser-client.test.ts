@@ -89,10 +89,10 @@ const keysOf = ({ upstream }: WireResponse) => upstream.map(({ headers }) => hea
 /** Expects the token to be rejected before any upstream call, without revealing any part of it. */
 async function expectRefusal(token: string, reason: string, given = token): Promise<void> {
   const from = gateways.listener.log.length;
-  const answer = await send(`Bearer ${given}`);
-  expect(answer.upstream).toEqual([]);
-  expect(answer.status).toBe(401);
-  expect(answer.body).toEqual({
+  const response = await send(`Bearer ${given}`);
+  expect(response.upstream).toEqual([]);
+  expect(response.status).toBe(401);
+  expect(response.body).toEqual({
     errors: [
       {
         message: expect.stringMatching(/^The token .+\.$/),
@@ -100,13 +100,13 @@ async function expectRefusal(token: string, reason: string, given = token): Prom
       },
     ],
   });
-  expect(answer.headers['www-authenticate']).toMatch(
+  expect(response.headers['www-authenticate']).toMatch(
     /^ApiKey realm="notigraph", Bearer realm="notigraph", error="invalid_token", error_description="The token [^"]+\."$/,
   );
-  const told = JSON.stringify([answer, gateways.listener.log.slice(from)]);
+  const told = JSON.stringify([response, gateways.listener.log.slice(from)]);
   const secrets = [...Object.values(KEYS), SECRET, SUBJECT, ...token.split('.').filter((part) => part.length > 20)];
   expect(secrets.filter((secret) => told.includes(secret))).toEqual([]);
-  expect(JSON.stringify(answer.body)).not.toMatch(LIBRARY_WORDS);
+  expect(JSON.stringify(response.body)).not.toMatch(LIBRARY_WORDS);
 }
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -115,19 +115,19 @@ describe('a valid token', () => {
   it('is replaced by the key of its tenant in upstream calls', async () => {
     for (const tenant of ['acme', 'globex'] as const) {
       const token = issuer.sign({ tenant });
-      const answer = await send(`Bearer ${token}`);
-      expect(answer).toMatchObject({
+      const response = await send(`Bearer ${token}`);
+      expect(response).toMatchObject({
         status: 200,
         body: { data: { notificationGroups: [{ name: `ApiKey ${KEYS[tenant]}` }] } },
       });
-      expect(keysOf(answer)).toEqual([`ApiKey ${KEYS[tenant]}`]);
-      expect(JSON.stringify(answer.upstream)).not.toContain(token.split('.')[2]);
+      expect(keysOf(response)).toEqual([`ApiKey ${KEYS[tenant]}`]);
+      expect(JSON.stringify(response.upstream)).not.toContain(token.split('.')[2]);
     }
   });
 
   it('is accepted from every configured issuer, including one with a fixed tenant', async () => {
-    const answers = [await send(`Bearer ${second.sign()}`), await send(`Bearer ${second.sign({ tenant: 'acme' })}`)];
-    expect(answers.map(keysOf)).toEqual([[`ApiKey ${KEYS.fixed}`], [`ApiKey ${KEYS.fixed}`]]);
+    const responses = [await send(`Bearer ${second.sign()}`), await send(`Bearer ${second.sign({ tenant: 'acme' })}`)];
+    expect(responses.map(keysOf)).toEqual([[`ApiKey ${KEYS.fixed}`], [`ApiKey ${KEYS.fixed}`]]);
   });
 
   it.each([['other-dashboard'], [['somebody', 'dashboard']]])('is accepted with the audience %j', async (aud) => {
@@ -411,20 +411,20 @@ describe('the scope claim', () => {
     ['a comma-separated string', 'groups:read,groups:write', 403],
     ['names of properties of Object.prototype', ['constructor', '__proto__'], 403],
   ])('is checked if it is %s', async (_, scope, status) => {
-    const answer = await send(`Bearer ${issuer.sign({ scope })}`);
-    expect(answer.status).toBe(status);
-    expect(keysOf(answer)).toEqual(status === 200 ? [`ApiKey ${KEYS.acme}`] : []);
+    const response = await send(`Bearer ${issuer.sign({ scope })}`);
+    expect(response.status).toBe(status);
+    expect(keysOf(response)).toEqual(status === 200 ? [`ApiKey ${KEYS.acme}`] : []);
     if (status === 403) {
-      expect(answer.body).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN', scope: 'groups:read' } }] });
+      expect(response.body).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN', scope: 'groups:read' } }] });
     }
   });
 
   it('grants only scopes that are configured', async () => {
     const scope = 'groups:read workflows:read subscribers:read stats:read feeds:read';
-    const answer = await send(`Bearer ${issuer.sign({ scope })}`, {
+    const response = await send(`Bearer ${issuer.sign({ scope })}`, {
       query: '{ workflow(idOrIdentifier: "w") { id } }',
     });
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 403,
       upstream: [],
       body: { errors: [{ extensions: { scope: 'workflows:read' } }] },
@@ -447,9 +447,9 @@ describe('a malformed credential', () => {
     ' Bearer\t',
   ])('is rejected with %j before a token', async (scheme) => {
     const token = issuer.sign();
-    const answer = await send(`${scheme} ${token}`.replace('ApiKey ', 'ApiKey  '));
-    expect(answer).toMatchObject({ status: 401, upstream: [] });
-    expect(answer.body).toMatchObject({
+    const response = await send(`${scheme} ${token}`.replace('ApiKey ', 'ApiKey  '));
+    expect(response).toMatchObject({ status: 401, upstream: [] });
+    expect(response.body).toMatchObject({
       errors: [
         {
           extensions: {
@@ -459,7 +459,7 @@ describe('a malformed credential', () => {
         },
       ],
     });
-    expect(JSON.stringify(answer)).not.toContain(token.split('.')[2]);
+    expect(JSON.stringify(response)).not.toContain(token.split('.')[2]);
   });
 
   it('is rejected when it is empty or only a scheme', async () => {

@@ -60,14 +60,14 @@ async function send(
 }
 
 /** Returns the scopes that a response reports as missing, and checks the rest of the error response. */
-function missingScopes(answer: WireResponse): unknown[] {
-  const errors: { extensions: Record<string, unknown> }[] = Reflect.get(Object(answer.body), 'errors') ?? [];
+function missingScopes(response: WireResponse): unknown[] {
+  const errors: { extensions: Record<string, unknown> }[] = Reflect.get(Object(response.body), 'errors') ?? [];
   if (errors[0]?.extensions.code !== 'FORBIDDEN') {
     expect(errors).toEqual([]);
     return [];
   }
-  expect(answer).toMatchObject({ status: 403, upstream: [] });
-  expect(dataOf(answer)).toBeUndefined();
+  expect(response).toMatchObject({ status: 403, upstream: [] });
+  expect(dataOf(response)).toBeUndefined();
   for (const { extensions } of errors) {
     expect(extensions).toMatchObject({ code: 'FORBIDDEN', retryable: false, requestId: 'r1' });
   }
@@ -404,9 +404,9 @@ describe('a conditional field', () => {
 fragment F on Query { __typename ${inF.replaceAll('...F', '...G')} }
 fragment G on Query { __typename notificationGroups ${inG} { id } }`;
           const request = { headers: { authorization: await bearer(scopes) }, body: { query, variables } };
-          const answer = await sendToBoth(gateways, request);
-          expect(answer.upstream.map(scopeOfCall).filter((scope) => !scopes.includes(scope))).toEqual([]);
-          expect([200, 400, 403]).toContain(answer.status);
+          const response = await sendToBoth(gateways, request);
+          expect(response.upstream.map(scopeOfCall).filter((scope) => !scopes.includes(scope))).toEqual([]);
+          expect([200, 400, 403]).toContain(response.status);
         },
       ),
       { numRuns: 200, seed: 7 },
@@ -430,9 +430,9 @@ it('a document with exponentially nested fragments is analyzed in linear time', 
 it('a mutation with one forbidden field executes none of its fields', async () => {
   const query =
     'mutation { createFeed(input: { name: "a" }) { __typename } createNotificationGroup(input: { name: "b" }) { __typename } }';
-  const answer = await send(query, ['feeds:write']);
-  expect(missingScopes(answer)).toEqual(['groups:write']);
-  expect(errorOf(answer).extensions.outcome).toBe('NOT_APPLIED');
+  const response = await send(query, ['feeds:write']);
+  expect(missingScopes(response)).toEqual(['groups:write']);
+  expect(errorOf(response).extensions.outcome).toBe('NOT_APPLIED');
   expect((await send(query, ['feeds:write', 'groups:write'])).upstream).toHaveLength(2);
 });
 
@@ -491,15 +491,15 @@ describe('the scopes of a token', () => {
 
 it('server clients need no scopes', async () => {
   const body = { query: `{ ${GROUP} notificationStats { workflows { notificationGroup { name } } } }` };
-  const answer = await sendToBoth(gateways, { headers: { authorization: 'ApiKey of-a-server' }, body });
-  expect(answer).toMatchObject({ status: 200 });
-  expect(dataOf(answer)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
+  const response = await sendToBoth(gateways, { headers: { authorization: 'ApiKey of-a-server' }, body });
+  expect(response).toMatchObject({ status: 200 });
+  expect(dataOf(response)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
 });
 
 it('a browser client can query the schema without any scope', async () => {
-  const answer = await send('{ __schema { queryType { name } } __type(name: "Workflow") { name } __typename }', []);
-  expect(answer).toMatchObject({ status: 200, upstream: [] });
-  expect(dataOf(answer)).toMatchObject({ __typename: 'Query' });
+  const response = await send('{ __schema { queryType { name } } __type(name: "Workflow") { name } __typename }', []);
+  expect(response).toMatchObject({ status: 200, upstream: [] });
+  expect(dataOf(response)).toMatchObject({ __typename: 'Query' });
 });
 
 describe('channel settings', () => {
@@ -509,8 +509,8 @@ describe('channel settings', () => {
 
   async function channelsFor(authorization: string, sent: unknown) {
     channels = sent;
-    const answer = await sendToBoth(gateways, { headers: { authorization }, body: { query: QUERY } });
-    return { answer, channels: Reflect.get(Object(dataOf(answer)), 'createSubscriber')?.subscriber.channels };
+    const response = await sendToBoth(gateways, { headers: { authorization }, body: { query: QUERY } });
+    return { response, channels: Reflect.get(Object(dataOf(response)), 'createSubscriber')?.subscriber.channels };
   }
 
   const FULL = [
@@ -561,9 +561,9 @@ describe('channel settings', () => {
     ['null in the list', [null, { token: SECRET }]],
     ['a number', 4711],
   ])('reveal no credential to browser clients if the service sends %s', async (_, sent) => {
-    const { answer } = await channelsFor(await bearer(SCOPES), sent);
-    expect(JSON.stringify(answer.body)).not.toContain(SECRET);
-    expect(JSON.stringify(answer.body)).not.toContain('INTERNAL_SERVER_ERROR');
+    const { response } = await channelsFor(await bearer(SCOPES), sent);
+    expect(JSON.stringify(response.body)).not.toContain(SECRET);
+    expect(JSON.stringify(response.body)).not.toContain('INTERNAL_SERVER_ERROR');
   });
 
   it.each([undefined, null, []])('are empty if the service sends %j', async (sent) => {

@@ -39,7 +39,7 @@ describe('reads of the same record at the same time', () => {
     for (const authorization of callers) {
       await gateway.send('{ __typename }', {}, { authorization }); // Caches the token.
     }
-    const answers = Promise.all(callers.map((authorization) => gateway.send(READ, {}, { authorization })));
+    const responses = Promise.all(callers.map((authorization) => gateway.send(READ, {}, { authorization })));
     const calls = new Set(callers.map((authorization) => keyOf(authorization))).size;
     await upstream.arrived(calls);
     await expect.poll(gateway.running).toBe(callers.length);
@@ -49,7 +49,7 @@ describe('reads of the same record at the same time', () => {
         connection?.answer(echoKeyDigest(request));
       }
     }
-    const names = (await answers).map(({ body }) => JSON.stringify(body));
+    const names = (await responses).map(({ body }) => JSON.stringify(body));
     expect(names).toEqual(callers.map((caller) => expect.stringContaining(digestOf(`ApiKey ${keyOf(caller)}`))));
     return upstream.requests.map(({ headers }) => headers.authorization ?? '').toSorted();
   }

@@ -218,15 +218,15 @@ describe('the client token endpoint', () => {
     ['Basic', 'Basic a2V5'],
   ])('rejects %s with 401 and reveals nothing about tenants or keys', async (_, authorization) => {
     await using setup = await setUp();
-    const answer = await requestToken(setup, { scopes: ['groups:read'] }, { authorization });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="notigraph"');
-    expect(answer.error.extensions).toEqual({
+    const response = await requestToken(setup, { scopes: ['groups:read'] }, { authorization });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('ApiKey realm="notigraph"');
+    expect(response.error.extensions).toEqual({
       code: 'UNAUTHENTICATED',
       retryable: false,
-      requestId: answer.headers.get('x-request-id'),
+      requestId: response.headers.get('x-request-id'),
     });
-    expect(answer.text).not.toMatch(/acme|globex|key-of/);
+    expect(response.text).not.toMatch(/acme|globex|key-of/);
   });
 
   it('rejects a client token or issuer token, so that a token cannot be exchanged for another one', async () => {

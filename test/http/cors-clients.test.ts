@@ -73,7 +73,7 @@ async function send(origin: string, authorization: string, request: WireRequest 
 describe('a preflight', () => {
   /** Sends a preflight request, which has no credential. */
   async function preflight(origin: string, path = '/graphql') {
-    const answers = [gateways.listener, gateways.fetch].map(async ({ url }) => {
+    const responses = [gateways.listener, gateways.fetch].map(async ({ url }) => {
       const { status, headers } = await fetch(new URL(path, url), {
         method: 'OPTIONS',
         headers: {
@@ -84,7 +84,7 @@ describe('a preflight', () => {
       });
       return { status, headers: Object.fromEntries([...headers].filter(([name]) => /^(?:access-|vary$)/.test(name))) };
     });
-    const [byListener, byFetch] = await Promise.all(answers);
+    const [byListener, byFetch] = await Promise.all(responses);
     expect(byListener).toEqual(byFetch);
     return byListener;
   }
@@ -109,11 +109,11 @@ describe('a preflight', () => {
 
 describe('a response', () => {
   it.each([APP, DEV, EVERYWHERE])('to a token is readable for %s', async (origin) => {
-    const answer = await send(origin, await signer.bearer());
-    expect(answer.status).toBe(200);
-    expect(corsHeadersOf(answer)).toEqual(corsHeadersFor(origin));
-    expect(answer.headers.vary).toBe('Origin');
-    expect(answer.headers['ratelimit-limit']).toBe('1000');
+    const response = await send(origin, await signer.bearer());
+    expect(response.status).toBe(200);
+    expect(corsHeadersOf(response)).toEqual(corsHeadersFor(origin));
+    expect(response.headers.vary).toBe('Origin');
+    expect(response.headers['ratelimit-limit']).toBe('1000');
   });
 
   it.each([BACKEND, EVERYWHERE])('to an API key is readable for %s', async (origin) => {
@@ -121,28 +121,28 @@ describe('a response', () => {
   });
 
   it('is not readable for origins that are listed only for the other kind of client', async () => {
-    for (const answer of [
+    for (const response of [
       await send(BACKEND, await signer.bearer()),
       await send(APP, SERVER_KEY),
       await send(DEV, SERVER_KEY),
     ]) {
-      expect(dataOf(answer)).toBeDefined();
-      expect(corsHeadersOf(answer)).toEqual({});
-      expect(answer.headers.vary).toBe('Origin');
+      expect(dataOf(response)).toBeDefined();
+      expect(corsHeadersOf(response)).toEqual({});
+      expect(response.headers.vary).toBe('Origin');
     }
   });
 
   it.each(UNLISTED_ORIGINS)('is not readable for %j', async (origin) => {
     for (const authorization of [await signer.bearer(), SERVER_KEY, 'Bearer x', 'x']) {
-      const answer = await send(origin, authorization);
-      expect(corsHeadersOf(answer)).toEqual({});
-      expect(answer.headers.vary).toBe('Origin');
+      const response = await send(origin, authorization);
+      expect(corsHeadersOf(response)).toEqual({});
+      expect(response.headers.vary).toBe('Origin');
     }
   });
 
   it('has Vary: Origin even if the request has no Origin header', async () => {
-    const answer = await sendToBoth(gateways, { headers: { authorization: SERVER_KEY }, body: { query: QUERY } });
-    expect([corsHeadersOf(answer), answer.headers.vary]).toEqual([{}, 'Origin']);
+    const response = await sendToBoth(gateways, { headers: { authorization: SERVER_KEY }, body: { query: QUERY } });
+    expect([corsHeadersOf(response), response.headers.vary]).toEqual([{}, 'Origin']);
   });
 
   it('with an error is readable only for the origins of its kind of client', async () => {
@@ -164,9 +164,9 @@ describe('a response', () => {
       [413, await signer.bearer(), { body: { query: `{ __typename } #${'x'.repeat(300_000)}` } }],
     ];
     for (const [status, authorization, request] of refusals) {
-      const answer = await send(APP, authorization, request);
-      expect([status, answer.status, corsHeadersOf(answer)]).toEqual([status, status, corsHeadersFor(APP)]);
-      expect(errorOf(answer).extensions.code).toBeDefined();
+      const response = await send(APP, authorization, request);
+      expect([status, response.status, corsHeadersOf(response)]).toEqual([status, status, corsHeadersFor(APP)]);
+      expect(errorOf(response).extensions.code).toBeDefined();
       expect(corsHeadersOf(await send(BACKEND, authorization, request))).toEqual({});
     }
     for (const authorization of ['x', 'Basic YTpi', 'ApiKey a b', 'bearer a.b.c', 'Bearer']) {
@@ -206,7 +206,7 @@ it('no response allows credentials or all origins', async () => {
 it('responses have no CORS headers if no origins are configured', async () => {
   await using closed = await startGatewayPair(healthyService, { clients: clientsOf(signer) });
   const headers = { origin: APP, authorization: await signer.bearer() };
-  const answer = await sendToBoth(closed, { headers, body: { query: QUERY } });
-  expect([corsHeadersOf(answer), answer.headers.vary]).toEqual([{}, undefined]);
+  const response = await sendToBoth(closed, { headers, body: { query: QUERY } });
+  expect([corsHeadersOf(response), response.headers.vary]).toEqual([{}, undefined]);
   expect((await sendToBoth(closed, { method: 'OPTIONS', headers })).status).toBe(405);
 });

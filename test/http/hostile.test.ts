@@ -80,7 +80,7 @@ it.each([
   'user@host',
   'a?b',
   'a\\b',
-])('a Host that is none, %j, is 400 and makes no other address of the request', async (host) => {
+])('the invalid Host header %j is rejected with 400', async (host) => {
   const body = JSON.stringify({ query: '{ __typename }' });
   for (const [method, path] of [
     ['POST', '/graphql'],
@@ -266,7 +266,7 @@ describe('methods, paths and content types', () => {
     'application/graphql',
     'application/jsonx',
     '',
-  ])('a POST of type %j is 415', async (type) => {
+  ])('a POST request with the content type %j is rejected with 415', async (type) => {
     const body = new Blob(['{"query":"{ __typename }"}'], { type });
     const { status, text } = await send({ method: 'POST', headers: type === '' ? {} : { 'content-type': type }, body });
     expect(status).toBe(415);
@@ -387,8 +387,8 @@ describe('other origins', () => {
     await using open = await startSandboxedGateway({ options: { corsOrigins: ['https://app.example'] } });
     const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
     for (const origin of ['https://evil.example', 'https://app.example.evil', 'null', 'https://APP.example']) {
-      const answer = await fetch(open.url, { method: 'POST', headers: from(origin), body });
-      expect(corsHeaders(answer.headers)).toEqual([]);
+      const response = await fetch(open.url, { method: 'POST', headers: from(origin), body });
+      expect(corsHeaders(response.headers)).toEqual([]);
       const refused = await fetch(open.url, { method: 'OPTIONS', headers: { ...from(origin), ...preflight } });
       expect(corsHeaders(refused.headers)).toEqual([]);
     }

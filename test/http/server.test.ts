@@ -38,11 +38,11 @@ it('incomplete requests do not count toward the limit of in-flight requests', as
   }
   expect(paused.server.load()).toMatchObject({ running: 0, shedding: undefined });
   const arrival = paused.nextRequest();
-  const answer = statusOf(paused.url);
+  const response = statusOf(paused.url);
   await arrival;
   expect(await statusOf(paused.url)).toBe(503); // A complete request is in flight.
   paused.release();
-  expect(await answer).toBe(200);
+  expect(await response).toBe(200);
   for (const socket of slow) {
     socket.destroy();
   }
@@ -55,10 +55,10 @@ describe('health', () => {
     expect(await statusOf(`${paused.url}/readyz?verbose`)).toBe(200);
     for (const path of ['/graphql?x=/livez', '/livez/', '/x/readyz', '/health']) {
       const arrived = paused.nextRequest();
-      const answer = fetch(paused.url + path);
+      const response = fetch(paused.url + path);
       await arrived;
       paused.release();
-      expect(await (await answer).text()).toBe('done');
+      expect(await (await response).text()).toBe('done');
     }
   });
 
@@ -148,12 +148,12 @@ describe('a hostile connection', () => {
 
   it('that never completes its headers or body is closed', async () => {
     await using paused = await startPausedServer({ clientHeadersTimeoutMs: 200, clientRequestTimeoutMs: 400 });
-    const answers = [
+    const responses = [
       sendRaw(paused.url, 'POST /graphql HT'),
       sendRaw(paused.url, `${HEAD}Content-Length: 10\r\n\r\n{`),
     ];
-    for (const answer of await Promise.all(answers)) {
-      expect(answer === '' || answer.startsWith('HTTP/1.1 408 ')).toBe(true);
+    for (const response of await Promise.all(responses)) {
+      expect(response === '' || response.startsWith('HTTP/1.1 408 ')).toBe(true);
     }
   });
 });

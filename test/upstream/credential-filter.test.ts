@@ -6,10 +6,10 @@ import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } f
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
-let answer: ScriptedResponse;
+let response: ScriptedResponse;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => answer);
+  upstream = await startScriptedUpstream(() => response);
   gateway = await startGateway({ upstream: upstream.url });
 });
 
@@ -24,7 +24,7 @@ const CREATE = `mutation { createFeed(input: { name: "a" }) {
 
 /** Sends an operation that fails with this response. Returns the body, and all text that the client and the log receive. */
 async function failWith(key: string, failure: ScriptedResponse, document = READ) {
-  answer = failure;
+  response = failure;
   const from = gateway.log.length;
   const { body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });
   return { body, revealed: JSON.stringify([body, gateway.log.slice(from)]) };

@@ -331,8 +331,8 @@ describe('an error response', () => {
     [422, 'BAD_USER_INPUT'],
   ])('with status %i is not retried, and only its message is shown', async (code, expected) => {
     await using setup = await setUp(respondHealthy);
-    for (const [, answer, sentence] of bodies) {
-      setup.upstream.script = respondWithStatus(code, answer);
+    for (const [, response, sentence] of bodies) {
+      setup.upstream.script = respondWithStatus(code, response);
       const before = setup.calls().length;
       const { result, error } = await setup.run(READ);
       expect(result).toBeNull();
@@ -472,11 +472,11 @@ describe('a response body', () => {
       }
       setup.upstream.script = (request, { answer }) =>
         answer(request.path.endsWith('/bad') ? { body } : healthyResponse(request));
-      const { body: answer, codes } = await setup.gateway.send(
+      const { body: result, codes } = await setup.gateway.send(
         '{ bad: workflow(idOrIdentifier: "bad") { name } good: workflow(idOrIdentifier: "w1") { id } notificationGroups { name } }',
       );
       expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
-      expect(answer.data).toEqual({ bad: null, good: { id: 'w1' }, notificationGroups: [{ name: 'Group' }] });
+      expect(result.data).toEqual({ bad: null, good: { id: 'w1' }, notificationGroups: [{ name: 'Group' }] });
     },
   );
 

@@ -363,9 +363,9 @@ describe('the circuit breaker', () => {
   });
 
   it.each([
-    ['gets no answer', timedOut(GET, undefined)],
+    ['gets no response', timedOut(GET, undefined)],
     ['is cancelled by its caller', brokenConnection(GET, undefined, 'client gone')],
-  ])('is not wedged, nor closed, by one call that %s: the next one tries', async (_, error) => {
+  ])('stays open after a probe that %s, and permits another one', async (_, error) => {
     const breaker = createBreaker();
     await breaker.calls(20, outage);
     breaker.wait(2_000);
@@ -461,9 +461,9 @@ describe('calls of one credential', () => {
       most = Math.max(most, pending.length - answered);
       respondWithName(pending[answered], 'late');
     }
-    const answers = await Promise.all(reads);
+    const responses = await Promise.all(reads);
     expect(most).toBe(10);
-    expect(answers.filter(({ body }) => body.errors === undefined)).toHaveLength(110);
+    expect(responses.filter(({ body }) => body.errors === undefined)).toHaveLength(110);
   });
 
   const work = () => {

@@ -248,9 +248,9 @@ describe('the body of a failure', () => {
 describe('a response of any bytes', () => {
   it('results in data or an error with an upstream error code', async () => {
     const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
-    let answer: Uint8Array = whole;
+    let sent: Uint8Array = whole;
     await using upstream = await startRawUpstream((_, { send, end }) => {
-      send(answer);
+      send(sent);
       end();
     });
     await using gateway = await startGateway({
@@ -268,7 +268,7 @@ describe('a response of any bytes', () => {
       fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.concat([whole, bytes])),
     );
     const run = async (bytes: Uint8Array) => {
-      answer = bytes;
+      sent = bytes;
       const { status, body } = await gateway.send('{ workflow(idOrIdentifier: "w1") { id name active } }');
       expect(status).toBe(200);
       const [error] = body.errors ?? [];

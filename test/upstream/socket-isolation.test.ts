@@ -191,14 +191,14 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   it('closing waits for in-flight and queued requests, then closes every socket', async () => {
     const { pending, script } = deferResponses();
     await using client = await startClient(script, { sockets: 1, isolateConnections });
-    const answers = [client.read('a', 'running'), client.read('b', 'waiting')];
+    const responses = [client.read('a', 'running'), client.read('b', 'waiting')];
     await client.upstream.arrived(1);
     const closed = client.dispatcher.close();
     pending[0]?.();
     await client.upstream.arrived(2);
     await expect(client.read('c', 'late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
     pending[1]?.();
-    await Promise.all([...answers, closed]);
+    await Promise.all([...responses, closed]);
     await client.upstream.allClosed();
     expect(client.requestedIds()).toEqual(['running', 'waiting']);
   });
