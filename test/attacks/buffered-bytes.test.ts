@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/http/server.ts';
 import { startTarget } from '../support/attack.ts';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -109,7 +109,7 @@ describe('unread response bytes', () => {
 
 describe('buffered bytes of request bodies', () => {
   it('count until the response is sent', async () => {
-    await using held = await startHeldServer();
+    await using held = await startPausedServer();
     const client = await connectRaw(held.url);
     await client.send(`${postHead('/', 'Content-Length: 60000')}${'x'.repeat(50_000)}`);
     await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(50_000);
@@ -122,12 +122,12 @@ describe('buffered bytes of request bodies', () => {
   });
 
   it('disconnect the slowest senders and nobody else above the limit', async () => {
-    await using held = await startHeldServer({ maxBufferedBytes: MIB });
+    await using held = await startPausedServer({ maxBufferedBytes: MIB });
     const clients: RawClient[] = [];
     for (let i = 0; i < 30; i += 1) {
       const client = await connectRaw(held.url);
       clients.push(client);
-      const arrival = held.arrival();
+      const arrival = held.nextRequest();
       await client.send(`${postHead('/', 'Content-Length: 200000')}${'x'.repeat(100_000)}`);
       await arrival; // No request is shed.
       expect(held.server.load().bufferedBytes).toBeLessThan(1.2 * MIB);
@@ -141,7 +141,7 @@ describe('buffered bytes of request bodies', () => {
 
 it('bytes buffered outside the server count toward the limit', async () => {
   let bytes = 0;
-  await using held = await startHeldServer({ maxBufferedBytes: MIB, bufferedBytes: () => bytes });
+  await using held = await startPausedServer({ maxBufferedBytes: MIB, bufferedBytes: () => bytes });
   expect((await fetch(`${held.url}/readyz`)).status).toBe(200);
   bytes = MIB + 1;
   expect((await fetch(`${held.url}/graphql`)).status).toBe(503);

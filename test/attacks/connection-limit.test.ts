@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { maxClientFiles } from '../../src/http/open-files.ts';
-import { type HeldServer, startHeldServer } from '../support/held-server.ts';
+import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw-client.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
 /** Opens a connection with an in-flight request. */
-async function connectRunning(held: HeldServer): Promise<RawClient> {
+async function connectRunning(held: PausedServer): Promise<RawClient> {
   const client = await connectRaw(held.url);
-  const arrival = held.arrival();
+  const arrival = held.nextRequest();
   await client.send(GET);
   await arrival;
   return client;
 }
 
 /** Opens a connection that is idle after its first response. */
-async function connectIdle(held: HeldServer): Promise<RawClient> {
+async function connectIdle(held: PausedServer): Promise<RawClient> {
   const client = await connectRunning(held);
   held.release();
   await client.receives(/done/);
@@ -24,16 +24,16 @@ async function connectIdle(held: HeldServer): Promise<RawClient> {
 }
 
 /** Opens a connection that stalls in the body of its request. */
-async function connectStalled(held: HeldServer): Promise<RawClient> {
+async function connectStalled(held: PausedServer): Promise<RawClient> {
   const client = await connectRaw(held.url);
-  const arrival = held.arrival();
+  const arrival = held.nextRequest();
   await client.send(postHead('/', 'Content-Length: 100000'));
   await arrival;
   return client;
 }
 
 it('at the limit the slowest connection is closed first, then idle ones, but none with an in-flight request', async () => {
-  await using held = await startHeldServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
+  await using held = await startPausedServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
   const idle = await connectIdle(held);
   const running = await connectRunning(held);
   const silent = await connectRaw(held.url);
@@ -66,7 +66,7 @@ it('at the limit the slowest connection is closed first, then idle ones, but non
 });
 
 it('at the limit a client that does not read its response is disconnected', async () => {
-  await using held = await startHeldServer({
+  await using held = await startPausedServer({
     maxConnections: 1,
     clientStallTimeoutMs: 6_000,
     listener: (_, response) => void response.end(Buffer.alloc(64 * 1024 * 1024)),

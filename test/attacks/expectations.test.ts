@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead } from '../support/raw-client.ts';
 
 const CONTINUE = 'Expect: 100-continue';
 
 it('a body that is too large is rejected without 100 Continue', async () => {
-  await using held = await startHeldServer({ maxBodyBytes: 1_000 });
+  await using held = await startPausedServer({ maxBodyBytes: 1_000 });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 1001'));
   await client.closed;
@@ -17,10 +17,10 @@ it('a body that is too large is rejected without 100 Continue', async () => {
 });
 
 it('a body of an acceptable length gets 100 Continue, then its response', async () => {
-  await using held = await startHeldServer({ maxBodyBytes: 1_000 });
+  await using held = await startPausedServer({ maxBodyBytes: 1_000 });
   for (const length of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
     const client = await connectRaw(held.url);
-    const arrival = held.arrival();
+    const arrival = held.nextRequest();
     await client.send(postHead('/graphql', CONTINUE, length, 'Connection: close'));
     await client.receives(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     await arrival;
@@ -33,7 +33,7 @@ it('a body of an acceptable length gets 100 Continue, then its response', async 
 });
 
 it('a body that would be shed gets no 100 Continue', async () => {
-  await using held = await startHeldServer({ overload: { reason: () => 'heap' } });
+  await using held = await startPausedServer({ overload: { reason: () => 'heap' } });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 10'));
   await client.closed;
@@ -41,7 +41,7 @@ it('a body that would be shed gets no 100 Continue', async () => {
 });
 
 it('any other expectation is rejected with 417', async () => {
-  await using held = await startHeldServer();
+  await using held = await startPausedServer();
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', 'Expect: the-unexpected', 'Content-Length: 10'));
   await client.closed;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/http/server.ts';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 
 /** Shortened stall timeout. The default is 30 s at 100 B/s; here it is 600 bytes in 600 ms. */
@@ -27,7 +27,7 @@ const STALLS = {
 
 describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
   it('is disconnected if it has sent nothing within the timeout', async () => {
-    await using held = await startHeldServer(PACE);
+    await using held = await startPausedServer(PACE);
     const client = await connectRaw(held.url);
     const startedAt = performance.now();
     await client.send(head);
@@ -39,7 +39,7 @@ describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
   });
 
   it('is disconnected if it sends too little within the timeout, and stays connected if it sends enough', async () => {
-    await using held = await startHeldServer(PACE);
+    await using held = await startPausedServer(PACE);
     const [slow, fast] = await Promise.all([connectRaw(held.url), connectRaw(held.url)]);
     await Promise.all([slow.send(head), fast.send(head)]);
     const dripping = drip(fast, 20, 'x'.repeat(60));
@@ -54,10 +54,10 @@ describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
 });
 
 it('a connection stays open while it is idle between two requests', async () => {
-  await using held = await startHeldServer(PACE);
+  await using held = await startPausedServer(PACE);
   const client = await connectRaw(held.url);
   for (let round = 0; round < 2; round += 1) {
-    const arrival = held.arrival();
+    const arrival = held.nextRequest();
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await arrival;
     held.release();

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.ts';
 import { type Dashboard, startDashboard, type Visitor } from '../support/dashboard.ts';
-import type { ScriptedAnswer } from '../support/scripted-upstream.ts';
+import type { ScriptedResponse } from '../support/scripted-upstream.ts';
 
 let browser: Browser;
 let dashboard: Dashboard;
@@ -95,7 +95,7 @@ describe('groups in the dashboard', () => {
   });
 });
 
-const problem = (status: number, message: unknown, headers: Record<string, string> = {}): ScriptedAnswer => ({
+const problem = (status: number, message: unknown, headers: Record<string, string> = {}): ScriptedResponse => ({
   status,
   headers,
   body: { statusCode: status, message },
@@ -113,7 +113,7 @@ const ALL: Action[] = ['creating', 'renaming', 'deleting'];
 const MAYBE = 'The change may have been applied. Check before you repeat it.';
 
 /** Failures of a write: the upstream's response, and the message that the page shows for it. */
-const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions: Action[] }[] = [
+const FAILURES: { name: string; answer: ScriptedResponse; words: string[]; actions: Action[] }[] = [
   {
     name: 'ConflictError ALREADY_EXISTS',
     answer: problem(409, 'A group with this name exists.'),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { startNotigraph } from '../support/process.ts';
-import { MISBEHAVIOURS, type RawConnection, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, MISBEHAVIOURS, type RawConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const AUDIENCE = 'dashboard';
@@ -30,7 +30,7 @@ function quote(status: number, key: string, connection: RawConnection): void {
     stack: message,
   };
   const headers = { location: `/${key}`, 'x-key': key, 'retry-after': key };
-  connection.send(rawAnswer({ status, headers, body }).replace('Status', key));
+  connection.send(formatResponse({ status, headers, body }).replace('Status', key));
 }
 
 /** Starts an upstream that quotes the key. The id or name in a request selects the status or the misbehavior of the response. */

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
-import { type Script, type ScriptedAnswer, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Script, type ScriptedResponse, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const KEY = 'canary-key-8d1f';
@@ -51,7 +51,7 @@ async function startScenario(script: Script, gatewayOptions = {}) {
   };
 }
 
-const errorResponse = (status: number, message: unknown = 'What the service says.'): ScriptedAnswer => ({
+const errorResponse = (status: number, message: unknown = 'What the service says.'): ScriptedResponse => ({
   status,
   body: { statusCode: status, message, path: '/v1/secret-path', error: 'x' },
 });
@@ -173,7 +173,7 @@ describe('a write', () => {
 
 describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () => {
   const html = { headers: { 'content-type': 'text/html' }, body: `<p>${KEY}</p>` };
-  const answers: [string, ScriptedAnswer][] = [
+  const answers: [string, ScriptedResponse][] = [
     ['HTML', html],
     ['half of a JSON body', { body: '{' }],
     ['null', { body: 'null' }],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { subscriber, workflow } from '../support/records.ts';
-import type { ScriptedAnswer } from '../support/scripted-upstream.ts';
-import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
+import type { ScriptedResponse } from '../support/scripted-upstream.ts';
 
 /** Numbers beyond the safe integers or the range of a double, whether or not a double can represent them. */
 const INEXACT = [
@@ -18,11 +18,11 @@ const INEXACT = [
 
 const EXACT = ['0', '-1', '42', '9007199254740991', '-9007199254740991'];
 
-let ways: TwoWays;
-let answer: ScriptedAnswer;
+let ways: GatewayPair;
+let answer: ScriptedResponse;
 
 beforeAll(async () => {
-  ways = await startTwoWays(() => answer);
+  ways = await startGatewayPair(() => answer);
 });
 
 afterAll(() => ways[Symbol.asyncDispose]());
@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 /** Sends the body through the listener and through `fetch`, and expects the same response. */
-async function ask(body: string): Promise<WireAnswer> {
+async function ask(body: string): Promise<WireResponse> {
   const { listener, fetch } = await ways.ask({
     body,
     headers: { accept: 'application/graphql-response+json', 'content-length': String(Buffer.byteLength(body)) },

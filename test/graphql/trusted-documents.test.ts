@@ -4,11 +4,11 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
 
@@ -29,7 +29,7 @@ interface Modes {
 }
 
 const start = ({ browser, server }: Modes, manifests: readonly (string | Manifest)[] = [MANIFEST]) =>
-  startTwoWays(service, {
+  startGatewayPair(healthyService, {
     clients: clientsOf(
       signer,
       { ...(browser && { trustedDocuments: browser }) },
@@ -38,20 +38,20 @@ const start = ({ browser, server }: Modes, manifests: readonly (string | Manifes
     trustedDocuments: { manifests },
   });
 
-const ask = async (ways: TwoWays, body: WireRequest['body'], request: WireRequest = {}): Promise<WireAnswer> =>
-  askBoth(ways, {
+const ask = async (ways: GatewayPair, body: WireRequest['body'], request: WireRequest = {}): Promise<WireResponse> =>
+  sendToBoth(ways, {
     ...request,
     headers: { authorization: await signer.bearer(), ...request.headers },
     ...(body && { body }),
   });
 
-const askByGet = (ways: TwoWays, params: Record<string, string>) =>
+const askByGet = (ways: GatewayPair, params: Record<string, string>) =>
   ask(ways, undefined, { method: 'GET', path: `/graphql?${new URLSearchParams(params)}` });
 
 const apq = (sha256Hash: unknown) => ({ persistedQuery: { version: 1, sha256Hash } });
 
 /** Returns the status with the code of the first error. */
-const outcomeOf = (answer: WireAnswer) => [answer.status, errorOf(answer).extensions.code];
+const outcomeOf = (answer: WireResponse) => [answer.status, errorOf(answer).extensions.code];
 
 const SERVED = [200, undefined];
 const NOT_FOUND = [400, 'PERSISTED_QUERY_NOT_FOUND'];
@@ -59,7 +59,7 @@ const NOT_TRUSTED = [400, 'DOCUMENT_NOT_TRUSTED'];
 const BAD = [400, 'BAD_REQUEST'];
 
 /** Expects a rejection without any upstream call. */
-function expectRefusal(answer: WireAnswer, outcome: unknown[]): void {
+function expectRefusal(answer: WireResponse, outcome: unknown[]): void {
   expect([outcomeOf(answer), answer.upstream, dataOf(answer)]).toEqual([outcome, [], undefined]);
 }
 
@@ -318,7 +318,7 @@ describe('a client without a token', () => {
     let calls = 0;
     await using upstream = await startScriptedUpstream((request, raw) => {
       calls += 1;
-      return service(request, raw);
+      return healthyService(request, raw);
     });
     for (const modes of [{ browser: 'enforce' }, { server: 'enforce', browser: 'log' }] as const) {
       await using gateway = await startGateway({
@@ -483,7 +483,7 @@ describe('manifests', () => {
       await rename(folder.path('next'), folder.path(name)); // Atomic, as in a deployment.
     };
     await write('app-1.json', JSON.stringify(manifestOf(LISTED)));
-    await using ways = await startTwoWays(service, {
+    await using ways = await startGatewayPair(healthyService, {
       clients: clientsOf(signer, { trustedDocuments: 'enforce' }),
       trustedDocuments: { manifests: [folder.path()] },
       reloadSeconds: 1,

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/clients.ts';
 import { startGateway } from '../support/gateway.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
 const HOUR = 3_600;
@@ -22,8 +22,8 @@ const ONE_CALL = '{ workflow(idOrIdentifier: "w1") { name } }';
 const FIVE_CALLS = '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d", "e"]) { name } }';
 const NO_CALL = '{ __typename }';
 
-const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = service) =>
-  startTwoWays(script, {
+const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = healthyService) =>
+  startGatewayPair(script, {
     clients: clientsOf(
       signer,
       { ...(browser && { rateLimit: browser }) },
@@ -31,21 +31,26 @@ const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script
     ),
   });
 
-async function ask(ways: TwoWays, query: string, claims = {}, request: Partial<WireRequest> = {}): Promise<WireAnswer> {
+async function ask(
+  ways: GatewayPair,
+  query: string,
+  claims = {},
+  request: Partial<WireRequest> = {},
+): Promise<WireResponse> {
   const { headers, ...others } = request;
   const authorization = await signer.bearer(claims);
-  return askBoth(ways, {
+  return sendToBoth(ways, {
     headers: { authorization, ...headers },
     body: request.method === 'GET' ? '' : { query },
     ...others,
   });
 }
 
-const askAsServer = (ways: TwoWays, query: string, key = 'a') =>
-  askBoth(ways, { headers: { authorization: `ApiKey ${key}` }, body: { query } });
+const askAsServer = (ways: GatewayPair, query: string, key = 'a') =>
+  sendToBoth(ways, { headers: { authorization: `ApiKey ${key}` }, body: { query } });
 
 /** Returns the rate-limit headers of a response: limit, remaining calls and seconds until the full limit is available. */
-const limitIn = ({ headers }: WireAnswer) =>
+const limitIn = ({ headers }: WireResponse) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'].map((name) =>
     headers[name] === undefined ? undefined : Number(headers[name]),
   );
@@ -219,7 +224,7 @@ describe('an operation whose client disconnects', () => {
         held += 1;
         return 'taken over';
       }
-      return service(request, raw);
+      return healthyService(request, raw);
     });
     await using gateway = await startGateway({
       upstream: upstream.url,
@@ -253,7 +258,7 @@ describe('the rate limit of the service', () => {
   const limitedService =
     (headers: Record<string, string>): Script =>
     async (request, raw) => {
-      const answer = await service(request, raw);
+      const answer = await healthyService(request, raw);
       return answer === 'taken over' ? answer : { ...answer, headers };
     };
 
@@ -336,7 +341,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
   it('a client that disconnects while it is being rejected gets no refund', async () => {
     await using redis = await startRedis();
     await using proxy = await startRedisProxy(redis.url);
-    await using upstream = await startScriptedUpstream(service);
+    await using upstream = await startScriptedUpstream(healthyService);
     const clients = clientsOf(signer, { rateLimit: hourly(3) });
     await using gateway = await startGateway({
       upstream: upstream.url,
@@ -365,7 +370,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
 
   it('two gateways share one limit', async () => {
     await using redis = await startRedis();
-    await using upstream = await startScriptedUpstream(service);
+    await using upstream = await startScriptedUpstream(healthyService);
     const options: GatewayOptions = {
       upstream: upstream.url,
       clients: clientsOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRandom, digestOf, echo, runCrowd } from '../support/crowd.ts';
+import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
@@ -54,9 +54,9 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: PairOptions) {
     } else if (dice < 0.06) {
       connection.reset();
     } else if (dice < 0.1) {
-      setTimeout(() => connection.answer(echo(request)), 5 + 20 * random());
+      setTimeout(() => connection.answer(echoKeyDigest(request)), 5 + 20 * random());
     } else {
-      connection.answer(echo(request));
+      connection.answer(echoKeyDigest(request));
     }
   }
 
@@ -93,7 +93,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: PairOptions) {
     served += seen === undefined ? 0 : 1;
   }
 
-  await runCrowd(pairs, 40, (pair) => {
+  await runConcurrently(pairs, 40, (pair) => {
     const document = (MIX[pair % MIX.length] ?? READ)(idOf(pair));
     return Promise.all(pairOf(pair).map((asker) => send(document, asker)));
   });

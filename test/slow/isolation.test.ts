@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { expect, it } from 'vitest';
-import { createRandom, digestOf, echo, runCrowd } from '../support/crowd.ts';
+import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { sampleSize } from '../support/samples.ts';
@@ -51,7 +51,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
       connection.reset();
     } else if (dice < 0.09) {
       faults.slow += 1;
-      setTimeout(() => connection.answer(echo(request)), 5 + 20 * random());
+      setTimeout(() => connection.answer(echoKeyDigest(request)), 5 + 20 * random());
     } else if (dice < 0.1) {
       faults.refused += 1;
       connection.answer({
@@ -59,7 +59,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
         body: { message: `"name":"${digestOf(request.headers.authorization ?? '')}"` },
       });
     } else {
-      connection.answer(echo(request));
+      connection.answer(echoKeyDigest(request));
     }
   }
 
@@ -92,7 +92,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
     outcomes[seen !== undefined ? 'data' : told !== undefined ? 'refused' : 'failed'] += 1;
   }
 
-  await runCrowd(pairs, atOnce, (pair) => {
+  await runConcurrently(pairs, atOnce, (pair) => {
     const { document, digest } = MIX[pair % MIX.length] ?? READ;
     const text = document(idOf(pair));
     return Promise.all([send(text, digest, keyOf(pair, 'a')), send(text, digest, keyOf(pair, 'b'))]);

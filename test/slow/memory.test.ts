@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
-import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
+import { MAX_CALLERS_MB, measureGrowth } from '../support/growth.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -100,7 +100,7 @@ const DOCUMENTS: [string, number, (i: number) => Attack][] = [
 ];
 
 it.each(DOCUMENTS)('%s do not fill the caches beyond their limit', async (_, count, attackOf) => {
-  const growth = await growthOf(gateway, count, attackOf);
+  const growth = await measureGrowth(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
 });
 
@@ -127,6 +127,6 @@ const CALLERS: [string, number, (i: number) => Attack][] = [
 ];
 
 it.each(CALLERS)('%s leave little memory allocated', async (_, count, attackOf) => {
-  const growth = await growthOf(gateway, count, attackOf);
+  const growth = await measureGrowth(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CALLERS_MB);
 });

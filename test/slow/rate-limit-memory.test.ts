@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { postWithLongKey, startTarget } from '../support/attack.ts';
-import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
+import { MAX_CALLERS_MB, measureGrowth } from '../support/growth.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 it("API keys of 2 KB leave little memory allocated, with the gateway's limit and with the service's limit", async () => {
@@ -13,6 +13,6 @@ it("API keys of 2 KB leave little memory allocated, with the gateway's limit and
     NOTIGRAPH_CONFIG_TEXT: 'clients: { server: { rateLimit: { calls: 1, perSeconds: 3600 } } }',
   });
   // Each key makes a call, because unused limits are not stored. Storing the keys unhashed would exceed the bound.
-  const growth = await growthOf(limited, 20_000, (i) => postWithLongKey('{ notificationGroups { id } }', i));
+  const growth = await measureGrowth(limited, 20_000, (i) => postWithLongKey('{ notificationGroups { id } }', i));
   expect(growth).toBeLessThan(MAX_CALLERS_MB);
 }, 120_000);

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { digestOf, runCrowd } from '../support/crowd.ts';
+import { digestOf, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
 
@@ -13,7 +13,7 @@ const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name
 
 /** Returns a response with a digest of the credential. */
 const echo = ({ path, headers }: RawRequest): string =>
-  rawAnswer({
+  formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
 
@@ -101,7 +101,7 @@ async function sendLoad({ calls, atOnce, credentials, connections }: LoadOptions
     crossed += seen === undefined || seen === digestOf(authorization) ? 0 : 1;
   }
 
-  await runCrowd(calls, atOnce, send);
+  await runConcurrently(calls, atOnce, send);
   await client.close();
   const shared = new Map<number, Set<string | undefined>>();
   for (const { connection, headers } of upstream.requests) {

@@ -7,7 +7,7 @@ import { type ServerOptions, startServer } from '../../src/http/server.ts';
 import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
-import { figuresOf } from '../support/metrics-text.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
@@ -90,7 +90,7 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS, {}, 'Bearer x');
 
     const text = await notigraph.scrape();
-    expect(figuresOf(text, /^notigraph_(operations|upstream_requests)_total|^notigraph_\w+_count/)).toEqual({
+    expect(metricValues(text, /^notigraph_(operations|upstream_requests)_total|^notigraph_\w+_count/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 4,
       'notigraph_operations_total{type="query",code="UPSTREAM_BAD_RESPONSE"}': 1,
       'notigraph_operations_total{type="query",code="RATE_LIMITED"}': 1,
@@ -139,7 +139,7 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS);
     const text = await notigraph.scrape();
     for (const name of ['operation', 'upstream_request']) {
-      const figures = figuresOf(text, new RegExp(`^notigraph_${name}_duration_seconds`));
+      const figures = metricValues(text, new RegExp(`^notigraph_${name}_duration_seconds`));
       const buckets = Object.entries(figures).filter(([line]) => line.includes('_bucket'));
       expect(buckets.map(([line]) => Number(/le="([^"]+)"/.exec(line)?.[1]?.replace('+Inf', 'Infinity')))).toEqual([
         0.001,
@@ -186,7 +186,7 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS);
     const route = 'method="GET",route="/v1/notification-groups"';
     await expect
-      .poll(async () => figuresOf(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
+      .poll(async () => metricValues(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
       .toEqual({
         [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
         [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
@@ -205,7 +205,8 @@ describe('the metrics', () => {
     };
     const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 50 };
     await using notigraph = await start(failing, { gateway: options });
-    const state = async () => figuresOf(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
+    const state = async () =>
+      metricValues(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
     expect(await state()).toBe(0);
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
@@ -228,7 +229,7 @@ describe('the metrics', () => {
     };
     await using notigraph = await start(held, { gateway: { maxConcurrentCallsPerKey: 1 } });
     const present = async () =>
-      Object.values(figuresOf(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
+      Object.values(metricValues(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
     expect(await present()).toEqual([0, 0]);
     const answers = ['a', 'b', 'c'].map((id) => notigraph.send(WORKFLOW, { id }));
     await expect.poll(present).toEqual([2, 3]);
@@ -247,7 +248,7 @@ describe('the metrics', () => {
     await using notigraph = await start(held, {
       server: { maxInFlightRequests: 1, lameDuckMs: 500, overload: { reason: () => reason } },
     });
-    const shed = async () => figuresOf(await notigraph.scrape(), /^notigraph_shed/);
+    const shed = async () => metricValues(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {
       const lines = (name: string, values: object) =>
         Object.entries({ stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0, ...values }).map(
@@ -298,7 +299,7 @@ describe('the metrics', () => {
       [...idle.snapshot(), ...processSnapshot(load(7), usage)],
     ];
     const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // Serialized, as if received from another process.
-    expect(figuresOf(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
+    expect(metricValues(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 2,
       'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
       'notigraph_operation_duration_seconds_count{type="query"}': 3,
@@ -322,7 +323,7 @@ describe('the metrics', () => {
       'notigraph_shed_requests_total{reason="heap"}': 12,
       'nodejs_version_info{version="v24"}': 1,
     });
-    expect(figuresOf(text, /^notigraph_operation_duration_seconds_bucket\{le="(1|2\.5)"/)).toEqual({
+    expect(metricValues(text, /^notigraph_operation_duration_seconds_bucket\{le="(1|2\.5)"/)).toEqual({
       'notigraph_operation_duration_seconds_bucket{le="1",type="query"}': 0,
       'notigraph_operation_duration_seconds_bucket{le="2.5",type="query"}': 3,
     });
@@ -366,7 +367,7 @@ describe('the labels', () => {
     const text = await notigraph.scrape();
     expect(text).not.toMatch(/canary/i);
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    expect(Object.keys(figuresOf(text, /^notigraph_operations_total/)).length).toBeGreaterThan(4);
+    expect(Object.keys(metricValues(text, /^notigraph_operations_total/)).length).toBeGreaterThan(4);
     for (const [, name = '', value = ''] of lines.join('\n').matchAll(/[{,](\w+)="([^"]*)"/g)) {
       expect([name, value]).toEqual([name, expect.stringMatching(LABELS[name] ?? /^$/)]);
     }
@@ -385,7 +386,7 @@ describe('the labels', () => {
     }
     metrics.operation({ type: 'query', code: undefined, status: 406, startedAt: 0 });
     metrics.operation({ type: 'hunter2', code: undefined, status: 200, startedAt: 0 });
-    expect(figuresOf(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
+    expect(metricValues(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
       ...Object.fromEntries(codes.map((code) => [`notigraph_operations_total{type="query",code="${code}"}`, 1])),
       'notigraph_operations_total{type="query",code="OTHER"}': 5,
       'notigraph_operations_total{type="none",code="OK"}': 1,
@@ -400,10 +401,10 @@ describe('a gateway embedded in another server', () => {
     await using one = await start(empty);
     await using other = await start(empty);
     await one.send(GROUPS);
-    expect(figuresOf(await one.gateway.metrics(), /^notigraph_operations_total/)).toEqual({
+    expect(metricValues(await one.gateway.metrics(), /^notigraph_operations_total/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 1,
     });
-    expect(figuresOf(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
+    expect(metricValues(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
     expect(await one.gateway.metrics()).not.toMatch(/^(process|nodejs)_/m);
     expect(register.getMetricsAsArray()).toEqual([]); // The host application may use the global registry.
   });
