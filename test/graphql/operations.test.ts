@@ -7,7 +7,7 @@ it.each(loadOperations())('the shipped operation $name succeeds on the sandbox w
 
   const data = await gateway.data(operation.query, JSON.parse(operation.variables ?? '{}'));
 
-  expect(JSON.stringify(data)).not.toContain('"message"'); // No failure of a result union.
+  expect(JSON.stringify(data)).not.toContain('"message"'); // No member of a result union that reports a failure.
   expect(Object.values(data)).not.toContain(null);
   const cost = gateway.upstream().map(({ method, path }) => `${method} ${path}`);
   const { true: open = [], false: exact = [] } = Object.groupBy(operation.calls, (call) => String(call.endsWith('*')));
@@ -18,7 +18,7 @@ it.each(loadOperations())('the shipped operation $name succeeds on the sandbox w
   expect(others.length).toBeGreaterThanOrEqual(open.length);
 });
 
-it('every operation is named like its file, names its calls, and has variables if it takes any', () => {
+it('every operation is named like its file, lists its calls, and has example variables if it takes any', () => {
   const operations = loadOperations();
   expect(operations.length).toBeGreaterThanOrEqual(14);
   for (const { name, query, variables, calls } of operations) {
