@@ -50,7 +50,7 @@ describe('GraphiQL in a browser', () => {
     const request = await run(page);
     expect(request.headers().authorization).toBe(AUTHORIZATION);
     expect(request.postDataJSON().operationName).toBe(tabs[0]);
-    await page.locator('.graphiql-response', { hasText: 'Lifecycle' }).waitFor();
+    await page.locator('.graphiql-response', { hasText: '"data"' }).waitFor();
 
     const ends = await page
       .locator('.graphiql-tab')

@@ -1,5 +1,7 @@
+import { parse } from 'graphql';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
 it.each(loadOperations())('the shipped operation $name succeeds on the sandbox with its example', async (operation) => {
@@ -35,4 +37,16 @@ it('queries come before mutations, and the first one needs no variables', () => 
   const kinds = operations.map(({ query }) => /^(query|mutation)/m.exec(query)?.[1]);
   expect(kinds).toEqual(kinds.toSorted().toReversed());
   expect(operations[0]?.variables).toBeUndefined();
+});
+
+it('every root field is in an operation', () => {
+  const schema = createSchema();
+  const rootTypes = [schema.getQueryType(), schema.getMutationType()];
+  const selected = loadOperations()
+    .flatMap(({ query }) => parse(query).definitions)
+    .flatMap((definition) => (definition.kind === 'OperationDefinition' ? definition.selectionSet.selections : []))
+    .map((selection) => (selection.kind === 'Field' ? selection.name.value : selection.kind));
+  expect(rootTypes.flatMap((type) => Object.keys(type?.getFields() ?? {})).toSorted()).toEqual(
+    [...new Set(selected)].toSorted(),
+  );
 });
