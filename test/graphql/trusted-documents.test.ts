@@ -486,7 +486,7 @@ describe('manifests', () => {
     await using ways = await startGatewayPair(healthyService, {
       clients: clientsOf(signer, { trustedDocuments: 'enforce' }),
       trustedDocuments: { manifests: [folder.path()] },
-      reloadSeconds: 1,
+      reloadSeconds: 0.1,
     });
     /** Returns the outcomes of both gateways, which may reload their files at different times. */
     const outcomes = async (query: string) => {
@@ -507,7 +507,7 @@ describe('manifests', () => {
       [ways.listener, ways.fetch].map(({ log }) => log.filter(({ level }) => level === 50).map((line) => line.problem));
     await expect.poll(() => problems().every(({ length }) => length > 0), { timeout: 5_000 }).toBe(true);
     await becomes(OTHER, SERVED);
-    await new Promise((resolve) => setTimeout(resolve, 2_500)); // Time for two more reloads, which cause no event to wait for.
+    await new Promise((resolve) => setTimeout(resolve, 300)); // Time for two more reloads, which cause no event to wait for.
     const problem = `the manifest ${folder.path('app-3.json')} cannot be used: it is not JSON`;
     expect(problems()).toEqual([[problem], [problem]]);
 

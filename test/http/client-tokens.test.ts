@@ -536,7 +536,7 @@ describe('a client token', () => {
     await write('signing', `${first}\n`);
     await write('before', `${first}\n`);
     await using setup = await setUp({
-      options: { reloadSeconds: 1 },
+      options: { reloadSeconds: 0.1 },
       clientTokens: { secrets: [{ file: folder.path('signing') }, { file: folder.path('before') }] },
     });
     const kidNow = async () => decodeProtectedHeader(await tokenFor(setup, { scopes: ['groups:read'] })).kid;
