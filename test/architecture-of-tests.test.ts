@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { TAKES_LONG, TAKES_SAMPLES } from './runner/projects.ts';
 import { type Import, listSources, readImports } from './support/imports.ts';
 
-/** Modules that every test may use: entries of the gateway, the sandbox and the client, and descriptions of the service. */
+/** Modules that every test may import: entry points of the gateway, the sandbox and the client, and types of the service. */
 const FRONT_DOOR = [
   'schema/trusted-documents.json',
   'src/client/index.ts',
@@ -18,8 +18,8 @@ const FRONT_DOOR = [
 ];
 
 /**
- * Folders of tests, and what each imports beyond the rule: the front door, test/support, and the modules of the part of src/
- * that has the folder's name. Bench imports only what stands here.
+ * Folders of tests, and their additional imports. All tests may import `FRONT_DOOR`, test/support, and the modules of the part of src/ with
+ * the same name as the folder. Bench may import only the modules listed here.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   test: ['src/lib/version.ts'], // Tests of the project as a whole.
@@ -69,7 +69,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   bench: ['src/settings/scopes.ts'],
 };
 
-/** Returns `bench`, the folder in test/, or test itself. */
+/** Returns `bench`, the folder in test/, or `test` for files directly in it. */
 const folderOf = (file: string): string => /^(?:bench|test\/[^/]+(?=\/)|test)/.exec(file)?.[0] ?? file;
 
 const sources = ['test', 'bench'].flatMap(listSources);
@@ -84,16 +84,16 @@ function isOrdinary({ from, to }: Import): boolean {
   return folder !== 'bench' && (to.startsWith(`${part}/`) || to.startsWith('test/support/') || FRONT_DOOR.includes(to));
 }
 
-it('every folder of tests is in the table', () => {
+it('the table lists every folder of tests', () => {
   expect([...new Set(sources.map(folderOf))].sort()).toEqual(Object.keys(FOLDERS).sort());
 });
 
-it.each(Object.entries(FOLDERS))('%s imports what the table permits, and all of it', (folder, permitted) => {
+it.each(Object.entries(FOLDERS))('%s imports exactly what the table permits', (folder, permitted) => {
   const others = imports.filter((found) => folderOf(found.from) === folder && !isOrdinary(found)).map(({ to }) => to);
   expect([...new Set(others)].sort()).toEqual(permitted);
 });
 
-it('every module of the front door is used by tests of several folders', () => {
+it('every module in FRONT_DOOR is used by tests of several folders', () => {
   const usersOf = (module: string) =>
     new Set(imports.filter(({ to }) => to === module).map(({ from }) => folderOf(from)));
   expect(FRONT_DOOR.filter((module) => usersOf(module).size < 2)).toEqual([]);
@@ -119,7 +119,7 @@ it('no file imports a test', () => {
   expect(imports.filter(({ to }) => to.endsWith('.test.ts'))).toEqual([]);
 });
 
-it('nothing outside of test and bench imports from there', () => {
+it('only test and bench import from test and bench', () => {
   const others = ['src', 'codegen', 'examples'].flatMap(listSources).flatMap(readImports);
   expect(others.filter(({ to }) => /^(?:test|bench)\//.test(to))).toEqual([]);
 });

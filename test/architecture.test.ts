@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { listSources, readImports, readSource } from './support/imports.ts';
 
-/** Imports that one part of `src/` may have from outside itself. */
+/** Imports that a part of `src/` may have from outside itself. */
 interface Rule {
-  /** Other parts. Types count as well. */
+  /** Other parts, including type imports. */
   parts?: readonly string[];
   /** Packages and modules of Node.js. */
   modules?: readonly string[];
 }
 
 /**
- * Parts of `src/`: files, and folders without the parts in them that have a line of their own. A part of another entry must stand in a later
- * line, so that imports point downward.
+ * Parts of `src/`, which are files and folders, and their imports. A folder does not include the parts in it that have their own line.
+ * Parts can import only parts of the same top-level entry or of later lines, so that imports point downward.
  */
 const PARTS: Readonly<Record<string, Rule>> = {
   cli: {
@@ -154,12 +154,12 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'yaml',
     ],
   },
-  client: { modules: ['graphql'] }, // Only types.
+  client: { modules: ['graphql'] }, // Imports only types.
 };
 
 const NAMES = Object.keys(PARTS);
 
-/** Removes `src/`, which the table leaves out. */
+/** Removes `src/`, which the table omits. */
 const inSrc = (file: string): string => file.replace(/^src\//, '');
 
 const sources = listSources('src');
@@ -169,16 +169,16 @@ const imports = sources
   .flatMap(readImports)
   .map(({ from, to, isModule }) => ({ from: inSrc(from), to: inSrc(to), isModule }));
 
-/** The part that a file belongs to: the longest name that fits. */
+/** Returns the part that a file belongs to, which is the longest matching name. */
 const partOf = (file: string): string | undefined =>
   NAMES.filter((name) => file === name || file.startsWith(`${name}/`))
     .sort((a, b) => a.length - b.length)
     .at(-1);
 
-/** The top-level entry of a part. */
+/** Returns the top-level entry of a part. */
 const entryOf = (part: string): string => part.split('/')[0] ?? part;
 
-/** Imports of each part, as the table writes them. */
+/** Imports of each part, in the format of the table. */
 const used = Map.groupBy(
   imports.map(({ from, to, isModule }) => ({
     part: partOf(from),
@@ -202,7 +202,7 @@ it('src has thirteen entries', () => {
   expect(new Set(NAMES.map(entryOf)).size).toBe(13);
 });
 
-it.each(NAMES)('%s imports what the table permits, and all of it', (name) => {
+it.each(NAMES)('%s imports exactly what the table permits', (name) => {
   const { parts = [], modules = [] } = PARTS[name] ?? {};
   expect(
     importsOf(name, false)
@@ -212,7 +212,7 @@ it.each(NAMES)('%s imports what the table permits, and all of it', (name) => {
   expect(importsOf(name, true).sort()).toEqual([...modules].sort());
 });
 
-it('the table points downward', () => {
+it('imports point downward in the table', () => {
   const upward = NAMES.flatMap((name, line) =>
     (PARTS[name]?.parts ?? [])
       .filter((part) => entryOf(part) !== entryOf(name) && NAMES.indexOf(part) <= line)
@@ -221,12 +221,12 @@ it('the table points downward', () => {
   expect(upward).toEqual([]);
 });
 
-it('only the process entries touch the process', () => {
+it('only the program entry points access the process', () => {
   const touching = sources.filter((file) => /\bprocess\.\w/.test(readSource(file)));
   expect(touching.map(inSrc).sort()).toEqual(['cli/main.ts', 'cli/sandbox.ts']);
 });
 
-it('no file is imported in a circle, types included', () => {
+it('no imports are circular, including type imports', () => {
   const edges = Map.groupBy(
     imports.filter(({ isModule }) => !isModule),
     ({ from }) => from,

@@ -15,14 +15,15 @@ const COVERED = [
   'schema/operations',
   'schema/schema.graphql',
   'src',
+  'test',
 ];
 
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);
 
-/** Installed, built and generated files, and this list, are not checked. */
+/** Excluded files: installed, built and generated ones, and this file. */
 const LEFT_OUT = /(?:^|\/)(?:node_modules|dist|english\.test\.ts|[\w-]+\.gen\.ts)(?:\/|$)/;
 
-/** Phrases that are hard to read, and what to write instead. A space stands for any white space, line breaks in comments included. */
+/** Phrases that are hard to read, and their replacements. A space matches any whitespace, including line breaks in comments. */
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/(?:by|with) commas(?: between)?/, 'comma-separated'],
   [/in its stead/, 'instead'],
@@ -62,10 +63,10 @@ const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/e-mail/, 'email'],
 ];
 
-/** First words of a docstring that is neither a verb in the third person nor a noun phrase. */
+/** First words of docstrings that start with neither a verb in the third person nor a noun phrase. */
 const RIDDLE = /^(?:What|Who|Whose|Whom|Where|How|Is told|Are told)\b/;
 
-/** Matches a phrase across line breaks, with the asterisks, slashes and number signs that begin lines of a comment. */
+/** Creates a pattern that matches a phrase across the lines of a comment. */
 const anywhere = ({ source }: RegExp): RegExp =>
   new RegExp(`(?<![\\w-])${source.replaceAll(' ', String.raw`\s+(?:(?:\*|\/\/|#)\s+)?`)}(?![\\w-])`, 'gi');
 
@@ -73,11 +74,11 @@ const SEARCHED = PHRASES.map(([phrase, instead]) => [anywhere(phrase), instead] 
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
-/** Blanks the code of a Markdown page: it can be output of the program. */
+/** Blanks the code of a Markdown page, because it can be program output. */
 const withoutCode = (page: string): string =>
   page.replace(/^```[\s\S]*?^```|`[^`\n]+`/gm, (code) => code.replace(/[^\n]/g, ' '));
 
-/** Finds the phrases and docstrings of a file that have to be rewritten. @returns a line for each: where, what, and what to write */
+/** Finds the phrases and docstrings of a file to rewrite. @returns one line per problem, with its place, text and replacement */
 function findProblems(file: string, content: string): string[] {
   const text = file.endsWith('.md') ? withoutCode(content) : content;
   const phrases = SEARCHED.flatMap(([phrase, instead]) =>
@@ -115,7 +116,7 @@ describe('plain English', () => {
     expect(files.flatMap((file) => findProblems(file, read(file)))).toEqual([]);
   });
 
-  it('names place, phrase and replacement, across lines of a comment, but not in the code of a page', () => {
+  it('finds phrases across lines of a comment, but not in the code of a page', () => {
     const source = '/** What it is. */\n// Settings, by\n// commas.\nconst standAlone = 1;\n';
     expect(findProblems('a.ts', source)).toEqual([
       'a.ts:2: "by // commas": write "comma-separated"',
@@ -127,7 +128,7 @@ describe('plain English', () => {
   });
 
   it.each(FILES.filter((file) => file.endsWith('.md') && read(file).startsWith('# ')))(
-    '%s says what it is for below its title',
+    '%s has a summary below its title',
     (file) => {
       expect(read(file)).toMatch(/^# [^\n]+\n\n[A-Z`][^|]*?[.:]/);
     },

@@ -12,7 +12,7 @@ const validations = z.strictObject({ required: z.boolean() }).optional();
 const label = z.string().min(1);
 const description = z.string().optional();
 
-/** GitHub's schema of issue forms, for the elements that ours use. */
+/** GitHub's schema of issue forms, limited to the elements that ours use. */
 const Form = z.strictObject({
   name: label,
   description: label,
@@ -62,19 +62,19 @@ const Workflow = z.strictObject({
   ),
 });
 
-it.each(readdirSync(join(ROOT, FORMS)).filter((file) => file !== 'config.yml'))('%s is an issue form', (file) => {
+it.each(readdirSync(join(ROOT, FORMS)).filter((file) => file !== 'config.yml'))('%s is a valid issue form', (file) => {
   const { body } = Form.parse(parse(read(join(FORMS, file))));
   const ids = body.flatMap((element) => ('id' in element ? [element.id] : []));
   expect(ids.length).toBeGreaterThan(2);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it('the issue chooser leads to the security policy', () => {
+it('the issue chooser links to the security policy', () => {
   const { contact_links: links } = Chooser.parse(parse(read(join(FORMS, 'config.yml'))));
   expect(links.map(({ about }) => about).join()).toContain('SECURITY.md');
 });
 
-it('the workflow runs what must pass before anything lands', () => {
+it('the workflow runs the required checks', () => {
   const { jobs } = Workflow.parse(parse(read('.github/workflows/ci.yml')));
   const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap((step) => ('run' in step ? step.run : [])));
   expect(commands).toContain('.ci/run');

@@ -16,8 +16,8 @@ const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url)).slice(0, -1);
 
-/** A program of a user, in a server of its own beside another route. */
-const MOUNTED = `
+/** Program that mounts the gateway in its own server next to another route. */
+const SERVER_PROGRAM = `
   import { createServer } from 'node:http';
   import { createGateway } from 'notigraph';
 
@@ -38,8 +38,8 @@ const MOUNTED = `
   server.closeAllConnections();
 `;
 
-/** A program of a user without a server. */
-const FETCHED = `
+/** Program that uses the gateway without a server. */
+const FETCH_PROGRAM = `
   import { createGateway } from 'notigraph';
 
   await using gateway = createGateway({ upstream: process.argv[2] });
@@ -53,7 +53,7 @@ const FETCHED = `
   console.log(await response.text());
 `;
 
-const TYPED = `
+const TYPED_PROGRAM = `
   import { createServer } from 'node:http';
   import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from 'notigraph';
 
@@ -65,16 +65,16 @@ const TYPED = `
   const problem: string | undefined = await gateway.checkUpstream();
   console.log(response.status, problem, gateway.endpoint.length);
 
-  // @ts-expect-error There is no gateway without an upstream.
+  // @ts-expect-error The upstream is required.
   createGateway({});
-  // @ts-expect-error A logger is pino's.
+  // @ts-expect-error The logger must be a pino logger.
   createGateway(options, { logger: console.log });
-  // @ts-expect-error It is not exported.
+  // @ts-expect-error The type is not exported.
   type Withheld = import('notigraph').Config;
 `;
 
-/** A program of somebody who only asks a gateway. */
-const ASKING = `
+/** Program that only uses the client. */
+const CLIENT_PROGRAM = `
   import { createClient, NotificationGroupsDocument } from 'notigraph/client';
 
   const { request } = createClient({ url: process.argv[2], authorization: 'ApiKey sandbox-development-key' });
@@ -82,7 +82,7 @@ const ASKING = `
   console.log(JSON.stringify(data.notificationGroups.map(({ name }) => name)), errors);
 `;
 
-const TYPED_CLIENT = `
+const TYPED_CLIENT_PROGRAM = `
   import type { DocumentNode } from 'graphql';
   import {
     type Channel,
@@ -105,56 +105,56 @@ const TYPED_CLIENT = `
 
   // @ts-expect-error A required variable is missing.
   await notigraph.request(WorkflowDocument, {});
-  // @ts-expect-error The variable has another type.
+  // @ts-expect-error The variable has the wrong type.
   await notigraph.request(WorkflowDocument, { idOrIdentifier: true });
-  // @ts-expect-error The operation does not ask for it.
+  // @ts-expect-error The operation does not select the field.
   answer.data?.workflow?.payloadSchema;
 `;
 
-/** The output of what the two programs ask. */
+/** Response that the programs receive. */
 const GROUPS =
   '{"data":{"notificationGroups":[{"name":"Lifecycle"},{"name":"Community"},{"name":"Billing"},{"name":"Orders"}]}}';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-/** The folder of a user who has installed the package and nothing else. */
-let user: string;
+/** Folder with only the package and its dependencies. */
+let installFolder: string;
 let bin: string;
-/** The folder of a user who has the package and graphql's types, but nothing else that the gateway needs. */
-let asker: string;
+/** Folder with only the package and graphql, without the dependencies of the gateway. */
+let clientFolder: string;
 
 beforeAll(async () => {
   folder = await createTemporaryFolder();
-  user = folder.path('user');
-  const installed = join(user, 'node_modules', 'notigraph');
+  installFolder = folder.path('user');
+  const installed = join(installFolder, 'node_modules', 'notigraph');
   bin = join(installed, 'bin', 'notigraph.js');
   await mkdir(installed, { recursive: true });
   await run('tar', ['-xzf', await pack(), '-C', installed, '--strip-components=1']);
 
   const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   for (const name of [...Object.keys(dependencies), '@types/node']) {
-    const link = join(user, 'node_modules', name);
+    const link = join(installFolder, 'node_modules', name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(ROOT, 'node_modules', name), link, 'dir');
   }
-  await writeFile(join(user, 'package.json'), '{ "type": "module" }');
+  await writeFile(join(installFolder, 'package.json'), '{ "type": "module" }');
 
-  asker = folder.path('asker');
-  await cp(installed, join(asker, 'node_modules', 'notigraph'), { recursive: true });
-  await symlink(join(ROOT, 'node_modules', 'graphql'), join(asker, 'node_modules', 'graphql'), 'dir');
-  await writeFile(join(asker, 'package.json'), '{ "type": "module" }');
+  clientFolder = folder.path('client-user');
+  await cp(installed, join(clientFolder, 'node_modules', 'notigraph'), { recursive: true });
+  await symlink(join(ROOT, 'node_modules', 'graphql'), join(clientFolder, 'node_modules', 'graphql'), 'dir');
+  await writeFile(join(clientFolder, 'package.json'), '{ "type": "module" }');
 });
 
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** Builds and packs a copy of the project, so that the project itself stays as it is. @returns the tarball */
+/** Builds and packs a copy of the project, which leaves the project unchanged. @returns the path of the tarball */
 async function pack(): Promise<string> {
   await using copy = await copyProject();
   await run('npm', ['pack', '--offline', '--pack-destination', folder.path()], { cwd: copy.path() });
   return folder.path(`notigraph-${VERSION}.tgz`);
 }
 
-it('contains the program and what it reads, and no sources', async () => {
-  const root = join(user, 'node_modules', 'notigraph');
+it('contains the program and the files it reads, but no sources', async () => {
+  const root = join(installFolder, 'node_modules', 'notigraph');
   expect(await readdir(root)).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'bin', 'dist', 'schema']));
   const files = await readdir(root, { recursive: true });
   expect(files).toContain(join('schema', 'schema.graphql'));
@@ -162,27 +162,30 @@ it('contains the program and what it reads, and no sources', async () => {
   expect(files.filter((file) => /test|\.db|\.env|\.tgz/.test(file))).toEqual([]);
 });
 
-it('brings the notigraph command', async () => {
-  const ending = await runNotigraph({ main: bin, cwd: user, args: ['--version'] });
+it('includes the notigraph command', async () => {
+  const ending = await runNotigraph({ main: bin, cwd: installFolder, args: ['--version'] });
   expect(ending).toEqual({ code: 0, signal: null, stdout: `${VERSION}\n`, stderr: '' });
 });
 
-it('serves with its sandbox and GraphiQL', async () => {
-  await using notigraph = await startNotigraph({ main: bin, cwd: user });
-  const answer = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
-  expect(JSON.stringify(answer)).toBe(GROUPS);
+it('starts with its sandbox and GraphiQL', async () => {
+  await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
+  const response = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
+  expect(JSON.stringify(response)).toBe(GROUPS);
   const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
   expect(await page.text()).toContain('query NotificationGroups');
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
 });
 
 it.each([
-  ["a server of one's own, beside another route", MOUNTED, `well\n${GROUPS}\n`],
-  ['a program that hands it requests', FETCHED, `${GROUPS}\n`],
+  ['a server with another route', SERVER_PROGRAM, `well\n${GROUPS}\n`],
+  ['a program without a server', FETCH_PROGRAM, `${GROUPS}\n`],
 ])('can be mounted in %s', async (_title, program, output) => {
   await using sandbox = await startSandbox();
-  await writeFile(join(user, 'program.js'), program);
-  const { stdout, stderr } = await run(process.execPath, ['program.js', sandbox.url], { cwd: user, timeout: 20_000 });
+  await writeFile(join(installFolder, 'program.js'), program);
+  const { stdout, stderr } = await run(process.execPath, ['program.js', sandbox.url], {
+    cwd: installFolder,
+    timeout: 20_000,
+  });
   expect(stderr).toBe('');
   const isLog = /^\{"level":/;
   expect(
@@ -193,19 +196,19 @@ it.each([
   ).toBe(output);
 });
 
-it('has a client that needs nothing of what the gateway needs', async () => {
-  const client = join(user, 'node_modules', 'notigraph', 'dist', 'client');
-  await cp(client, folder.path('alone', 'node_modules', 'notigraph'), { recursive: true });
+it('has a client without the dependencies of the gateway', async () => {
+  const client = join(installFolder, 'node_modules', 'notigraph', 'dist', 'client');
+  await cp(client, folder.path('client-only', 'node_modules', 'notigraph'), { recursive: true });
   await writeFile(
-    folder.path('alone', 'node_modules', 'notigraph', 'package.json'),
+    folder.path('client-only', 'node_modules', 'notigraph', 'package.json'),
     '{ "type": "module", "exports": { "./client": "./index.js" } }',
   );
-  await writeFile(folder.path('alone', 'program.mjs'), ASKING);
-  await writeFile(join(asker, 'program.js'), ASKING);
-  await using notigraph = await startNotigraph({ main: bin, cwd: user });
+  await writeFile(folder.path('client-only', 'program.mjs'), CLIENT_PROGRAM);
+  await writeFile(join(clientFolder, 'program.js'), CLIENT_PROGRAM);
+  await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
 
-  // As it is installed, and without anything that is no file of the client.
-  for (const program of [join(asker, 'program.js'), folder.path('alone', 'program.mjs')]) {
+  // Runs the installed client, and a copy of only the client's files.
+  for (const program of [join(clientFolder, 'program.js'), folder.path('client-only', 'program.mjs')]) {
     const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 20_000 });
     expect({ stdout, stderr }).toEqual({
       stdout: '["Lifecycle","Community","Billing","Orders"] undefined\n',
@@ -214,14 +217,14 @@ it('has a client that needs nothing of what the gateway needs', async () => {
   }
 });
 
-it('has a client of which a bundle holds what the app uses', async () => {
-  const entry = join(asker, 'app.js');
+it('has a client of which a bundle contains only what the app uses', async () => {
+  const entry = join(clientFolder, 'app.js');
   await writeFile(
     entry,
     "import { createClient, NotificationGroupsDocument } from 'notigraph/client'; console.log(createClient, NotificationGroupsDocument);",
   );
   const built = await build({
-    root: asker,
+    root: clientFolder,
     configFile: false,
     logLevel: 'error',
     build: { write: false, rolldownOptions: { input: entry } },
@@ -232,13 +235,13 @@ it('has a client of which a bundle holds what the app uses', async () => {
 });
 
 it.each([
-  ['a browser app that is bundled', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2022,dom']],
+  ['a bundled browser app', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2022,dom']],
   [
-    'a program for Node',
+    'a program for Node.js',
     ['--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')],
   ],
-])('has a client whose types are sound in %s', async (_title, options) => {
-  await writeFile(join(asker, 'program.ts'), TYPED_CLIENT);
+])('has a client with types that compile in %s', async (_title, options) => {
+  await writeFile(join(clientFolder, 'program.ts'), TYPED_CLIENT_PROGRAM);
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const strict = [
     '--noEmit',
@@ -249,22 +252,22 @@ it.each([
     'es2022',
   ];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...strict, ...options, 'program.ts'], {
-    cwd: asker,
+    cwd: clientFolder,
     encoding: 'utf8',
   });
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
 
-it('has types that a strict program compiles against', async () => {
-  await writeFile(join(user, 'program.ts'), TYPED);
+it('has types that compile in a strict program', async () => {
+  await writeFile(join(installFolder, 'program.ts'), TYPED_PROGRAM);
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts'], {
-    cwd: user,
+    cwd: installFolder,
     encoding: 'utf8',
   });
   expect(status).not.toBeNull();
-  // Types of other packages have problems of their own, which most programs skip.
+  // Ignores errors in the types of other packages, which most programs skip.
   expect(stdout.split('\n').filter((line) => /^(program\.ts|node_modules\/notigraph\/)/.test(line))).toEqual([]);
 });
 
@@ -273,7 +276,7 @@ it.each([
   ['22.18.9', false],
   ['22.19.0', true],
   ['23.0.0', true],
-])('tells Node %s apart', async (version, isEnough) => {
+])('checks the version of Node.js: %s', async (version, isEnough) => {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
   const args = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, bin, '--version'];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -285,16 +288,16 @@ it.each([
 
 const OLD_NODE = findOldNode();
 
-// Only where one is installed: the versions above hold the rule everywhere.
+// Runs only if an old version is installed; the test above simulates the versions.
 if (OLD_NODE !== undefined) {
-  it('says to an old Node itself that it is too old', () => {
+  it('reports that an installed old Node.js is too old', () => {
     const { status, stdout, stderr } = spawnSync(OLD_NODE, [bin, '--version'], { encoding: 'utf8' });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^Notigraph needs Node 22\.19 or newer; this is v[\d.]+\.\n$/);
   });
 }
 
-/** The first Node on the PATH that is too old. */
+/** Returns the first Node.js on the PATH that is too old. */
 function findOldNode(): string | undefined {
   return (process.env.PATH ?? '')
     .split(delimiter)

@@ -19,7 +19,7 @@ const CREATE = `mutation {
   createTopic(input: { name: "Makers" }) { __typename ... on ConflictError { reason message } }
 }`;
 
-describe('the noun topics, added to a copy of the project by its five files', () => {
+describe('the resource topics, added to a copy of the project with five files', () => {
   let copy: ProjectCopy;
   let gateway: NotigraphProcess;
 
@@ -28,7 +28,7 @@ describe('the noun topics, added to a copy of the project by its five files', ()
     await addTopics(copy);
     await copy.run('codegen.ts');
     await writeFile(copy.path('notigraph.config.yaml'), CONFIG);
-    restore(1, copy.path('sandbox.db')); // Older than the noun.
+    restore(1, copy.path('sandbox.db')); // Recorded before the resource was added.
     gateway = await startNotigraph({
       cwd: copy.path(),
       main: copy.path('src/cli/main.ts'),
@@ -42,7 +42,7 @@ describe('the noun topics, added to a copy of the project by its five files', ()
     await copy?.[Symbol.asyncDispose]();
   });
 
-  it('answers its shipped operation, and its failures are data', async () => {
+  it('serves its shipped operation and returns its failures as data', async () => {
     const query = await copy.read('schema/operations/Topics.graphql');
     expect(await sendOperation(gateway.url, query)).toEqual({
       data: {
@@ -88,7 +88,7 @@ describe('the noun topics, added to a copy of the project by its five files', ()
     return `Bearer ${token}`;
   }
 
-  it('is in the typed client, the trusted documents, the tabs of GraphiQL and the tables of the docs', async () => {
+  it('appears in the typed client, the trusted documents, the tabs of GraphiQL and the tables of the docs', async () => {
     expect(await copy.read('src/client/documents.gen.ts')).toContain('export const TopicsDocument = ');
     expect(await copy.read('schema/trusted-documents.json')).toContain('query Topics {');
     const page = await fetch(gateway.url, { headers: { accept: 'text/html' } });

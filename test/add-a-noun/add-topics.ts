@@ -8,7 +8,7 @@ import type { ProjectCopy } from '../support/project-copy.ts';
 
 const TOPICS = fileURLToPath(new URL('topics/', import.meta.url));
 
-/** The files of the noun `topics`, besides its paths in the OpenAPI document. */
+/** Files of the resource `topics`, apart from its paths in the OpenAPI document. */
 const FILES = [
   'src/graphql/types/topic.ts',
   'src/upstream/resources/topics.ts',
@@ -16,7 +16,7 @@ const FILES = [
   'schema/operations/Topics.graphql',
 ];
 
-/** Adds the noun `topics`: its paths in the OpenAPI document and four files. */
+/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document and four files. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
     const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/http/server.ts';
 import { startTarget } from '../support/attack.ts';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -15,7 +15,7 @@ const hangUp = (clients: readonly RawClient[]) => {
   }
 };
 
-it('a hundred rejected requests whose responses nobody reads take no more than 64 MB', async () => {
+it('100 rejected requests whose responses are not read take at most 64 MB', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
   await using gateway = await startTarget(upstream.url);
   const query = 'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }';
@@ -42,8 +42,8 @@ it('a hundred rejected requests whose responses nobody reads take no more than 6
   hangUp([answer, ...clients]);
 });
 
-describe('bytes that clients have not read', () => {
-  /** Starts a server whose responses are larger than what the system takes of them. */
+describe('unread response bytes', () => {
+  /** Starts a server whose responses do not fit into the socket buffers. */
   const start = (maxBufferedBytes: number, clientStallTimeoutMs: number) =>
     startServer({
       host: '127.0.0.1',
@@ -53,7 +53,7 @@ describe('bytes that clients have not read', () => {
       listener: (_: unknown, response: ServerResponse) => void response.end(Buffer.alloc(16 * MIB)),
     });
 
-  it('are limited: above the limit requests are shed, and the slowest readers are closed', async () => {
+  it('are limited: above the limit, requests are shed and the slowest readers are disconnected', async () => {
     await using server = await start(40 * MIB, 45_000);
     const clients: RawClient[] = [];
     while (server.load().shedding === undefined) {
@@ -77,15 +77,15 @@ describe('bytes that clients have not read', () => {
     hangUp(clients);
   });
 
-  it('of a client that reads fast enough cost nobody their connection', async () => {
+  it('disconnect nobody while the client reads fast enough', async () => {
     await using server = await start(MIB, 9_000);
     const client = await connectRaw(server.url, { reads: false });
     await client.send(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
-    expect(await readSlowly(client, 3)).toBeGreaterThan(16 * MIB); // In about a second: memory is measured three times meanwhile.
+    expect(await readSlowly(client, 3)).toBeGreaterThan(16 * MIB); // Takes about a second, in which memory is measured three times.
     expect(server.load().closed).toEqual({ 'too slow': 0, limit: 0, 'buffered bytes': 0 });
   });
 
-  it('count when they are queued behind another response', async () => {
+  it('count while they are queued behind another response', async () => {
     let first: ServerResponse | undefined;
     await using server = await startServer({
       host: '127.0.0.1',
@@ -107,9 +107,9 @@ describe('bytes that clients have not read', () => {
   });
 });
 
-describe('bytes of request bodies', () => {
-  it('count until the request is answered', async () => {
-    await using held = await startHeldServer();
+describe('buffered bytes of request bodies', () => {
+  it('count until the response is sent', async () => {
+    await using held = await startPausedServer();
     const client = await connectRaw(held.url);
     await client.send(`${postHead('/', 'Content-Length: 60000')}${'x'.repeat(50_000)}`);
     await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(50_000);
@@ -121,15 +121,15 @@ describe('bytes of request bodies', () => {
     client.socket.destroy();
   });
 
-  it('above the limit cost the slowest senders their connections, and nobody else anything', async () => {
-    await using held = await startHeldServer({ maxBufferedBytes: MIB });
+  it('disconnect the slowest senders and nobody else above the limit', async () => {
+    await using held = await startPausedServer({ maxBufferedBytes: MIB });
     const clients: RawClient[] = [];
     for (let i = 0; i < 30; i += 1) {
       const client = await connectRaw(held.url);
       clients.push(client);
-      const arrival = held.arrival();
+      const arrival = held.nextRequest();
       await client.send(`${postHead('/', 'Content-Length: 200000')}${'x'.repeat(100_000)}`);
-      await arrival; // None is shed.
+      await arrival; // No request is shed.
       expect(held.server.load().bufferedBytes).toBeLessThan(1.2 * MIB);
     }
     expect(clients[0]?.isClosed()).toBe(true);
@@ -139,9 +139,9 @@ describe('bytes of request bodies', () => {
   });
 });
 
-it('bytes that others buffer count too', async () => {
+it('bytes buffered outside the server count toward the limit', async () => {
   let bytes = 0;
-  await using held = await startHeldServer({ maxBufferedBytes: MIB, bufferedBytes: () => bytes });
+  await using held = await startPausedServer({ maxBufferedBytes: MIB, bufferedBytes: () => bytes });
   expect((await fetch(`${held.url}/readyz`)).status).toBe(200);
   bytes = MIB + 1;
   expect((await fetch(`${held.url}/graphql`)).status).toBe(503);

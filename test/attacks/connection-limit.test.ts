@@ -1,39 +1,39 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { maxClientFiles } from '../../src/http/open-files.ts';
-import { type HeldServer, startHeldServer } from '../support/held-server.ts';
+import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw-client.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** Opens a connection whose request is being answered. */
-async function connectRunning(held: HeldServer): Promise<RawClient> {
+/** Opens a connection with an in-flight request. */
+async function connectRunning(held: PausedServer): Promise<RawClient> {
   const client = await connectRaw(held.url);
-  const arrival = held.arrival();
+  const arrival = held.nextRequest();
   await client.send(GET);
   await arrival;
   return client;
 }
 
-/** Opens a connection that has been answered and is idle. */
-async function connectIdle(held: HeldServer): Promise<RawClient> {
+/** Opens a connection that is idle after its first response. */
+async function connectIdle(held: PausedServer): Promise<RawClient> {
   const client = await connectRunning(held);
   held.release();
   await client.receives(/done/);
   return client;
 }
 
-/** Opens a connection that stalls in its body. */
-async function connectStalled(held: HeldServer): Promise<RawClient> {
+/** Opens a connection that stalls in the body of its request. */
+async function connectStalled(held: PausedServer): Promise<RawClient> {
   const client = await connectRaw(held.url);
-  const arrival = held.arrival();
+  const arrival = held.nextRequest();
   await client.send(postHead('/', 'Content-Length: 100000'));
   await arrival;
   return client;
 }
 
-it('at the limit the slowest connection is closed first, then idle ones, and none that is being answered', async () => {
-  await using held = await startHeldServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
+it('at the limit the slowest connection is closed first, then idle ones, but none with an in-flight request', async () => {
+  await using held = await startPausedServer({ maxConnections: 6, clientStallTimeoutMs: 6_000 });
   const idle = await connectIdle(held);
   const running = await connectRunning(held);
   const silent = await connectRaw(held.url);
@@ -54,7 +54,7 @@ it('at the limit the slowest connection is closed first, then idle ones, and non
   }
   expect(order).toEqual(['silent', 'stopped', 'slow', 'idle', 'fast']);
 
-  const refused = await connectRaw(held.url); // All others are being answered.
+  const refused = await connectRaw(held.url); // All others have in-flight requests.
   await refused.closed;
   expect(running.isClosed()).toBe(false);
   expect(held.server.load()).toMatchObject({ connections: 6, closed: { limit: 6, 'too slow': 0 } });
@@ -65,23 +65,23 @@ it('at the limit the slowest connection is closed first, then idle ones, and non
   }
 });
 
-it('at the limit a client that does not read is closed although it is being answered', async () => {
-  await using held = await startHeldServer({
+it('at the limit a client that does not read its response is disconnected', async () => {
+  await using held = await startPausedServer({
     maxConnections: 1,
     clientStallTimeoutMs: 6_000,
     listener: (_, response) => void response.end(Buffer.alloc(64 * 1024 * 1024)),
     maxBufferedBytes: 1024 * 1024 * 1024,
   });
-  const deaf = await connectRaw(held.url, { reads: false });
-  await deaf.send(GET);
+  const nonReader = await connectRaw(held.url, { reads: false });
+  await nonReader.send(GET);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(0);
-  await sleep(500); // It is given one measurement, so that a response that has just been sent can be read.
+  await sleep(500); // The server waits for one measurement, so that the client can read a response that was just sent.
   const next = await connectRaw(held.url);
   await expect.poll(() => held.server.load().bufferedBytes, EVENTUALLY).toBe(0);
   expect(held.server.load().closed).toMatchObject({ limit: 1, 'too slow': 0 });
   expect(next.isClosed()).toBe(false);
   next.socket.destroy();
-  deaf.socket.destroy();
+  nonReader.socket.destroy();
 });
 
 it('connections stay below the number of files that the process may open', () => {

@@ -53,8 +53,8 @@ describe('without introspection no message suggests a name', () => {
   });
 });
 
-describe('two requests never share a document', () => {
-  it('whatever separates their parameters', async () => {
+describe('requests with different documents', () => {
+  it('never share one, whatever separates their parameters', async () => {
     const texts = [
       'query a { a: __typename }',
       'query a { b: __typename }',
@@ -75,14 +75,14 @@ describe('two requests never share a document', () => {
     }
   });
 
-  it('with lone surrogates that are the same in UTF-8', async () => {
+  it('never share one because lone surrogates are the same in UTF-8', async () => {
     for (const half of ['\ud800', '\ud801']) {
       const { body: response } = await gateway.send(`{ workflow(idOrIdentifier: "${half}") { id } } # ${half}`);
       expect(JSON.stringify(response)).not.toContain('"data":{"workflow":{');
     }
   });
 
-  it('and conditions of one do not decide for another', async () => {
+  it('evaluate their own conditions', async () => {
     const document =
       'query ($a: Boolean!, $b: Boolean!) { x: __typename @include(if: $a) y: __typename @include(if: $b) }';
     expect(await gateway.data(document, { a: true, b: false })).toEqual({ x: 'Query' });
@@ -90,7 +90,7 @@ describe('two requests never share a document', () => {
   });
 });
 
-describe('a response has at most 4 MiB', () => {
+describe('a response is limited to 4 MiB', () => {
   const MAX_BYTES = 4 * 1024 * 1024;
 
   it.each([
@@ -98,7 +98,7 @@ describe('a response has at most 4 MiB', () => {
     ['control characters', '\u0001'.repeat(800_000)],
     ['ASCII', 'x'.repeat(4_900_000)],
     ['lone surrogates', '\ud800'.repeat(800_000)],
-  ])('of %s', async (_, description) => {
+  ])('if it consists of %s', async (_, description) => {
     body = JSON.stringify({ data: workflow({ description }) });
     const response = await fetch(gateway.url, {
       method: 'POST',
@@ -114,7 +114,7 @@ describe('a response has at most 4 MiB', () => {
     ['ASCII', 'x', 1_000_000],
     ['text outside of ASCII', '日', 1_200_000],
     ['control characters', '\u0001', 700_000],
-  ])('of a mutation, each of whose fields reports its outcome: %s', async (_, character, length) => {
+  ])('while each field of a mutation still reports its outcome: %s', async (_, character, length) => {
     body = JSON.stringify({
       data: { _id: 'f', name: character.repeat(length), identifier: 'f', _organizationId: 'o', _environmentId: 'e' },
     });

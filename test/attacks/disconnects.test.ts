@@ -8,20 +8,20 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 const BODY = JSON.stringify({ query: '{ notificationGroups { name } }' });
 const KEY = 'Authorization: ApiKey one';
 
-/** Ways to leave: in good order, and with a reset. */
-const LEAVING = {
+/** Ways to disconnect: with an orderly close, and with a reset. */
+const DISCONNECTS = {
   closes: (client: RawClient) => void client.socket.destroy(),
   resets: (client: RawClient) => void client.socket.resetAndDestroy(),
 };
 
-/** Stops the process; expects it to end well, without having logged an error. */
+/** Stops the process and expects that it exits with 0 and has logged no error. */
 async function expectNoError(notigraph: NotigraphProcess): Promise<void> {
   const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout.split('\n').filter((line) => /^\{"level":[56]0/.test(line))).toEqual([]);
 }
 
-it.each(Object.entries(LEAVING))('a client that %s the connection early is no error', async (_, leave) => {
+it.each(Object.entries(DISCONNECTS))('a client that %s the connection early causes no error', async (_, disconnect) => {
   await using folder = await createTemporaryFolder();
   const name = 'x'.repeat(4 * 1024 * 1024);
   let isHeld = false;
@@ -44,30 +44,30 @@ it.each(Object.entries(LEAVING))('a client that %s the connection early is no er
   for (const head of heads) {
     const client = await connectRaw(notigraph.url);
     await client.send(head);
-    await fetch(new URL('/livez', notigraph.url)); // By now it has been read.
-    leave(client);
-    await fetch(new URL('/livez', notigraph.url)); // By now it has noticed.
+    await fetch(new URL('/livez', notigraph.url)); // The server has read the head by now.
+    disconnect(client);
+    await fetch(new URL('/livez', notigraph.url)); // The server has noticed the disconnect by now.
   }
 
   const whole = `${postHead('/graphql', KEY, `Content-Length: ${BODY.length}`)}${BODY}`;
   const reader = await connectRaw(notigraph.url, { reads: false });
-  await reader.send(whole.repeat(4)); // More than the system takes for a client that does not read.
+  await reader.send(whole.repeat(4)); // The responses do not fit into the socket buffers.
   reader.socket.once('data', () => {});
   reader.socket.resume();
   await once(reader.socket, 'data');
   reader.socket.pause();
-  leave(reader);
+  disconnect(reader);
 
   isHeld = true;
   const waiting = await connectRaw(notigraph.url);
   await waiting.send(whole);
   await asked.promise;
-  leave(waiting);
+  disconnect(waiting);
 
   await expectNoError(notigraph);
 });
 
-it('a client that leaves in the middle of a chunked body is no error', async () => {
+it('a client that disconnects in the middle of a chunked body causes no error', async () => {
   await using folder = await createTemporaryFolder();
   await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
   await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--upstream', upstream.url] });

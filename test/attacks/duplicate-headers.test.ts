@@ -5,28 +5,31 @@ import { connectRaw } from '../support/raw-client.ts';
 
 const HEADERS = { Host: 'localhost', 'Content-Type': 'application/json', Authorization: 'ApiKey one' };
 
-it.each(['Host', 'Content-Type', 'Authorization'])('two headers %s are 400, whatever their case', async (name) => {
-  await using gateway = await startSandboxedGateway();
-  for (const second of [name, name.toLowerCase(), name.toUpperCase()]) {
-    for (const path of ['/graphql', '/client-tokens']) {
-      const client = await connectRaw(new URL(gateway.url).origin);
-      const lines = Object.entries(HEADERS).map(([header, value]) => `${header}: ${value}\r\n`);
-      await client.send(`POST ${path} HTTP/1.1\r\n${lines.join('')}${second}: other\r\nContent-Length: 2\r\n\r\n{}`);
-      await client.closed;
-      const [head, body = ''] = client.received().split('\r\n\r\n');
-      expect(head).toMatch(/^HTTP\/1\.1 400 /);
-      expect(JSON.parse(body)).toEqual({
-        errors: [{ message: expect.stringContaining(name), extensions: { code: 'BAD_REQUEST', retryable: false } }],
-      });
+it.each(['Host', 'Content-Type', 'Authorization'])(
+  'two %s headers are rejected with 400, whatever their case',
+  async (name) => {
+    await using gateway = await startSandboxedGateway();
+    for (const second of [name, name.toLowerCase(), name.toUpperCase()]) {
+      for (const path of ['/graphql', '/client-tokens']) {
+        const client = await connectRaw(new URL(gateway.url).origin);
+        const lines = Object.entries(HEADERS).map(([header, value]) => `${header}: ${value}\r\n`);
+        await client.send(`POST ${path} HTTP/1.1\r\n${lines.join('')}${second}: other\r\nContent-Length: 2\r\n\r\n{}`);
+        await client.closed;
+        const [head, body = ''] = client.received().split('\r\n\r\n');
+        expect(head).toMatch(/^HTTP\/1\.1 400 /);
+        expect(JSON.parse(body)).toEqual({
+          errors: [{ message: expect.stringContaining(name), extensions: { code: 'BAD_REQUEST', retryable: false } }],
+        });
+      }
     }
-  }
-});
+  },
+);
 
-it('other headers may repeat, and those three may occur once each', () => {
+it('other headers may be repeated, and each of those three may occur once', () => {
   const once = Object.entries(HEADERS).flat();
   expect(findDuplicateHeader([])).toBeUndefined();
   expect(findDuplicateHeader(once)).toBeUndefined();
-  // Of the same lengths and first letters.
+  // Same lengths and first letters as those three.
   const others = [
     'Hast',
     'a',

@@ -1,26 +1,26 @@
 import { expect, it } from 'vitest';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead } from '../support/raw-client.ts';
 
 const CONTINUE = 'Expect: 100-continue';
 
-it('a body that is too large is refused before the client is told to send it', async () => {
-  await using held = await startHeldServer({ maxBodyBytes: 1_000 });
+it('a body that is too large is rejected without 100 Continue', async () => {
+  await using held = await startPausedServer({ maxBodyBytes: 1_000 });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 1001'));
   await client.closed;
   const [head = '', body = ''] = client.received().split('\r\n\r\n');
-  expect(head).toMatch(/^HTTP\/1\.1 413 /); // Nothing comes before it, 100 Continue least of all.
+  expect(head).toMatch(/^HTTP\/1\.1 413 /); // The rejection is the first thing that is sent.
   expect(JSON.parse(body)).toEqual({
     errors: [{ message: expect.stringContaining('1000'), extensions: { code: 'PAYLOAD_TOO_LARGE', retryable: false } }],
   });
 });
 
-it('a body of an acceptable length is asked for and served', async () => {
-  await using held = await startHeldServer({ maxBodyBytes: 1_000 });
+it('a body of an acceptable length gets 100 Continue, then its response', async () => {
+  await using held = await startPausedServer({ maxBodyBytes: 1_000 });
   for (const length of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
     const client = await connectRaw(held.url);
-    const arrival = held.arrival();
+    const arrival = held.nextRequest();
     await client.send(postHead('/graphql', CONTINUE, length, 'Connection: close'));
     await client.receives(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
     await arrival;
@@ -32,16 +32,16 @@ it('a body of an acceptable length is asked for and served', async () => {
   }
 });
 
-it('a client is not told to send a body that would be shed', async () => {
-  await using held = await startHeldServer({ overload: { reason: () => 'heap' } });
+it('a body that would be shed gets no 100 Continue', async () => {
+  await using held = await startPausedServer({ overload: { reason: () => 'heap' } });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 10'));
   await client.closed;
   expect(client.received()).toMatch(/^HTTP\/1\.1 503 /);
 });
 
-it('any other expectation is 417', async () => {
-  await using held = await startHeldServer();
+it('any other expectation is rejected with 417', async () => {
+  await using held = await startPausedServer();
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', 'Expect: the-unexpected', 'Content-Length: 10'));
   await client.closed;

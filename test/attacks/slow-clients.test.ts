@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/http/server.ts';
-import { startHeldServer } from '../support/held-server.ts';
+import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
 
-/** 30 s and 100 B/s in short: 600 bytes in 600 ms. */
+/** Shortened stall timeout. The default is 30 s at 100 B/s; here it is 600 bytes in 600 ms. */
 const WINDOW_MS = 600;
 const PACE = { clientStallTimeoutMs: WINDOW_MS, clientMinBytesPerSecond: 1_000 };
 
-/** Sends a byte at a time until the server closes the connection. Returns how long that took. */
+/** Sends bytes until the server closes the connection. @returns how long that took */
 async function drip(client: RawClient, everyMs: number, bytes: string): Promise<number> {
   const startedAt = performance.now();
   while (!client.isClosed()) {
@@ -26,8 +26,8 @@ const STALLS = {
 };
 
 describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
-  it('is disconnected when it has sent nothing for the time', async () => {
-    await using held = await startHeldServer(PACE);
+  it('is disconnected if it has sent nothing within the timeout', async () => {
+    await using held = await startPausedServer(PACE);
     const client = await connectRaw(held.url);
     const startedAt = performance.now();
     await client.send(head);
@@ -38,8 +38,8 @@ describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
     expect(held.server.load().closed).toEqual({ 'too slow': 1, limit: 0, 'buffered bytes': 0 });
   });
 
-  it('is disconnected when it sends too little in the time, and stays connected when it sends enough', async () => {
-    await using held = await startHeldServer(PACE);
+  it('is disconnected if it sends too little within the timeout, and stays connected if it sends enough', async () => {
+    await using held = await startPausedServer(PACE);
     const [slow, fast] = await Promise.all([connectRaw(held.url), connectRaw(held.url)]);
     await Promise.all([slow.send(head), fast.send(head)]);
     const dripping = drip(fast, 20, 'x'.repeat(60));
@@ -53,11 +53,11 @@ describe.each(Object.entries(STALLS))('a client that stalls %s', (_, head) => {
   });
 });
 
-it('a connection on which nothing is asked stays open between two requests', async () => {
-  await using held = await startHeldServer(PACE);
+it('a connection stays open while it is idle between two requests', async () => {
+  await using held = await startPausedServer(PACE);
   const client = await connectRaw(held.url);
   for (let round = 0; round < 2; round += 1) {
-    const arrival = held.arrival();
+    const arrival = held.nextRequest();
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await arrival;
     held.release();
@@ -65,12 +65,12 @@ it('a connection on which nothing is asked stays open between two requests', asy
     await sleep(WINDOW_MS * 2);
     expect(client.isClosed()).toBe(false);
   }
-  await client.send('POST / HTTP/1.1\r\nHost: local'); // From here on it is the client's turn again.
+  await client.send('POST / HTTP/1.1\r\nHost: local'); // A started request must be continued in time.
   await client.closed;
   client.socket.destroy();
 });
 
-it('the time in which the gateway works or does not read is not counted', async () => {
+it('time that the gateway spends working or not reading does not count', async () => {
   let read = () => {};
   await using server = await startServer({
     ...PACE,
@@ -81,7 +81,7 @@ it('the time in which the gateway works or does not read is not counted', async 
     },
   });
   const client = await connectRaw(server.url);
-  await client.send(`${postHead('/', 'Content-Length: 300000')}${'x'.repeat(300_000)}`); // More than Node.js reads ahead.
+  await client.send(`${postHead('/', 'Content-Length: 300000')}${'x'.repeat(300_000)}`); // Exceeds what Node.js reads ahead.
   await sleep(WINDOW_MS * 2);
   expect(client.isClosed()).toBe(false);
   read();
@@ -89,11 +89,11 @@ it('the time in which the gateway works or does not read is not counted', async 
   client.socket.destroy();
 });
 
-describe('a client that reads', () => {
+describe('a client that reads its response', () => {
   const RESPONSE = Buffer.alloc(64 * 1024 * 1024, 'x');
   const large = { ...PACE, maxBufferedBytes: 1024 * 1024 * 1024, host: '127.0.0.1', port: 0 };
 
-  it('nothing of its response is disconnected', async () => {
+  it('not at all is disconnected', async () => {
     const closed = Promise.withResolvers<void>();
     const listener = (_: unknown, response: ServerResponse) => {
       response.once('close', () => closed.resolve());
@@ -103,13 +103,13 @@ describe('a client that reads', () => {
     const client = await connectRaw(server.url, { reads: false });
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await expect.poll(() => server.load().bufferedBytes, EVENTUALLY).toBeGreaterThan(32 * 1024 * 1024);
-    expect(server.load().running).toBe(0); // It takes nobody's place.
+    expect(server.load().running).toBe(0); // It does not count toward the limit on running requests.
     await closed.promise;
     expect(server.load()).toMatchObject({ bufferedBytes: 0, closed: { 'too slow': 1 } });
     client.socket.destroy();
   });
 
-  it('on and on gets its whole response, in however many windows', async () => {
+  it('slowly but steadily gets all of it, however long it takes', async () => {
     await using server = await startServer({ ...large, listener: (_, response) => void response.end(RESPONSE) });
     const client = await connectRaw(server.url, { reads: false });
     await client.send('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');

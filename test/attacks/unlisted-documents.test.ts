@@ -4,12 +4,12 @@ import { measure, measureCheapest, parseMs, postWithKey, startTarget } from '../
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-/** Bound on the cost of a document that no manifest lists: it is hashed for the log. */
+/** Maximum CPU time of a document that is in no manifest and is hashed for the log, in milliseconds. */
 const BASE_CPU_MS = 10;
 
 const WARNING = 40;
 
-it('documents that no manifest lists cost little, and fill the log to its limit only', async () => {
+it('documents that are in no manifest cost little and do not fill the log beyond its limit', async () => {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('manifest.json'), JSON.stringify({ listed: '{ __typename }' }));
   await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
@@ -19,7 +19,7 @@ it('documents that no manifest lists cost little, and fill the log to its limit 
       trustedDocuments: { manifests: [folder.path('manifest.json')] },
     }),
   });
-  // Long documents, each with what looks like names of operations.
+  // Long documents with text that resembles operation names.
   const attackOf = (run: number) => postWithKey(`{ a${run} } # ${'query '.repeat(20_000)}${' '.repeat(120_000)}`);
   const limitMs = BASE_CPU_MS + 5 * parseMs(attackOf(0).body ?? '');
   const { cpuMs } = await measureCheapest(gateway, attackOf, { isEnough: (cost) => cost.cpuMs < limitMs });
@@ -27,6 +27,6 @@ it('documents that no manifest lists cost little, and fill the log to its limit 
 
   const attacks = Array.from({ length: 1_100 }, (_, i) => postWithKey(`query q${i} { __typename }`));
   await measure(gateway, attacks);
-  expect(await gateway.stop()).toBe(0); // Everything is in the log then.
+  expect(await gateway.stop()).toBe(0); // All of them are in the log by now.
   expect(gateway.logLines.get(WARNING)).toBe(1_000);
 });

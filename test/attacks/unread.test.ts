@@ -5,12 +5,12 @@ import { type Attack, JSON_TYPE, post, repeat, startTarget } from '../support/at
 
 const CONNECTIONS = 100;
 
-/** Bound on what the responses of rejected requests keep while their clients do not read. */
-const MAX_KEPT_MB = 64;
+/** Maximum memory of the unread responses to rejected requests, in MB. */
+const MAX_GROWTH_MB = 64;
 
 const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
 
-/** Requests with the largest rejections there are. */
+/** Requests with the largest possible rejections. */
 const REJECTED: [string, (i: number) => Attack][] = [
   [
     'five long messages each',
@@ -29,7 +29,7 @@ const REJECTED: [string, (i: number) => Attack][] = [
   ],
 ];
 
-/** Sends a request over a connection that is never read from. */
+/** Sends a request and never reads the response. */
 async function sendUnread(url: URL, { headers = {}, body = '' }: Attack): Promise<Socket> {
   const socket = connect(Number(url.port), url.hostname);
   await once(socket, 'connect');
@@ -41,7 +41,7 @@ async function sendUnread(url: URL, { headers = {}, body = '' }: Attack): Promis
   return socket;
 }
 
-it.each(REJECTED)('100 connections that do not read, %s, keep little', async (_, attackOf) => {
+it.each(REJECTED)('100 connections that do not read their response use little memory: %s', async (_, attackOf) => {
   await using gateway = await startTarget('http://127.0.0.1:9');
   const url = new URL(gateway.url);
   const before = await gateway.vitals('collect garbage');
@@ -55,5 +55,5 @@ it.each(REJECTED)('100 connections that do not read, %s, keep little', async (_,
   for (const socket of sockets) {
     socket.destroy();
   }
-  expect(after.heapMb + after.externalMb - before.heapMb - before.externalMb).toBeLessThan(MAX_KEPT_MB);
+  expect(after.heapMb + after.externalMb - before.heapMb - before.externalMb).toBeLessThan(MAX_GROWTH_MB);
 });

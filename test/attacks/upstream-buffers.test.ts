@@ -6,7 +6,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const MIB = 1024 * 1024;
 
-it('responses of the service that do not fit into memory together are OVERLOADED, and count toward load shedding', async () => {
+it('upstream responses that together exceed the memory limit are OVERLOADED and count toward load shedding', async () => {
   const waiting: ServerResponse[] = [];
   await using upstream = await startScriptedUpstream((_, { response }) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write(`{"data":[{"name":"${'x'.repeat(2 * MIB)}`);

@@ -4,10 +4,10 @@ import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-/** Longer than this no document may keep the event loop from everybody else. */
+/** Maximum time for which one document may block the event loop, in milliseconds. */
 const MAX_BLOCK_MS = 50;
 
-/** Garbage collection and a cold start only make it longer, so the shortest counts. */
+/** Maximum number of runs. The shortest counts, because garbage collection and a cold start only add time. */
 const MAX_RUNS = 10;
 
 let upstream: ScriptedUpstream;
@@ -47,7 +47,7 @@ const FIELD = `fragment F on __Field { name description isDeprecated deprecation
 const NESTED = `fragment F on __Field { type {
   kind name fields { name description type { kind name } } ofType { kind name fields { name description } } } }`;
 
-/** Each as large as the limits let it be, by what it strains. */
+/** Documents as large as the limits allow, by the part of the gateway that they strain. */
 const DOCUMENTS: [string, string][] = [
   ['one field 499 times, which validation compares pairwise', inWorkflow(repeat(499, 'name'))],
   ['one field with an argument 108 times', `{ notificationStats { ${repeat(108, 'workflows(first: 1) { id }')} } }`],
@@ -77,7 +77,7 @@ const DOCUMENTS: [string, string][] = [
   ],
   ['inline fragments side by side', inWorkflow(repeat(195, '... { name }'))],
   ['inline fragments nested', inWorkflow(`${'... { '.repeat(320)} name ${'} '.repeat(320)}`)],
-  ['variables that nobody uses', `query (${repeat(190, (i) => `$v${i}: ID`)}) { __typename }`],
+  ['190 unused variables', `query (${repeat(190, (i) => `$v${i}: ID`)}) { __typename }`],
   ['a long list', `{ workflows(idsOrIdentifiers: [${repeat(980, '"a"')}]) { id } }`],
   ['a deep list', `mutation { ${createSubscriber(`{ a: ${'['.repeat(480)}${']'.repeat(480)} }`)} }`],
   ['a deep object', `mutation { ${createSubscriber(`${'{ a: '.repeat(240)} 1 ${'}'.repeat(240)}`)} }`],
@@ -102,16 +102,16 @@ const DOCUMENTS: [string, string][] = [
   ],
 ];
 
-it.each(DOCUMENTS)('%s: nobody else waits long', async (_, document) => {
+it.each(DOCUMENTS)('%s: the event loop is not blocked for long', async (_, document) => {
   const blocks: number[] = [];
   while (blocks.length < MAX_RUNS && Math.min(...blocks) >= MAX_BLOCK_MS) {
     await gateway.vitals('collect garbage');
     const response = await fetch(gateway.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-      body: JSON.stringify({ query: `${document} # ${blocks.length}` }), // Another text each time: documents are cached.
+      body: JSON.stringify({ query: `${document} # ${blocks.length}` }), // A different text each time, because documents are cached.
     });
-    expect(await response.text()).not.toContain('DOCUMENT_LIMIT_EXCEEDED'); // It is within the limits.
+    expect(await response.text()).not.toContain('DOCUMENT_LIMIT_EXCEEDED'); // The document is within the limits.
     const { longestBlockMs } = await gateway.vitals();
     blocks.push(longestBlockMs);
   }

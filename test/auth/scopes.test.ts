@@ -23,55 +23,58 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadRequiredScopes } from '../../src/graphql/documents/required-scopes.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
+import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { subscriber } from '../support/records.ts';
-import { askBoth, dataOf, errorOf, scopeOfCall, service } from '../support/service.ts';
+import { dataOf, errorOf, healthyService, scopeOfCall, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
 
 const signer = createSigner();
 
-let ways: TwoWays;
+let gateways: GatewayPair;
 let channels: unknown;
 beforeAll(async () => {
-  ways = await startTwoWays(
+  gateways = await startGatewayPair(
     (request, raw) =>
       request.path === '/v1/subscribers'
         ? { status: 201, body: { data: { ...subscriber(), channels } } }
-        : service(request, raw),
+        : healthyService(request, raw),
     { clients: clientsOf(signer) },
   );
 });
-afterAll(() => ways[Symbol.asyncDispose]());
+afterAll(() => gateways[Symbol.asyncDispose]());
 
 const bearer = (scopes: readonly Scope[]) => signer.bearer({ scope: scopes.join(' ') });
 const without = (...denied: Scope[]) => SCOPES.filter((scope) => !denied.includes(scope));
 
-/** Asks both ways as a browser whose token has these scopes. */
-async function ask(
+/** Sends an operation to both gateways as a browser client with these scopes. */
+async function send(
   query: string,
   scopes: readonly Scope[],
   variables?: unknown,
   operationName?: string,
-): Promise<WireAnswer> {
-  return askBoth(ways, { headers: { authorization: await bearer(scopes) }, body: { query, variables, operationName } });
+): Promise<WireResponse> {
+  return sendToBoth(gateways, {
+    headers: { authorization: await bearer(scopes) },
+    body: { query, variables, operationName },
+  });
 }
 
-/** The scopes that an answer says are missing; everything about the refusal is as it has to be. */
-function missingIn(answer: WireAnswer): unknown[] {
-  const errors: { extensions: Record<string, unknown> }[] = Reflect.get(Object(answer.body), 'errors') ?? [];
+/** Returns the scopes that a response reports as missing, and checks the rest of the error response. */
+function missingScopes(response: WireResponse): unknown[] {
+  const errors: { extensions: Record<string, unknown> }[] = Reflect.get(Object(response.body), 'errors') ?? [];
   if (errors[0]?.extensions.code !== 'FORBIDDEN') {
     expect(errors).toEqual([]);
     return [];
   }
-  expect(answer).toMatchObject({ status: 403, upstream: [] });
-  expect(dataOf(answer)).toBeUndefined();
+  expect(response).toMatchObject({ status: 403, upstream: [] });
+  expect(dataOf(response)).toBeUndefined();
   for (const { extensions } of errors) {
     expect(extensions).toMatchObject({ code: 'FORBIDDEN', retryable: false, requestId: 'r1' });
   }
   return errors.map(({ extensions }) => extensions.scope);
 }
 
-// The schema as clients see it: what it needs is not in it.
+// The printed schema does not contain scopes.
 const schema = buildSchema(printSchema(createSchema()));
 
 function literalOf(type: GraphQLInputType): string {
@@ -94,7 +97,7 @@ function call({ name, args }: GraphQLField<unknown, unknown>): string {
   return required.length === 0 ? name : `${name}(${required.map((arg) => `${arg.name}: ${literalOf(arg.type)}`)})`;
 }
 
-/** An operation for every field of the schema, which asks for that field and nothing beside it. */
+/** Yields an operation for every field of the schema that selects only that field. */
 function* operationsOfSchema(): Generator<[coordinate: string, operation: string]> {
   const seen = new Set<string>();
   const queue: [type: GraphQLObjectType, wrap: (selection: string) => string][] = [];
@@ -127,7 +130,7 @@ const OPERATIONS = [...operationsOfSchema()];
 
 const ROOT_FIELDS = OPERATIONS.filter(([coordinate]) => /^(?:Query|Mutation)\./.test(coordinate));
 
-/** The scope of every record: those of nouns to come as their types declare them. */
+/** Scope of each record type; new types declare their scope in the schema. */
 const RECORDS: Record<string, Scope> = {
   ...Object.fromEntries(
     Object.values(createSchema().getTypeMap()).flatMap(({ name, extensions: { scope } }) =>
@@ -142,20 +145,20 @@ const RECORDS: Record<string, Scope> = {
 };
 
 describe('a root field', () => {
-  it('is there for every endpoint', () => {
+  it('exists for every endpoint', () => {
     expect(ROOT_FIELDS.length).toBeGreaterThanOrEqual(14);
   });
 
-  it.each(ROOT_FIELDS)('%s needs the scope of its call alone', async (coordinate, operation) => {
-    const free = await askBoth(ways, { body: { query: operation } });
+  it.each(ROOT_FIELDS)('%s requires only the scope of its upstream call', async (coordinate, operation) => {
+    const free = await sendToBoth(gateways, { body: { query: operation } });
     const [scope, ...others] = new Set(free.upstream.map(scopeOfCall));
     if (scope === undefined || others.length > 0) {
       throw new Error(`${coordinate} makes calls of ${others.length + 1} scopes.`);
     }
     const isMutation = coordinate.startsWith('Mutation.');
     for (const scopes of [[], without(scope)]) {
-      const refused = await ask(operation, scopes);
-      expect(missingIn(refused)).toEqual([scope]);
+      const refused = await send(operation, scopes);
+      expect(missingScopes(refused)).toEqual([scope]);
       expect(errorOf(refused).message).toContain(scope);
       expect(errorOf(refused).extensions).toEqual({
         code: 'FORBIDDEN',
@@ -165,31 +168,31 @@ describe('a root field', () => {
         ...(isMutation && { outcome: 'NOT_APPLIED' }),
       });
     }
-    const served = await ask(operation, [scope]);
-    expect(missingIn(served)).toEqual([]);
+    const served = await send(operation, [scope]);
+    expect(missingScopes(served)).toEqual([]);
     expect(served.status).toBe(200);
     expect(new Set(served.upstream.map(scopeOfCall))).toEqual(new Set([scope]));
   });
 });
 
-it('every field of the schema that causes a call needs the scope of that call', async () => {
-  const costly: string[] = [];
+it('every field that causes an upstream call requires the scope of that call', async () => {
+  const withSeveralScopes: string[] = [];
   for (const [coordinate, query] of OPERATIONS) {
-    const free = await askBoth(ways, { body: { query } });
+    const free = await sendToBoth(gateways, { body: { query } });
     expect([coordinate, errorOf(free).message]).toEqual([coordinate, '(there is no error)']);
     const scopes = [...new Set(free.upstream.map(scopeOfCall))];
     for (const scope of scopes) {
-      expect([coordinate, missingIn(await ask(query, without(scope)))]).toEqual([coordinate, [scope]]);
+      expect([coordinate, missingScopes(await send(query, without(scope)))]).toEqual([coordinate, [scope]]);
     }
     if (scopes.length > 1) {
-      costly.push(coordinate);
+      withSeveralScopes.push(coordinate);
     }
   }
-  expect(costly).toContain('Workflow.notificationGroup');
-  expect(costly).toContain('StatsEntry.workflows');
+  expect(withSeveralScopes).toContain('Workflow.notificationGroup');
+  expect(withSeveralScopes).toContain('StatsEntry.workflows');
 });
 
-it('every field that gives a record needs the scope to read it, in mutations too', async () => {
+it('every field that returns a record requires the scope to read it, including in mutations', async () => {
   let checked = 0;
   for (const [coordinate, query] of OPERATIONS) {
     const [typeName = '', fieldName = ''] = coordinate.split('.');
@@ -197,14 +200,14 @@ it('every field that gives a record needs the scope to read it, in mutations too
     const field = isObjectType(type) ? type.getFields()[fieldName] : undefined;
     const scope = field && RECORDS[getNamedType(field.type).name];
     if (scope !== undefined) {
-      expect([coordinate, missingIn(await ask(query, without(scope)))]).toEqual([coordinate, [scope]]);
+      expect([coordinate, missingScopes(await send(query, without(scope)))]).toEqual([coordinate, [scope]]);
       checked += 1;
     }
   }
   expect(checked).toBeGreaterThanOrEqual(12);
 });
 
-it('no type that needs a scope can be reached through a union or an interface without it', () => {
+it('no union or interface bypasses the scope of a type', () => {
   const served = createSchema();
   for (const type of Object.values(served.getTypeMap()).filter(isAbstractType)) {
     for (const member of served.getPossibleTypes(type)) {
@@ -219,15 +222,11 @@ it('no type that needs a scope can be reached through a union or an interface wi
 
 const GROUP = 'notificationGroups { name }';
 
-describe('a scope is found', () => {
+describe('a required scope is detected', () => {
   it.each<[string, string, Scope[]]>([
     ['behind an alias', `{ workflow: ${GROUP} }`, ['groups:read']],
     ['in a fragment', `{ ...F } fragment F on Query { ${GROUP} }`, ['groups:read']],
-    [
-      'in a fragment of a fragment',
-      `{ ...A } fragment A on Query { ...B } fragment B on Query { ${GROUP} }`,
-      ['groups:read'],
-    ],
+    ['in a nested fragment', `{ ...A } fragment A on Query { ...B } fragment B on Query { ${GROUP} }`, ['groups:read']],
     ['in an inline fragment', `{ ... on Query { ${GROUP} } }`, ['groups:read']],
     ['in an inline fragment without a type', `{ ... { ... { ${GROUP} } } }`, ['groups:read']],
     [
@@ -256,41 +255,41 @@ describe('a scope is found', () => {
       '{ notificationStats { workflows { notificationGroup { name } } } }',
       ['groups:read', 'workflows:read'],
     ],
-    ['with __typename alone inside', '{ notificationGroups { __typename } }', ['groups:read']],
+    ['for a selection of only __typename', '{ notificationGroups { __typename } }', ['groups:read']],
     [
-      'where the first field of the same name is left out',
+      'if only the first of two fields with the same name is skipped',
       `{ notificationGroups @skip(if: true) { name } ${GROUP} }`,
       ['groups:read'],
     ],
   ])('%s', async (_, query, denied) => {
-    expect(missingIn(await ask(query, without(...denied)))).toEqual(denied);
-    expect(missingIn(await ask(query, SCOPES))).toEqual([]);
+    expect(missingScopes(await send(query, without(...denied)))).toEqual(denied);
+    expect(missingScopes(await send(query, SCOPES))).toEqual([]);
   });
 
-  it('more than one at a time, each named once', async () => {
+  it('together with others, each reported once', async () => {
     const query = `{ a: ${GROUP} b: ${GROUP} notificationStats { workflows { notificationGroup { id } } } }`;
-    expect(missingIn(await ask(query, []))).toEqual(['groups:read', 'stats:read', 'workflows:read']);
+    expect(missingScopes(await send(query, []))).toEqual(['groups:read', 'stats:read', 'workflows:read']);
   });
 
-  it('in the operation that is asked for alone', async () => {
+  it('only in the selected operation', async () => {
     const query = `query A { ${GROUP} } query B { workflow(idOrIdentifier: "w1") { id } } query C { ...F } fragment F on Query { ${GROUP} }`;
-    expect(missingIn(await ask(query, ['workflows:read'], {}, 'B'))).toEqual([]);
-    expect(missingIn(await ask(query, ['workflows:read'], {}, 'A'))).toEqual(['groups:read']);
-    expect(missingIn(await ask(query, ['workflows:read'], {}, 'C'))).toEqual(['groups:read']);
+    expect(missingScopes(await send(query, ['workflows:read'], {}, 'B'))).toEqual([]);
+    expect(missingScopes(await send(query, ['workflows:read'], {}, 'A'))).toEqual(['groups:read']);
+    expect(missingScopes(await send(query, ['workflows:read'], {}, 'C'))).toEqual(['groups:read']);
   });
 
   it.each([undefined, '', 'B', 'constructor', '__proto__', 'query'])(
-    'or the operation is not carried out, when it is named %j',
+    'or the operation is rejected, if the operation name is %j',
     async (operationName) => {
       for (const query of [`query A { ${GROUP} }`, `{ ${GROUP} }`]) {
-        const { status, upstream } = await ask(query, [], {}, operationName);
+        const { status, upstream } = await send(query, [], {}, operationName);
         expect([status, upstream]).toEqual([operationName === undefined ? 403 : 400, []]);
       }
     },
   );
 });
 
-describe('a field that may be left out', () => {
+describe('a conditional field', () => {
   const NEVER: Scope[] = [];
   const NEEDED: Scope[] = ['groups:read'];
 
@@ -300,15 +299,15 @@ describe('a field that may be left out', () => {
     ['@include(if: false)', '{ __typename notificationGroups @include(if: false) { name } }', {}, NEVER],
     ['@include(if: true)', '{ __typename notificationGroups @include(if: true) { name } }', {}, NEEDED],
     ['both, kept', '{ __typename notificationGroups @skip(if: false) @include(if: true) { name } }', {}, NEEDED],
-    ['both, left out', '{ __typename notificationGroups @skip(if: true) @include(if: true) { name } }', {}, NEVER],
+    ['both, skipped', '{ __typename notificationGroups @skip(if: true) @include(if: true) { name } }', {}, NEVER],
     [
-      'both, left out by the other',
+      'both, not included',
       '{ __typename notificationGroups @skip(if: false) @include(if: false) { name } }',
       {},
       NEVER,
     ],
-  ])('by %s is judged by it', async (_, query, variables, needed) => {
-    expect(missingIn(await ask(query, [], variables))).toEqual(needed);
+  ])('with %s requires its scope only if it is included', async (_, query, variables, needed) => {
+    expect(missingScopes(await send(query, [], variables))).toEqual(needed);
   });
 
   it.each<[string, string, unknown, Scope[]]>([
@@ -318,20 +317,20 @@ describe('a field that may be left out', () => {
     ['the default false', '$v: Boolean = false', {}, NEVER],
     ['true instead of the default', '$v: Boolean = false', { v: true }, NEEDED],
     ['false instead of the default', '$v: Boolean = true', { v: false }, NEVER],
-    ['the default true of a variable that must be there', '$v: Boolean! = true', {}, NEEDED],
-  ])('by @include with %s is judged by it', async (_, definition, variables, needed) => {
+    ['the default true of a non-null variable', '$v: Boolean! = true', {}, NEEDED],
+  ])('with @include and %s requires its scope only if it is included', async (_, definition, variables, needed) => {
     const query = `query Q(${definition}) { __typename notificationGroups @include(if: $v) { name } }`;
-    expect(missingIn(await ask(query, [], variables))).toEqual(needed);
+    expect(missingScopes(await send(query, [], variables))).toEqual(needed);
   });
 
   it.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf', '__proto__', '__defineGetter__'])(
-    'by the default of a variable named %s is judged by it',
+    'uses the default of a variable named %s',
     async (name) => {
       const include = `query Q($${name}: Boolean = true) { __typename notificationGroups @include(if: $${name}) { name } }`;
       const skip = `query Q($${name}: Boolean = false) { __typename notificationGroups @skip(if: $${name}) { name } }`;
       for (const query of [include, skip]) {
         for (const variables of [undefined, {}, { other: true }]) {
-          const { status, upstream } = await ask(query, [], variables);
+          const { status, upstream } = await send(query, [], variables);
           expect([status, upstream]).toEqual([403, []]);
         }
       }
@@ -339,37 +338,37 @@ describe('a field that may be left out', () => {
   );
 
   it.each([null, 'true', 'false', 1, 0, [], [true], {}, [false]])(
-    'by a variable that is %j makes no call without the scope',
+    'makes no call without the scope if the variable is %j',
     async (value) => {
       for (const condition of ['@skip', '@include']) {
         for (const definition of ['$v: Boolean!', '$v: Boolean = true', '$v: Boolean = false']) {
           const query = `query Q(${definition}) { __typename notificationGroups ${condition}(if: $v) { name } }`;
-          expect((await ask(query, [], { v: value })).upstream).toEqual([]);
+          expect((await send(query, [], { v: value })).upstream).toEqual([]);
         }
       }
     },
   );
 
-  it('under conditions of fragments is judged by all of them', async () => {
+  it('in conditional fragments requires its scope only if all conditions include it', async () => {
     const query =
       'query Q($a: Boolean!, $b: Boolean!) { __typename ...F @include(if: $a) } fragment F on Query { ... @skip(if: $b) { notificationGroups { name } } }';
-    expect(missingIn(await ask(query, [], { a: true, b: false }))).toEqual(NEEDED);
-    expect(missingIn(await ask(query, [], { a: true, b: true }))).toEqual(NEVER);
-    expect(missingIn(await ask(query, [], { a: false, b: false }))).toEqual(NEVER);
+    expect(missingScopes(await send(query, [], { a: true, b: false }))).toEqual(NEEDED);
+    expect(missingScopes(await send(query, [], { a: true, b: true }))).toEqual(NEVER);
+    expect(missingScopes(await send(query, [], { a: false, b: false }))).toEqual(NEVER);
   });
 
-  it('in a fragment that is spread under two conditions counts as there', async () => {
+  it('in a fragment with two conditional spreads requires its scope if either is included', async () => {
     const query =
       'query Q($a: Boolean!, $b: Boolean!) { __typename ...F @include(if: $a) ...F @include(if: $b) } fragment F on Query { notificationGroups { name } }';
     for (const variables of [
       { a: true, b: false },
       { a: false, b: true },
     ]) {
-      expect(missingIn(await ask(query, [], variables))).toEqual(NEEDED);
+      expect(missingScopes(await send(query, [], variables))).toEqual(NEEDED);
     }
   });
 
-  it('in an operation of any shape causes no call without the scope, the same both ways', async () => {
+  it('in randomly generated operations causes no call without the scope', async () => {
     const condition = fc.oneof(
       { weight: 3, arbitrary: fc.constant('') },
       {
@@ -405,9 +404,9 @@ describe('a field that may be left out', () => {
 fragment F on Query { __typename ${inF.replaceAll('...F', '...G')} }
 fragment G on Query { __typename notificationGroups ${inG} { id } }`;
           const request = { headers: { authorization: await bearer(scopes) }, body: { query, variables } };
-          const answer = await askBoth(ways, request);
-          expect(answer.upstream.map(scopeOfCall).filter((scope) => !scopes.includes(scope))).toEqual([]);
-          expect([200, 400, 403]).toContain(answer.status);
+          const response = await sendToBoth(gateways, request);
+          expect(response.upstream.map(scopeOfCall).filter((scope) => !scopes.includes(scope))).toEqual([]);
+          expect([200, 400, 403]).toContain(response.status);
         },
       ),
       { numRuns: 200, seed: 7 },
@@ -415,7 +414,7 @@ fragment G on Query { __typename notificationGroups ${inG} { id } }`;
   }, 60_000);
 });
 
-it('a document whose fragments multiply is looked through in linear time', () => {
+it('a document with exponentially nested fragments is analyzed in linear time', () => {
   const levels = 30;
   const fragments = Array.from(
     { length: levels },
@@ -428,86 +427,90 @@ it('a document whose fragments multiply is looked through in linear time', () =>
   expect(performance.now() - startedAt).toBeLessThan(500);
 });
 
-it('a mutation of which one field is forbidden carries out none', async () => {
+it('a mutation with one forbidden field executes none of its fields', async () => {
   const query =
     'mutation { createFeed(input: { name: "a" }) { __typename } createNotificationGroup(input: { name: "b" }) { __typename } }';
-  const answer = await ask(query, ['feeds:write']);
-  expect(missingIn(answer)).toEqual(['groups:write']);
-  expect(errorOf(answer).extensions.outcome).toBe('NOT_APPLIED');
-  expect((await ask(query, ['feeds:write', 'groups:write'])).upstream).toHaveLength(2);
+  const response = await send(query, ['feeds:write']);
+  expect(missingScopes(response)).toEqual(['groups:write']);
+  expect(errorOf(response).extensions.outcome).toBe('NOT_APPLIED');
+  expect((await send(query, ['feeds:write', 'groups:write'])).upstream).toHaveLength(2);
 });
 
-describe('what a token permits', () => {
+describe('the scopes of a token', () => {
   const QUERY = `{ ${GROUP} }`;
-  const askWith = async (claims: Record<string, unknown>) =>
-    missingIn(await askBoth(ways, { headers: { authorization: await signer.bearer(claims) }, body: { query: QUERY } }));
+  const missingWith = async (claims: Record<string, unknown>) =>
+    missingScopes(
+      await sendToBoth(gateways, { headers: { authorization: await signer.bearer(claims) }, body: { query: QUERY } }),
+    );
 
   it.each<[string, unknown, boolean]>([
-    ['a text', 'groups:read', true],
-    ['a text of several', 'stats:read groups:read other', true],
+    ['a string', 'groups:read', true],
+    ['several scopes in a string', 'stats:read groups:read other', true],
     ['a list', ['groups:read'], true],
     ['another case', 'Groups:Read', false],
-    ['a part of it', 'groups', false],
-    ['the other half', 'groups:write', false],
+    ['a prefix of the scope', 'groups', false],
+    ['the write scope', 'groups:write', false],
     ['a wildcard', '* groups:* all', false],
-    ['other spaces', 'stats:read\tgroups:read', false],
-    ['an empty text', '', false],
-    ['names of members of objects', 'constructor __proto__ toString', false],
-  ])('is read from its claim: %s', async (_, scope, isPermitted) => {
-    expect(await askWith({ scope })).toEqual(isPermitted ? [] : ['groups:read']);
+    ['a tab as separator', 'stats:read\tgroups:read', false],
+    ['an empty string', '', false],
+    ['names of properties of Object.prototype', 'constructor __proto__ toString', false],
+  ])('are read from its claim: %s', async (_, scope, isPermitted) => {
+    expect(await missingWith({ scope })).toEqual(isPermitted ? [] : ['groups:read']);
   });
 
-  it('is nothing without the claim', async () => {
-    expect(await askWith({ scope: undefined, scopes: 'groups:read', scp: 'groups:read' })).toEqual(['groups:read']);
+  it('are empty without the claim', async () => {
+    expect(await missingWith({ scope: undefined, scopes: 'groups:read', scp: 'groups:read' })).toEqual(['groups:read']);
   });
 
   it.each([[['stats:read'] satisfies Scope[]], [undefined]])(
-    'is never more than the configuration says: %j',
+    'are limited to the configured scopes: %j',
     async (ceiling) => {
-      await using strict = await startTwoWays(service, { clients: clientsOf(signer, { scopes: ceiling ?? [] }) });
+      await using strict = await startGatewayPair(healthyService, {
+        clients: clientsOf(signer, { scopes: ceiling ?? [] }),
+      });
       const headers = { authorization: await bearer(SCOPES) };
-      expect(missingIn(await askBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
-      const stats = await askBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });
-      expect(missingIn(stats)).toEqual(ceiling === undefined ? ['stats:read'] : []);
+      expect(missingScopes(await sendToBoth(strict, { headers, body: { query: QUERY } }))).toEqual(['groups:read']);
+      const stats = await sendToBoth(strict, { headers, body: { query: '{ notificationStats { count } }' } });
+      expect(missingScopes(stats)).toEqual(ceiling === undefined ? ['stats:read'] : []);
     },
   );
 
-  it('is read from the claim that the configuration names', async () => {
+  it('are read from the configured claim', async () => {
     const [issuer] = clientsOf(signer).browser?.issuers ?? [];
     const issuers = issuer === undefined ? [] : [{ ...issuer, scopeClaim: 'permissions' }];
-    await using other = await startTwoWays(service, { clients: clientsOf(signer, { issuers }) });
+    await using other = await startGatewayPair(healthyService, { clients: clientsOf(signer, { issuers }) });
     for (const [claims, expected] of [
       [{ scope: '', permissions: ['groups:read'] }, []],
       [{ scope: 'groups:read', permissions: [] }, ['groups:read']],
     ] as const) {
       const headers = { authorization: await signer.bearer(claims) };
-      expect(missingIn(await askBoth(other, { headers, body: { query: QUERY } }))).toEqual(expected);
+      expect(missingScopes(await sendToBoth(other, { headers, body: { query: QUERY } }))).toEqual(expected);
     }
   });
 });
 
-it('servers need no scopes', async () => {
+it('server clients need no scopes', async () => {
   const body = { query: `{ ${GROUP} notificationStats { workflows { notificationGroup { name } } } }` };
-  const answer = await askBoth(ways, { headers: { authorization: 'ApiKey of-a-server' }, body });
-  expect(answer).toMatchObject({ status: 200 });
-  expect(dataOf(answer)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
+  const response = await sendToBoth(gateways, { headers: { authorization: 'ApiKey of-a-server' }, body });
+  expect(response).toMatchObject({ status: 200 });
+  expect(dataOf(response)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
 });
 
-it('a browser may ask for the schema without any scope', async () => {
-  const answer = await ask('{ __schema { queryType { name } } __type(name: "Workflow") { name } __typename }', []);
-  expect(answer).toMatchObject({ status: 200, upstream: [] });
-  expect(dataOf(answer)).toMatchObject({ __typename: 'Query' });
+it('a browser client can query the schema without any scope', async () => {
+  const response = await send('{ __schema { queryType { name } } __type(name: "Workflow") { name } __typename }', []);
+  expect(response).toMatchObject({ status: 200, upstream: [] });
+  expect(dataOf(response)).toMatchObject({ __typename: 'Query' });
 });
 
-describe('the settings of channels', () => {
+describe('channel settings', () => {
   const SECRET = 'canary-of-a-channel-4711';
   const QUERY =
     'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { subscriber { channels } } } }';
 
   async function channelsFor(authorization: string, sent: unknown) {
     channels = sent;
-    const answer = await askBoth(ways, { headers: { authorization }, body: { query: QUERY } });
-    return { answer, channels: Reflect.get(Object(dataOf(answer)), 'createSubscriber')?.subscriber.channels };
+    const response = await sendToBoth(gateways, { headers: { authorization }, body: { query: QUERY } });
+    return { response, channels: Reflect.get(Object(dataOf(response)), 'createSubscriber')?.subscriber.channels };
   }
 
   const FULL = [
@@ -525,7 +528,7 @@ describe('the settings of channels', () => {
     {},
   ];
 
-  it('come without credentials to a browser, and as they are to a server', async () => {
+  it('are masked for browser clients and unchanged for server clients', async () => {
     const { channels: masked } = await channelsFor(await bearer(SCOPES), FULL);
     expect(masked).toEqual([
       {
@@ -545,28 +548,31 @@ describe('the settings of channels', () => {
   });
 
   it.each<[string, unknown]>([
-    ['a list for what is shown', [{ providerId: [SECRET] }]],
-    ['an object for what is shown', [{ provider: { key: SECRET }, type: { key: SECRET } }]],
-    ['an object with a credential for a name', [{ credentials: { deviceTokens: { [SECRET]: true } }, [SECRET]: 1 }]],
-    ['texts', [SECRET, SECRET]],
-    ['a text', SECRET],
+    ['a list in an unmasked field', [{ providerId: [SECRET] }]],
+    ['an object in an unmasked field', [{ provider: { key: SECRET }, type: { key: SECRET } }]],
+    [
+      'an object with a credential as a property name',
+      [{ credentials: { deviceTokens: { [SECRET]: true } }, [SECRET]: 1 }],
+    ],
+    ['strings', [SECRET, SECRET]],
+    ['a string', SECRET],
     ['an object', { credentials: SECRET, length: 1, 0: { token: SECRET } }],
     ['lists', [[SECRET], [[{ a: SECRET }]]]],
-    ['null among them', [null, { token: SECRET }]],
+    ['null in the list', [null, { token: SECRET }]],
     ['a number', 4711],
-  ])('show no credential to a browser when the service sends %s', async (_, sent) => {
-    const { answer } = await channelsFor(await bearer(SCOPES), sent);
-    expect(JSON.stringify(answer.body)).not.toContain(SECRET);
-    expect(JSON.stringify(answer.body)).not.toContain('INTERNAL_SERVER_ERROR');
+  ])('reveal no credential to browser clients if the service sends %s', async (_, sent) => {
+    const { response } = await channelsFor(await bearer(SCOPES), sent);
+    expect(JSON.stringify(response.body)).not.toContain(SECRET);
+    expect(JSON.stringify(response.body)).not.toContain('INTERNAL_SERVER_ERROR');
   });
 
-  it.each([undefined, null, []])('are empty when the service sends %j', async (sent) => {
+  it.each([undefined, null, []])('are empty if the service sends %j', async (sent) => {
     expect((await channelsFor(await bearer(SCOPES), sent)).channels).toEqual([]);
     expect((await channelsFor('ApiKey of-a-server', sent)).channels).toEqual([]);
   });
 
-  it('are never in the log', () => {
-    expect(ways.listener.log.length).toBeGreaterThan(10);
-    expect(JSON.stringify([ways.listener.log, ways.fetch.log])).not.toContain(SECRET);
+  it('are never logged', () => {
+    expect(gateways.listener.log.length).toBeGreaterThan(10);
+    expect(JSON.stringify([gateways.listener.log, gateways.fetch.log])).not.toContain(SECRET);
   });
 });

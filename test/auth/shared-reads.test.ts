@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { digestOf, echo } from '../support/crowd.ts';
+import { digestOf, echoKeyDigest } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
@@ -22,10 +22,10 @@ const READ = '{ workflow(idOrIdentifier: "w1") { id name } }';
 const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant, sub })}`;
 
 describe('reads of the same record at the same time', () => {
-  /** Returns the keys of the calls for a read by several callers, all of which are waiting before the first one is answered. */
-  async function callsFor(askers: readonly string[]): Promise<string[]> {
-    const held: [RawRequest, RawConnection][] = [];
-    await using upstream = await startRawUpstream((request, connection) => held.push([request, connection]));
+  /** Returns the keys of the upstream calls when several callers send the same read and none has a response yet. */
+  async function callsFor(callers: readonly string[]): Promise<string[]> {
+    const pending: [RawRequest, RawConnection][] = [];
+    await using upstream = await startRawUpstream((request, connection) => pending.push([request, connection]));
     await using gateway = await startGateway({
       upstream: upstream.url,
       clients: {
@@ -36,21 +36,21 @@ describe('reads of the same record at the same time', () => {
         },
       },
     });
-    for (const authorization of askers) {
-      await gateway.send('{ __typename }', {}, { authorization }); // From now on the gateway knows their tokens.
+    for (const authorization of callers) {
+      await gateway.send('{ __typename }', {}, { authorization }); // Caches the token.
     }
-    const answers = Promise.all(askers.map((authorization) => gateway.send(READ, {}, { authorization })));
-    const calls = new Set(askers.map((authorization) => keyOf(authorization))).size;
+    const responses = Promise.all(callers.map((authorization) => gateway.send(READ, {}, { authorization })));
+    const calls = new Set(callers.map((authorization) => keyOf(authorization))).size;
     await upstream.arrived(calls);
-    await expect.poll(gateway.running).toBe(askers.length);
-    for (let answered = 0; answered < calls; answered += 1) {
-      const [request, connection] = held[answered] ?? [];
+    await expect.poll(gateway.running).toBe(callers.length);
+    for (let i = 0; i < calls; i += 1) {
+      const [request, connection] = pending[i] ?? [];
       if (request !== undefined) {
-        connection?.answer(echo(request));
+        connection?.answer(echoKeyDigest(request));
       }
     }
-    const names = (await answers).map(({ body }) => JSON.stringify(body));
-    expect(names).toEqual(askers.map((asker) => expect.stringContaining(digestOf(`ApiKey ${keyOf(asker)}`))));
+    const names = (await responses).map(({ body }) => JSON.stringify(body));
+    expect(names).toEqual(callers.map((caller) => expect.stringContaining(digestOf(`ApiKey ${keyOf(caller)}`))));
     return upstream.requests.map(({ headers }) => headers.authorization ?? '').toSorted();
   }
 
@@ -59,12 +59,12 @@ describe('reads of the same record at the same time', () => {
       ? authorization.slice('ApiKey '.length)
       : `key-of-${JSON.parse(Buffer.from(authorization.split('.')[1] ?? '', 'base64url').toString()).tenant}`;
 
-  it('are never one call for two tenants, nor for a tenant and a server with another key', async () => {
-    const askers = [browser('acme', 'ada'), browser('globex', 'ada'), 'ApiKey key-of-a-server'];
-    expect(await callsFor(askers)).toEqual(['ApiKey key-of-a-server', 'ApiKey key-of-acme', 'ApiKey key-of-globex']);
+  it('are never shared between tenants, or between a tenant and a server with another key', async () => {
+    const callers = [browser('acme', 'ada'), browser('globex', 'ada'), 'ApiKey key-of-a-server'];
+    expect(await callsFor(callers)).toEqual(['ApiKey key-of-a-server', 'ApiKey key-of-acme', 'ApiKey key-of-globex']);
   });
 
-  it('may be one call for two people of a tenant, and for its server', async () => {
+  it('are shared by users of a tenant and a server with its key', async () => {
     expect(await callsFor([browser('acme', 'ada'), browser('acme', 'bob'), 'ApiKey key-of-acme'])).toEqual([
       'ApiKey key-of-acme',
     ]);

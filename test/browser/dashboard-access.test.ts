@@ -18,8 +18,8 @@ afterAll(async () => {
   await dashboard[Symbol.asyncDispose]();
 });
 
-describe('the dashboard by keyboard alone', () => {
-  it('goes from signing in over each kind of control to signing out', async () => {
+describe('the dashboard by keyboard only', () => {
+  it('can be used from signing in to signing out, with every kind of control', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await page.getByText('Ada Lindqvist').waitFor();
@@ -68,7 +68,7 @@ describe('the dashboard by keyboard alone', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('reaches the content past the navigation at once', async () => {
+  it('has a link that skips the navigation', async () => {
     await using visitor = await signedIn();
     const { page } = visitor;
     await tabTo(page, /^Skip to content$/, 'Shift+Tab');
@@ -77,7 +77,7 @@ describe('the dashboard by keyboard alone', () => {
     expect(new URL(page.url()).hash).toBe('');
   });
 
-  it('leaves the links of its navigation in their places as views are opened, and names each once', async () => {
+  it('keeps the order of its navigation links when views are opened, and names each once', async () => {
     await using visitor = await signedIn();
     const links = visitor.page.getByRole('navigation').getByRole('link');
     const places = () => links.evaluateAll((all) => all.map((link) => link.getBoundingClientRect().x));
@@ -87,7 +87,7 @@ describe('the dashboard by keyboard alone', () => {
     expect(await visitor.page.getByRole('link', { name: 'Statistics', exact: true }).count()).toBe(1);
   });
 
-  it.each(VIEWS)('shows where the focus is, on every control of %s', async (view) => {
+  it.each(VIEWS)('shows the focus on every control of %s', async (view) => {
     await using visitor = await signedIn();
     const { page } = visitor;
     await openLoaded(visitor, view);
@@ -113,40 +113,37 @@ describe('the dashboard by keyboard alone', () => {
 });
 
 describe('the dashboard for assistive technology', () => {
-  it.each(['Sign in', ...VIEWS] as const)(
-    'names every control, and has one heading of the first level: %s',
-    async (view) => {
-      await using visitor = await dashboard.visit(browser);
-      const { page } = visitor;
-      await page.getByText('Ada Lindqvist').waitFor();
-      if (view !== 'Sign in') {
-        await visitor.signIn('Ada Lindqvist');
-        await openLoaded(visitor, view);
-      }
-      const controls = await accessibilityTree(page);
-      expect(controls.length).toBeGreaterThan(3);
-      expect(controls.filter(({ name }) => name === '')).toEqual([]);
-      const names = controls.filter(({ role }) => role === 'button' || role === 'switch').map(({ name }) => name);
-      expect(names).toEqual([...new Set(names)]);
-      expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
-      const document_ = await page.evaluate(() => ({
-        language: document.documentElement.lang,
-        ids: [...document.querySelectorAll('[id]')].map(({ id }) => id),
-        described: [...document.querySelectorAll('[aria-describedby], [aria-labelledby]')].flatMap((element) =>
-          `${element.getAttribute('aria-describedby') ?? ''} ${element.getAttribute('aria-labelledby') ?? ''}`
-            .trim()
-            .split(/\s+/),
-        ),
-        outOfOrder: document.querySelectorAll('[tabindex]:not([tabindex="0"], [tabindex="-1"])').length,
-      }));
-      expect(document_.language).toBe('en');
-      expect(document_.ids).toEqual([...new Set(document_.ids)]);
-      expect(document_.described.filter((id) => !document_.ids.includes(id))).toEqual([]);
-      expect(document_.outOfOrder).toBe(0);
-    },
-  );
+  it.each(['Sign in', ...VIEWS] as const)('names every control and has one heading of level 1: %s', async (view) => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await page.getByText('Ada Lindqvist').waitFor();
+    if (view !== 'Sign in') {
+      await visitor.signIn('Ada Lindqvist');
+      await openLoaded(visitor, view);
+    }
+    const controls = await accessibilityTree(page);
+    expect(controls.length).toBeGreaterThan(3);
+    expect(controls.filter(({ name }) => name === '')).toEqual([]);
+    const names = controls.filter(({ role }) => role === 'button' || role === 'switch').map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    const document_ = await page.evaluate(() => ({
+      language: document.documentElement.lang,
+      ids: [...document.querySelectorAll('[id]')].map(({ id }) => id),
+      described: [...document.querySelectorAll('[aria-describedby], [aria-labelledby]')].flatMap((element) =>
+        `${element.getAttribute('aria-describedby') ?? ''} ${element.getAttribute('aria-labelledby') ?? ''}`
+          .trim()
+          .split(/\s+/),
+      ),
+      outOfOrder: document.querySelectorAll('[tabindex]:not([tabindex="0"], [tabindex="-1"])').length,
+    }));
+    expect(document_.language).toBe('en');
+    expect(document_.ids).toEqual([...new Set(document_.ids)]);
+    expect(document_.described.filter((id) => !document_.ids.includes(id))).toEqual([]);
+    expect(document_.outOfOrder).toBe(0);
+  });
 
-  it('does not move where motion is not wanted', async () => {
+  it('has no animations if the browser prefers reduced motion', async () => {
     await using visitor = await dashboard.visit(browser, { reducedMotion: 'reduce' });
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -160,39 +157,36 @@ describe('the dashboard for assistive technology', () => {
   });
 });
 
-describe('the dashboard to the eye', () => {
-  it.each(THEMES)(
-    'has texts of enough contrast everywhere in the %s theme, also in its failures',
-    async (colorScheme) => {
-      await using visitor = await dashboard.visit(browser, { colorScheme });
-      const { page } = visitor;
-      await page.getByText('Ada Lindqvist').waitFor();
-      expect(await paleTexts(page)).toEqual([]);
-      await visitor.signIn('Ada Lindqvist');
-      for (const view of VIEWS) {
-        await openLoaded(visitor, view);
-        expect([view, await paleTexts(page)]).toEqual([view, []]);
-      }
-      await page.getByRole('button', { name: 'Save subscriber' }).click();
-      await page.getByText('Enter a subscriber id.').waitFor();
-      expect(await paleTexts(page)).toEqual([]);
-      using _ = dashboard.answering('POST /v1/notification-groups', { status: 500, body: {} });
-      await visitor.open('Groups');
-      await page.getByRole('textbox', { name: 'New group' }).fill('Pale');
-      await page.getByRole('button', { name: 'Create' }).click();
-      await page.getByRole('alert').waitFor();
-      expect(await paleTexts(page)).toEqual([]);
-      await page.getByRole('button', { name: 'Delete Community' }).click();
-      expect(await paleTexts(page)).toEqual([]);
-      await page.keyboard.press('Escape');
-      await page.getByRole('textbox', { name: 'New group' }).fill('');
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await visitor.signIn('Ben Osei');
-      expect(await paleTexts(page)).toEqual([]);
-    },
-  );
+describe('the appearance of the dashboard', () => {
+  it.each(THEMES)('has enough contrast in every text of the %s theme, error messages included', async (colorScheme) => {
+    await using visitor = await dashboard.visit(browser, { colorScheme });
+    const { page } = visitor;
+    await page.getByText('Ada Lindqvist').waitFor();
+    expect(await lowContrast(page)).toEqual([]);
+    await visitor.signIn('Ada Lindqvist');
+    for (const view of VIEWS) {
+      await openLoaded(visitor, view);
+      expect([view, await lowContrast(page)]).toEqual([view, []]);
+    }
+    await page.getByRole('button', { name: 'Save subscriber' }).click();
+    await page.getByText('Enter a subscriber id.').waitFor();
+    expect(await lowContrast(page)).toEqual([]);
+    using _ = dashboard.answering('POST /v1/notification-groups', { status: 500, body: {} });
+    await visitor.open('Groups');
+    await page.getByRole('textbox', { name: 'New group' }).fill('Pale');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await lowContrast(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Delete Community' }).click();
+    expect(await lowContrast(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'New group' }).fill('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await visitor.signIn('Ben Osei');
+    expect(await lowContrast(page)).toEqual([]);
+  });
 
-  it('fits a screen of 360 pixels in every view and state, without scrolling sideways', async () => {
+  it('fits a screen of 360 pixels in every view and state, without horizontal scrolling', async () => {
     await using visitor = await dashboard.visit(browser, { viewport: { width: 360, height: 740 }, hasTouch: true });
     const { page } = visitor;
     const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -248,7 +242,7 @@ async function signedIn(): Promise<Visitor> {
   return visitor;
 }
 
-/** Opens a view and waits for what it loads. */
+/** Opens a view and waits until its data is loaded. */
 async function openLoaded(visitor: Visitor, view: (typeof VIEWS)[number]): Promise<void> {
   const marks = { Statistics: '.chart-bar', Workflows: '.switch', Groups: '.row-name', Subscribers: 'form input' };
   await visitor.open(view);
@@ -256,7 +250,7 @@ async function openLoaded(visitor: Visitor, view: (typeof VIEWS)[number]): Promi
   await visitor.page.locator('.skeleton').waitFor({ state: 'detached' });
 }
 
-/** What the focused element is called. */
+/** Returns the name of the focused element. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate(() => {
     const { activeElement: element } = document;
@@ -266,7 +260,7 @@ const focused = (page: Page): Promise<string> =>
       : (label ?? element?.getAttribute('aria-label') ?? element?.textContent ?? '');
   });
 
-/** Presses the key until what is looked for has the focus. */
+/** Presses the key until the element with this name has the focus. */
 async function tabTo(page: Page, name: RegExp, key: 'Tab' | 'Shift+Tab' = 'Tab', most = 40): Promise<void> {
   for (let i = 0; i <= most; i += 1) {
     if (name.test(await focused(page))) {
@@ -289,7 +283,7 @@ const CONTROLS = [
   'navigation',
 ];
 
-/** The controls as the browser tells them to assistive technology. */
+/** Returns the controls as the browser reports them to assistive technology. */
 async function accessibilityTree(page: Page): Promise<{ role: string; name: string }[]> {
   const session = await page.context().newCDPSession(page);
   const { nodes } = await session.send('Accessibility.getFullAXTree');
@@ -298,8 +292,8 @@ async function accessibilityTree(page: Page): Promise<{ role: string; name: stri
     .map(({ role, name }) => ({ role: String(role?.value), name: String(name?.value ?? '') }));
 }
 
-/** Visible texts with less contrast than 4.5 to 1, or 3 to 1 where they are large (WCAG 2.2, 1.4.3). */
-const paleTexts = (page: Page): Promise<string[]> =>
+/** Returns visible texts with less contrast than 4.5 to 1, or 3 to 1 if they are large (WCAG 2.2, 1.4.3). */
+const lowContrast = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     if (canvas === null) {
@@ -318,9 +312,9 @@ const paleTexts = (page: Page): Promise<string[]> =>
       });
       return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
-    const groundOf = (element: Element | null): string => {
+    const backgroundOf = (element: Element | null): string => {
       const color = element ? getComputedStyle(element).backgroundColor : 'white';
-      return element && toRgba(color)[3] !== 255 ? groundOf(element.parentElement) : color;
+      return element && toRgba(color)[3] !== 255 ? backgroundOf(element.parentElement) : color;
     };
     const pale: string[] = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -337,7 +331,7 @@ const paleTexts = (page: Page): Promise<string[]> =>
       }
       const style = getComputedStyle(element);
       const color = element instanceof SVGElement ? style.fill : style.color;
-      const [light = 0, dark = 0] = [luminance(color), luminance(groundOf(element))].sort((a, b) => b - a);
+      const [light = 0, dark = 0] = [luminance(color), luminance(backgroundOf(element))].sort((a, b) => b - a);
       const contrast = (light + 0.05) / (dark + 0.05);
       const size = Number.parseFloat(style.fontSize);
       const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.ts';
 import { type Dashboard, startDashboard, type Visitor } from '../support/dashboard.ts';
-import type { ScriptedAnswer } from '../support/scripted-upstream.ts';
+import type { ScriptedResponse } from '../support/scripted-upstream.ts';
 
 let browser: Browser;
 let dashboard: Dashboard;
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 describe('groups in the dashboard', () => {
-  it('are created, and the list is loaded again', async () => {
+  it('are created, and the list is reloaded', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     dashboard.forget();
@@ -33,7 +33,7 @@ describe('groups in the dashboard', () => {
     ]);
   });
 
-  it('are not created without a name', async () => {
+  it('need a name', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     dashboard.forget();
@@ -42,7 +42,7 @@ describe('groups in the dashboard', () => {
     expect(dashboard.upstream()).toEqual([]);
   });
 
-  it('are renamed in their row, and the focus comes back to the button', async () => {
+  it('are renamed in their row, and the focus returns to the button', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     await create(page, 'Winter');
@@ -62,7 +62,7 @@ describe('groups in the dashboard', () => {
     expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
   });
 
-  it('are deleted after a question, which gives the focus back when it is declined', async () => {
+  it('are deleted after confirmation, and the focus returns to the button if it is declined', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     await create(page, 'Obsolete');
@@ -86,7 +86,7 @@ describe('groups in the dashboard', () => {
     expect(dashboard.upstream().map(({ method }) => method)).toEqual(['DELETE', 'GET']);
   });
 
-  it('that are none are said to be none', async () => {
+  it('have a message if there are none', async () => {
     using _ = dashboard.answering('GET /v1/notification-groups', { body: { data: [] } });
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Ada Lindqvist');
@@ -95,7 +95,7 @@ describe('groups in the dashboard', () => {
   });
 });
 
-const problem = (status: number, message: unknown, headers: Record<string, string> = {}): ScriptedAnswer => ({
+const problem = (status: number, message: unknown, headers: Record<string, string> = {}): ScriptedResponse => ({
   status,
   headers,
   body: { statusCode: status, message },
@@ -112,8 +112,8 @@ type Action = keyof typeof ACTIONS;
 const ALL: Action[] = ['creating', 'renaming', 'deleting'];
 const MAYBE = 'The change may have been applied. Check before you repeat it.';
 
-/** Every failure of a write, what the service answered, and the words for it. */
-const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions: Action[] }[] = [
+/** Failures of a write: the upstream's response, and the message that the page shows for it. */
+const FAILURES: { name: string; answer: ScriptedResponse; words: string[]; actions: Action[] }[] = [
   {
     name: 'ConflictError ALREADY_EXISTS',
     answer: problem(409, 'A group with this name exists.'),
@@ -206,12 +206,12 @@ const FAILURES: { name: string; answer: ScriptedAnswer; words: string[]; actions
 
 describe.each(ALL)('%s a group in the dashboard', (action) => {
   it.each(FAILURES.filter(({ actions }) => actions.includes(action)))(
-    'says in words what $name means, and keeps what was typed',
+    'explains $name and keeps what was typed',
     async ({ name, answer, words }) => {
       await using visitor = await openGroups();
       const { page } = visitor;
       using _ = dashboard.answering(ACTIONS[action], answer);
-      await attempt(page, action);
+      await applyAction(page, action);
       const alert = page.getByRole('alert');
       await alert.waitFor();
       expect((await alert.locator('p').allTextContents()).filter((text) => !text.startsWith('Request '))).toEqual(
@@ -227,11 +227,11 @@ describe.each(ALL)('%s a group in the dashboard', (action) => {
     },
   );
 
-  it('says that the gateway cannot be reached, and that the change may have been carried out', async () => {
+  it('reports that the gateway is unreachable and that the change may have been applied', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     await page.route(dashboard.gateway.url, (route) => route.abort());
-    await attempt(page, action);
+    await applyAction(page, action);
     const alert = page.getByRole('alert').filter({ hasText: MAYBE });
     await alert.getByText('The gateway cannot be reached.').waitFor();
     expect(await page.locator('.row-name').count()).toBeGreaterThan(2);
@@ -239,7 +239,7 @@ describe.each(ALL)('%s a group in the dashboard', (action) => {
 });
 
 describe('after a failure in the dashboard', () => {
-  it('a request whose outcome is unknown is repeated with its idempotency key, another one with a new one', async () => {
+  it('a request with an unknown outcome is repeated with its idempotency key, and another request gets a new key', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     dashboard.forget();
@@ -252,7 +252,7 @@ describe('after a failure in the dashboard', () => {
     await page.getByText('“Spring” was created.').waitFor();
     await create(page, 'Summer');
     await page.getByText('“Summer” was created.').waitFor();
-    await create(page, 'Summer'); // Wanted once more: a replay of the first answer would create none.
+    await create(page, 'Summer'); // A second group of that name: a replayed response would create none.
     await page.locator('.row-name', { hasText: 'Summer' }).nth(1).waitFor();
     const keys = dashboard.upstream('POST ').map(({ headers }) => headers['idempotency-key']);
     expect(keys).toHaveLength(4);
@@ -260,11 +260,11 @@ describe('after a failure in the dashboard', () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  it('the list is loaded again where the group may have changed', async () => {
+  it('the list is reloaded if the group may have changed', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     using _ = dashboard.answering(ACTIONS.deleting, problem(404, 'No such group.'));
-    await attempt(page, 'deleting');
+    await applyAction(page, 'deleting');
     await page.getByRole('alert').waitFor();
     dashboard.forget();
     const answered = page.waitForResponse(dashboard.gateway.url);
@@ -273,7 +273,7 @@ describe('after a failure in the dashboard', () => {
     expect(dashboard.upstream().map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('the list is loaded again when the browser is connected again, and the note is gone', async () => {
+  it('the list is reloaded and the message disappears when the browser is back online', async () => {
     await using visitor = await openGroups();
     const { page } = visitor;
     await page.context().setOffline(true);
@@ -287,8 +287,8 @@ describe('after a failure in the dashboard', () => {
     expect(dashboard.upstream().map(({ method }) => method)).toEqual(['GET']);
   });
 
-  it('a long time to wait is said in minutes', async () => {
-    await using other = await startDashboard(); // The gateway leaves the service alone for all that time.
+  it('a long wait is shown in minutes', async () => {
+    await using other = await startDashboard(); // A dashboard of its own, because the gateway sends nothing upstream during that time.
     await using visitor = await other.visit(browser);
     const { page } = visitor;
     using _ = other.answering('POST /v1/notification-groups', problem(429, 'Too many', { 'retry-after': '200' }));
@@ -298,7 +298,7 @@ describe('after a failure in the dashboard', () => {
     await page.getByRole('alert').getByText('Wait 4 minutes, then try again.').waitFor();
   });
 
-  it('reading is offered again as soon as the time to wait is over', async () => {
+  it('reading can be retried as soon as the wait has ended', async () => {
     await using visitor = await dashboard.visit(browser, {});
     const { page } = visitor;
     await page.clock.install();
@@ -332,8 +332,8 @@ async function create(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Create' }).click();
 }
 
-/** Does it to the group "Community", or creates one. */
-async function attempt(page: Page, action: Action): Promise<void> {
+/** Applies the action to the group "Community", or creates a group. */
+async function applyAction(page: Page, action: Action): Promise<void> {
   switch (action) {
     case 'creating':
       return create(page, 'A new name');

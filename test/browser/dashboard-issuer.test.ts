@@ -12,7 +12,7 @@ const askToken = (url: string, person: unknown, headers: Record<string, string> 
   });
 
 describe('the development issuer', () => {
-  it('gives a person a token that its published key proves, for so long as it says', async () => {
+  it('issues a token that its published key verifies, with the lifetime that it reports', async () => {
     await using issuer = await startIssuer({ origins: [ORIGIN], tokenSeconds: 90 });
     const { token, expiresAt, ...answer } = await (await askToken(issuer.url, 'ben')).json();
     expect(answer).toEqual({
@@ -38,14 +38,14 @@ describe('the development issuer', () => {
     expect(Date.parse(expiresAt) / 1000).toBe(payload.exp);
   });
 
-  it('publishes the public half of its key alone', async () => {
+  it('publishes only the public half of its key', async () => {
     await using issuer = await startIssuer({ origins: [ORIGIN] });
     const { keys } = await (await fetch(`${issuer.url}/.well-known/jwks.json`)).json();
     expect(keys).toHaveLength(1);
     expect(Object.keys(keys[0]).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
   });
 
-  it('signs with another key after a rotation, and publishes the old one no longer', async () => {
+  it('signs with another key after a rotation and no longer publishes the old one', async () => {
     await using issuer = await startIssuer({ origins: [ORIGIN] });
     const before = (await (await askToken(issuer.url, 'ada')).json()).token;
     await issuer.rotate();
@@ -56,7 +56,7 @@ describe('the development issuer', () => {
     await expect(jwtVerify(before, keys)).rejects.toThrow();
   });
 
-  it('gives nobody a token whom it does not know or was told to refuse', async () => {
+  it('issues no token to a person who is unknown or refused', async () => {
     await using issuer = await startIssuer({ origins: [ORIGIN] });
     issuer.refuse('ada');
     for (const person of ['ada', 'nobody', '', null, { id: 'ben' }, ['ben']]) {
@@ -70,7 +70,7 @@ describe('the development issuer', () => {
     expect((await askToken(issuer.url, 'ada')).status).toBe(200);
   });
 
-  it("answers the app's pages alone, and who asks from no page", async () => {
+  it("serves only the app's pages and requests without an origin", async () => {
     await using issuer = await startIssuer({ origins: [ORIGIN] });
     const own = await fetch(`${issuer.url}/people`, { headers: { origin: ORIGIN } });
     expect(own.headers.get('access-control-allow-origin')).toBe(ORIGIN);
@@ -88,7 +88,7 @@ describe('the development issuer', () => {
     }
   });
 
-  it('listens where this computer alone reaches it', async () => {
+  it('listens on the loopback interface only', async () => {
     await using issuer = await startIssuer({ origins: [ORIGIN] });
     expect(new URL(issuer.url).hostname).toBe('127.0.0.1');
   });

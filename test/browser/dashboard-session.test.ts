@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => browser.close());
 
-/** What was answered to the page, by the gateway or by the issuer. */
+/** Returns the statuses of the responses that the page got from the gateway or the issuer. */
 const statusesOf = ({ responses }: Visitor, url: string) =>
   responses
     .filter((response) => response.url() === url && response.request().method() === 'POST')
@@ -28,7 +28,7 @@ describe('a session of the dashboard', () => {
 
   afterAll(() => dashboard[Symbol.asyncDispose]());
 
-  it('is renewed without a word when the gateway says that the token has expired', async () => {
+  it('is renewed silently if the gateway reports an expired token', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -42,7 +42,7 @@ describe('a session of the dashboard', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('is renewed once for requests that meet an expired token together, and a write is carried out once', async () => {
+  it('is renewed once if several requests meet an expired token, and a write is applied once', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -57,7 +57,7 @@ describe('a session of the dashboard', () => {
     expect(statusesOf(visitor, `${dashboard.issuer.url}/token`)).toEqual([200, 200]);
   });
 
-  it('is renewed before the token ends, so that no request is refused', async () => {
+  it('is renewed before the token expires, so that no request is rejected', async () => {
     await using visitor = await dashboard.visit(browser, {});
     const { page } = visitor;
     await page.clock.install();
@@ -70,7 +70,7 @@ describe('a session of the dashboard', () => {
     expect(statusesOf(visitor, `${dashboard.issuer.url}/token`)).toEqual([200, 200]);
   });
 
-  it('goes on when the issuer changes its key at once: the gateway looks for new keys every ten seconds', async () => {
+  it('continues after a sudden key rotation of the issuer, because the gateway fetches new keys every ten seconds', async () => {
     await using other = await startDashboard();
     await using visitor = await other.visit(browser);
     const { page } = visitor;
@@ -94,7 +94,7 @@ describe('a session of the dashboard', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('stays when the issuer cannot be reached to renew it, and goes on afterwards', async () => {
+  it('remains if the issuer is unreachable, and continues after a retry', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -108,7 +108,7 @@ describe('a session of the dashboard', () => {
     await page.getByText('Lifecycle').waitFor();
   });
 
-  it('ends at the sign-in screen when the issuer refuses, which says so and keeps what was typed', async () => {
+  it('ends at the sign-in screen if the issuer refuses to renew it, with a message and with what was typed kept', async () => {
     await using other = await startDashboard();
     await using visitor = await other.visit(browser);
     const { page } = visitor;
@@ -137,7 +137,7 @@ describe('a session of the dashboard', () => {
     expect(await page.getByRole('textbox', { name: 'New group' }).inputValue()).toBe('Half typed');
   });
 
-  it('keeps what is typed over other views, and asks before signing out without sending it', async () => {
+  it('keeps what is typed while other views are open, and asks before signing out without sending it', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -162,7 +162,7 @@ describe('a session of the dashboard', () => {
     expect(await page.getByRole('textbox', { name: 'First name' }).inputValue()).toBe('');
   });
 
-  it('lets the browser ask before the page is left with something that is not sent', async () => {
+  it('lets the browser ask before the page is left with unsent input', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -176,7 +176,7 @@ describe('a session of the dashboard', () => {
     expect(await page.getByRole('textbox', { name: 'New group' }).inputValue()).toBe('Unsent');
   });
 
-  it('has its token in memory alone', async () => {
+  it('keeps its token in memory only', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -193,8 +193,8 @@ describe('a session of the dashboard', () => {
   });
 });
 
-describe('what the gateway holds the dashboard to', () => {
-  it('is no more than its scopes: a change that the issuer permits and the gateway does not is refused by name', async () => {
+describe('the gateway limits the dashboard', () => {
+  it('to its scopes: a change that the issuer permits but the gateway does not is rejected with the missing scope', async () => {
     await using dashboard = await startDashboard({ scopes: ['stats:read', 'groups:read', 'workflows:read'] });
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
@@ -211,7 +211,7 @@ describe('what the gateway holds the dashboard to', () => {
     expect(dashboard.upstream()).toEqual([]);
   });
 
-  it('is its rate: the wait is said', async () => {
+  it('to its rate: the page shows how long to wait', async () => {
     await using dashboard = await startDashboard({ rateLimit: { calls: 1, perSeconds: 60 } });
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
@@ -226,7 +226,7 @@ describe('what the gateway holds the dashboard to', () => {
     expect(dashboard.upstream('POST ')).toEqual([]);
   });
 
-  it('is its documents: their texts never travel, and another one is refused', async () => {
+  it('to its documents: they are sent by id, and any other document is rejected', async () => {
     await using dashboard = await startDashboard();
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
@@ -264,7 +264,7 @@ describe('what the gateway holds the dashboard to', () => {
     expect(answer.body.errors[0].extensions.code).toBe('DOCUMENT_NOT_TRUSTED');
   });
 
-  it('is its origin: a page of another one reads nothing, of the gateway or of the issuer', async () => {
+  it('to its origin: a page of another origin reads nothing from the gateway or the issuer', async () => {
     await using dashboard = await startDashboard();
     await using stranger = await startStaticFiles(import.meta.dirname);
     await using visitor = await dashboard.visit(browser);
@@ -301,12 +301,12 @@ describe('what the gateway holds the dashboard to', () => {
   });
 });
 
-describe('the key of the service', () => {
-  it('is in no file of the built app, and in nothing that a browser sends or gets in any of its views', async () => {
+describe("the service's API key", () => {
+  it('is in no file of the built app, and in nothing that a browser sends or receives in any view', async () => {
     await using dashboard = await startDashboard();
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
-    // Read when they arrive: the browser does not keep them for ever.
+    // Bodies are read as they arrive, because the browser discards them later.
     const bodies = new Map<Request, Promise<string>>();
     page.context().on('requestfinished', (request) => bodies.set(request, bodyOf(request)));
     for (const person of ['Ada Lindqvist', 'Dev Kapoor']) {
@@ -322,7 +322,7 @@ describe('the key of the service', () => {
       await page.getByText(`“Of ${person}” was created.`).waitFor();
       using _ = dashboard.answering('POST /v1/subscribers', ({ headers }) => ({
         status: 422,
-        // A service that quotes the key it was called with.
+        // The service quotes the key that it was called with.
         body: { statusCode: 422, message: [`email must be an email, you are ${headers.authorization}`] },
       }));
       await visitor.open('Subscribers');
@@ -351,7 +351,7 @@ describe('the key of the service', () => {
     }
     seen.push(['the page', await page.content()]);
 
-    // The search itself is tried: what is known to be there is found.
+    // Checks the search itself with text that must be found.
     expect(placesOf('Lifecycle', seen).length).toBeGreaterThan(0);
     expect(placesOf('juniper', seen).length).toBeGreaterThan(0);
     expect(seen.some(([where]) => where.endsWith('.js'))).toBe(true);
@@ -363,7 +363,7 @@ describe('the key of the service', () => {
   });
 });
 
-/** Returns the body of the response; a request that the app has cancelled has none. */
+/** Returns the body of the response, or an empty one if the app cancelled the request. */
 async function bodyOf(request: Request): Promise<string> {
   if (request.method() === 'OPTIONS' || request.failure() !== null) {
     return '';
@@ -372,7 +372,7 @@ async function bodyOf(request: Request): Promise<string> {
   return response === null ? '' : response.text();
 }
 
-/** Where a text is, plainly or in a form that hides it. */
+/** Returns the places that contain a text, plainly or encoded. */
 function placesOf(text: string, seen: readonly (readonly [where: string, text: string])[]): string[] {
   const bytes = Buffer.from(text);
   const forms = [
@@ -381,7 +381,7 @@ function placesOf(text: string, seen: readonly (readonly [where: string, text: s
     encodeURIComponent(text),
     bytes.toString('hex'),
     [...text].reverse().join(''),
-    // Wherever it begins in a group of three bytes: the letters that do not depend on its neighbours.
+    // For each offset within a group of three bytes: the Base64 characters that do not depend on neighboring bytes.
     ...[0, 1, 2].map((shift) =>
       Buffer.concat([Buffer.alloc(shift), bytes])
         .toString('base64')

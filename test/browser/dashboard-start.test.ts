@@ -14,8 +14,8 @@ const START = fileURLToPath(new URL('../../examples/dashboard/start.ts', import.
 const KEYS_FILE = fileURLToPath(new URL('../../src/sandbox/environments.ts', import.meta.url));
 const FREE_PORTS = ['--port', '0', '--gateway-port', '0', '--issuer-port', '0'];
 
-describe('the one command of the dashboard', () => {
-  it('starts everything, so that somebody signs in and sees data, and stops everything', async () => {
+describe("the dashboard's start command", () => {
+  it('starts everything that is needed to sign in and see data, and stops it again', async () => {
     await using command = run(FREE_PORTS);
     const { app, gateway, issuer } = await command.addresses();
     expect(command.text.stdout).toContain('Ada Lindqvist   Editor at juniper');
@@ -55,27 +55,30 @@ describe('the one command of the dashboard', () => {
       '--gateway-port',
       'The gateway does not start: Port PORT on 127.0.0.1 is already in use. Stop the other program, or choose another port with --gateway-port.',
     ],
-  ])('says in one sentence that the port of %s is used, and leaves nothing behind', async (option, sentence) => {
-    const { url, close } = await listen(createServer());
-    const { port } = new URL(url);
-    await using command = run([...FREE_PORTS, option, port]);
-    const { code, text } = await command.ended;
-    await close();
-    expect({ code, ...text }).toEqual({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
-  });
+  ])(
+    'reports in one sentence that the port of %s is in use, and leaves no process running',
+    async (option, sentence) => {
+      const { url, close } = await listen(createServer());
+      const { port } = new URL(url);
+      await using command = run([...FREE_PORTS, option, port]);
+      const { code, text } = await command.ended;
+      await close();
+      expect({ code, ...text }).toEqual({ code: 1, stdout: '', stderr: `${sentence.replace('PORT', port)}\n` });
+    },
+  );
 
   it.each([
     [['--prot', '1'], "Unknown option '--prot': see --help."],
     [['--port', 'five'], '--port must be a whole number from 0 to 65535.'],
     [['--token-seconds', '0'], '--token-seconds must be a whole number from 1 to 86400.'],
-  ])('does not start with %s', async (args, sentence) => {
+  ])('rejects the arguments %s', async (args, sentence) => {
     await using command = run(args);
     const { code, text } = await command.ended;
     expect({ code, ...text }).toEqual({ code: 2, stdout: '', stderr: `${sentence}\n` });
   });
 });
 
-describe('a dashboard that runs', () => {
+describe('a running dashboard', () => {
   let command: ReturnType<typeof run>;
 
   beforeAll(() => {
@@ -84,7 +87,7 @@ describe('a dashboard that runs', () => {
 
   afterAll(() => command[Symbol.asyncDispose]());
 
-  it('serves browsers alone: neither a key nor a missing token opens the gateway', async () => {
+  it('serves only browsers with a token: neither an API key nor a missing token is accepted', async () => {
     const { gateway } = await command.addresses();
     for (const authorization of [undefined, `ApiKey ${SANDBOX_KEYS.development}`]) {
       const response = await fetch(gateway, {
@@ -96,7 +99,7 @@ describe('a dashboard that runs', () => {
     }
   });
 
-  it("serves the app's own files, and nothing else of the repository", async () => {
+  it("serves the app's files and no other files of the repository", async () => {
     const { app } = await command.addresses();
     expect((await fetch(`${app}/src/main.tsx`)).status).toBe(200);
     for (const path of [`/@fs${KEYS_FILE}`, `/@fs${KEYS_FILE}?raw`, `/@fs${KEYS_FILE}?import&raw`]) {
@@ -107,7 +110,7 @@ describe('a dashboard that runs', () => {
     }
   });
 
-  it('ends everything, and says why, when the gateway ends', async () => {
+  it('stops everything and says why if the gateway exits', async () => {
     const { app, issuer } = await command.addresses();
     const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/cli/main.ts']);
     process.kill(Number(stdout), 'SIGKILL');
@@ -120,7 +123,7 @@ describe('a dashboard that runs', () => {
   });
 });
 
-/** The command as a process of its own. */
+/** Runs the command in its own process. */
 function run(args: readonly string[]) {
   const child = spawn(process.execPath, [START, ...args], {
     env: CHILD_ENV,

@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 describe('the statistics of the dashboard', () => {
-  it('are shown as a bar a day after signing in, by one upstream call, and name themselves in the title', async () => {
+  it('are shown after signing in as one bar per day, by one upstream call, and set the page title', async () => {
     dashboard.forget();
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
@@ -27,7 +27,7 @@ describe('the statistics of the dashboard', () => {
 
     expect(await page.title()).toBe('Statistics · Notigraph dashboard');
     expect(await page.getByRole('radio').count()).toBe(30);
-    // Drawn when the chart knows its width.
+    // The chart is drawn once its width is known.
     await expect.poll(() => page.locator('.chart-bar').count()).toBe(30);
     expect(dashboard.upstream('GET /v1/notifications/graph/stats').map(({ path }) => path)).toEqual([
       '/v1/notifications/graph/stats?days=30',
@@ -35,7 +35,7 @@ describe('the statistics of the dashboard', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('show a day with its channels and the workflows behind it, and ask for nothing more as days are chosen', async () => {
+  it('show the channels and workflows of a day, and request nothing more when another day is selected', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -72,7 +72,7 @@ describe('the statistics of the dashboard', () => {
     expect(dashboard.upstream()).toEqual([]);
   });
 
-  it('can be read as a table too', async () => {
+  it('are also available as a table', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -89,7 +89,7 @@ describe('the statistics of the dashboard', () => {
     expect(newest).toContain(day + count);
   });
 
-  it('say that nothing was sent where nothing was', async () => {
+  it('have a message if nothing was sent', async () => {
     using _ = dashboard.answering('GET /v1/notifications/graph/stats', { body: [] });
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Ada Lindqvist');
@@ -98,7 +98,7 @@ describe('the statistics of the dashboard', () => {
     await visitor.page.getByText('No workflow sent anything in this period.').waitFor();
   });
 
-  it('say what failed, and can be asked for again', async () => {
+  it('report what failed and can be reloaded', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     {
@@ -112,12 +112,12 @@ describe('the statistics of the dashboard', () => {
 });
 
 describe('the workflows of the dashboard', () => {
-  it('are shown with their group and steps; those that the statistics name are loaded once', async () => {
+  it('are shown with their group and steps, and each workflow of the statistics is loaded once', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     dashboard.forget();
     await visitor.signIn('Ada Lindqvist');
-    await page.getByText('Order shipped').waitFor(); // Who leaves before ends the request, and asks again.
+    await page.getByText('Order shipped').waitFor(); // Leaving the view earlier would cancel the request and repeat it.
     await visitor.open('Workflows');
     const card = page.getByRole('article').filter({ hasText: 'Welcome and onboarding' });
     await card.waitFor();
@@ -135,7 +135,7 @@ describe('the workflows of the dashboard', () => {
     expect(dashboard.upstream('GET /v1/workflows/')).toHaveLength(loaded.length);
   });
 
-  it('are switched off and on again, by one call each', async () => {
+  it('are switched off and on again by one call each', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -162,7 +162,7 @@ describe('the workflows of the dashboard', () => {
     expect(await toggle.getAttribute('aria-checked')).toBe('true');
   });
 
-  it('show the new state at once, and go back with the reason when the service fails', async () => {
+  it('show the new state immediately, and revert it with the reason if the service fails', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -215,7 +215,7 @@ describe('a subscriber in the dashboard', () => {
     expect(await page.getByLabel('Subscriber id').evaluate((input) => input === document.activeElement)).toBe(true);
   });
 
-  it('is not sent without its id, which the field says', async () => {
+  it('is not sent without its id, and the field says so', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
@@ -231,7 +231,7 @@ describe('a subscriber in the dashboard', () => {
     expect(dashboard.upstream()).toEqual([]);
   });
 
-  it('that the service does not accept stays in the form, with what is wrong at its fields, and the rest above', async () => {
+  it('that the service rejects stays in the form, with messages at its fields and the rest above', async () => {
     using _ = dashboard.answering('POST /v1/subscribers', {
       status: 422,
       body: { statusCode: 422, message: ['email must be an email', 'this environment is full'] },
@@ -253,7 +253,7 @@ describe('a subscriber in the dashboard', () => {
 });
 
 describe('an address of the dashboard', () => {
-  it('that names no view becomes that of the view that is shown', async () => {
+  it('that names no view is replaced with that of the current view', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await page.goto(`${dashboard.url}#/nonsense`);
@@ -267,8 +267,8 @@ describe('an address of the dashboard', () => {
   });
 });
 
-describe('who is signed in', () => {
-  it('sees the data of their own tenant alone, also in the same browser', async () => {
+describe('a signed-in person', () => {
+  it('sees only the data of their own tenant, even in a browser used for another tenant', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     const namesOf = async () => {
@@ -288,7 +288,7 @@ describe('who is signed in', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  it('may look without changing: controls are disabled, say why, and send nothing', async () => {
+  it('with read-only access has disabled controls that explain why and send nothing', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ben Osei');
@@ -310,7 +310,7 @@ describe('who is signed in', () => {
     expect(dashboard.upstream().filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  it('is told which permission a view needs, and the gateway is not asked', async () => {
+  it('sees which permission a view needs, and the gateway gets no request', async () => {
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Cleo Marchetti');
     await visitor.page.getByRole('radio').first().waitFor();

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 describe('GraphiQL with a token', () => {
-  it("is answered with the data of the token's tenant, and its page has no key", async () => {
+  it("shows the data of the token's tenant, and its page contains no key", async () => {
     const page = await openGraphiql();
     const [code, answer] = await runGroups(page, `Bearer ${await tokenOf('dev')}`);
     expect(code).toBe(200);
@@ -54,7 +54,7 @@ describe('GraphiQL with a token', () => {
     }
   });
 
-  it('is refused what the token does not permit, and everything with a token that is none', async () => {
+  it('gets an error for what the token does not permit, and for everything if the token is invalid', async () => {
     gateway.forget();
     const page = await openGraphiql();
     const [forbidden, withoutScope] = await runGroups(page, `Bearer ${await tokenOf('cleo')}`);
@@ -86,11 +86,11 @@ async function openGraphiql(): Promise<Page> {
   return page;
 }
 
-/** Writes the header into the editor, as a person does, and runs the operation in the tab. */
+/** Types the header into the editor and runs the operation in the tab. */
 async function runGroups(page: Page, authorization: string): Promise<[status: number, body: string]> {
   await page.locator('.graphiql-editor:visible .view-lines:visible').last().click();
   await page.keyboard.press('ControlOrMeta+A');
-  await page.keyboard.insertText(`{"Authorization": "${authorization}`); // The editor closes what is open.
+  await page.keyboard.insertText(`{"Authorization": "${authorization}`); // The editor adds the closing brackets.
   const [response] = await Promise.all([
     page.waitForResponse((answer) => answer.request().postData()?.includes('NotificationGroups') === true),
     page.getByRole('button', { name: 'Execute query' }).click(),

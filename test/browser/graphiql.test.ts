@@ -27,7 +27,7 @@ afterAll(() => browser.close());
 
 describe('GraphiQL in a browser', () => {
   let gateway: SandboxedGateway;
-  /** Shared by tests that leave the page as useful as it was. */
+  /** Shared by tests that leave the page usable for the next one. */
   let visitor: Visitor;
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('GraphiQL in a browser', () => {
     const request = await run(page);
     expect(request.headers().authorization).toBe(AUTHORIZATION);
     expect(request.postDataJSON().operationName).toBe(tabs[0]);
-    await page.locator('.graphiql-response', { hasText: 'Lifecycle' }).waitFor();
+    await page.locator('.graphiql-response', { hasText: '"data"' }).waitFor();
 
     const ends = await page
       .locator('.graphiql-tab')
@@ -60,7 +60,7 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('explains the code of an error, until a response has none', async () => {
+  it('explains the code of an error until a response without errors arrives', async () => {
     const { page } = visitor;
     const help = page.locator('#error-help');
     await page.route('**/graphql', async (route) => {
@@ -76,7 +76,7 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('loads nothing from anywhere else', async () => {
+  it('loads nothing from other origins', async () => {
     await run(visitor.page);
     await visitor.page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await visitor.page.getByText('Root Types').waitFor();
@@ -86,7 +86,7 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('switches tabs at the first click and runs what is in the tab with its example variables', async () => {
+  it('switches tabs at the first click and runs the operation of the tab with its example variables', async () => {
     const { page } = visitor;
     await openTab(page, 'Workflow');
     expect(await editorText(page, 'Variables')).toContain('welcome-onboarding');
@@ -99,7 +99,7 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('is held by the browser to loading nothing from anywhere else', async () => {
+  it('cannot load anything from other origins, because the browser blocks it', async () => {
     await using elsewhere = await startScriptedUpstream(() => ({
       headers: { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' },
       body: 'globalThis.intruded = true;',
@@ -121,7 +121,7 @@ describe('GraphiQL in a browser', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it('shows a visitor who comes back the same tabs, with the key, which the browser has not kept', async () => {
+  it('shows a returning visitor the same tabs with the key, which the browser has not stored', async () => {
     await using visitor = await visit(gateway.url);
     const { page } = visitor;
     const tabs = await tabTitles(page);
@@ -150,7 +150,7 @@ describe('GraphiQL in a browser', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('can be read in the dark', async () => {
+  it('is readable in the dark theme', async () => {
     await using visitor = await visit(gateway.url, { colorScheme: 'dark' });
     const keyword = visitor.page.locator('.graphiql-query-editor .view-line span', { hasText: /^query$/ });
     const [text = '', background = ''] = await keyword.evaluate((element) => [
@@ -162,7 +162,7 @@ describe('GraphiQL in a browser', () => {
 });
 
 describe('the page of GraphiQL', () => {
-  it('is guarded by its headers', async () => {
+  it('has security headers', async () => {
     await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
     const { headers } = await fetch(gateway.url, { headers: { accept: 'text/html' } });
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -170,7 +170,7 @@ describe('the page of GraphiQL', () => {
     expect(headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  it('shows how to give a key, and gives none, where the gateway has none', async () => {
+  it('shows how to set a key, and fills in none, if the gateway has none', async () => {
     await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
     await using visitor = await visit(gateway.url);
     expect(await editorText(visitor.page, 'Headers')).toContain('// "Authorization": "ApiKey <your key>"');
@@ -180,7 +180,7 @@ describe('the page of GraphiQL', () => {
     expect(await visitor.page.content()).not.toContain(SANDBOX_KEYS.development);
   });
 
-  it('is not there when it is switched off', async () => {
+  it('does not exist if GraphiQL is turned off', async () => {
     await using gateway = await startSandboxedGateway({ options: { graphiql: false } });
     const answer = await getPage(gateway.url);
     expect(answer.status).not.toBe(200);
@@ -188,7 +188,7 @@ describe('the page of GraphiQL', () => {
     expect(answer.body.length).toBeLessThan(1000);
   });
 
-  it('is compressed for who can read that, and not sent again to who has it', async () => {
+  it('is compressed for clients that accept it, and not sent again to clients that have it', async () => {
     await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
     const plain = await getPage(gateway.url);
     expect(plain.status).toBe(200);
@@ -208,7 +208,7 @@ describe('the page of GraphiQL', () => {
     expect((await getPage(gateway.url, { 'if-none-match': '"another"' })).status).toBe(200);
   });
 
-  it('leaves other paths and other clients alone', async () => {
+  it('does not affect other paths or other clients', async () => {
     await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
     expect((await getPage(`${gateway.url}/more`)).headers['content-type'] ?? '').not.toContain('html');
     const query = await getPage(`${gateway.url}?query={__typename}`, {
@@ -221,13 +221,13 @@ describe('the page of GraphiQL', () => {
 
 interface Visitor extends AsyncDisposable {
   page: Page;
-  /** Everything the page asked for, also what was refused. */
+  /** All requests of the page, including blocked ones. */
   requests: Request[];
-  /** Errors of the page, on the console or thrown. */
+  /** Errors thrown in the page or written to the console. */
   problems: string[];
 }
 
-/** Opens the page in a profile of its own and waits until the first operation can be run. */
+/** Opens the page in its own browser context and waits until the first operation can be run. */
 async function visit(url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Visitor> {
   const context: BrowserContext = await browser.newContext({ viewport: VIEWPORT, ...options });
   context.setDefaultTimeout(10_000);
@@ -255,12 +255,12 @@ const selectedTab = (page: Page) => page.locator('[role=tab][aria-selected=true]
 
 async function openTab(page: Page, name: string): Promise<void> {
   await page.locator(`.graphiql-tab-button[title="${name}"]`).click();
-  // GraphiQL takes the operation's name over a moment after its text, and the address with it.
+  // GraphiQL updates the operation name and the address shortly after the text.
   await page.waitForURL((url) => url.searchParams.get('query')?.includes(`query ${name}`) === true);
   expect(await selectedTab(page)).toBe(name);
 }
 
-/** Shows one of the two editors below the query and reads it. */
+/** Shows one of the two editors below the query and returns its text. */
 async function editorText(page: Page, name: 'Headers' | 'Variables'): Promise<string> {
   await page.getByRole('button', { name, exact: true }).click();
   const lines = page.locator('.graphiql-editor:visible .view-line:visible', { hasText: '"' });
@@ -268,7 +268,7 @@ async function editorText(page: Page, name: 'Headers' | 'Variables'): Promise<st
   return (await lines.allInnerTexts()).join('\n').replaceAll('\u00a0', ' ');
 }
 
-/** Presses the button and answers the request that this sends. */
+/** Presses the run button and returns the request that this sends. */
 async function run(page: Page): Promise<Request> {
   const isOperation = (request: Request) =>
     request.method() === 'POST' && request.postDataJSON().operationName !== 'IntrospectionQuery';
@@ -279,7 +279,7 @@ async function run(page: Page): Promise<Request> {
   return request;
 }
 
-/** The mean of the colour channels in `rgb(1, 2, 3)`. */
+/** Returns the mean of the color channels in `rgb(1, 2, 3)`. */
 function brightness(color: string): number {
   const channels =
     color
@@ -289,7 +289,7 @@ function brightness(color: string): number {
   return channels.reduce((sum, channel) => sum + channel, 0) / 3;
 }
 
-/** A request as a browser makes it, but with the answer as it went over the wire. */
+/** Sends a request as a browser does, and returns the response as it went over the wire. */
 async function getPage(url: string, headers: Record<string, string> = {}) {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { headers: { accept: 'text/html,*/*;q=0.8', ...headers }, agent: false }, resolve).on('error', reject);

@@ -11,7 +11,7 @@ import { sendOperation } from '../support/send-operation.ts';
 
 const NAME = 'notigraph.config.yaml';
 
-/** A file with a value in every place, but for those that exclude each other. */
+/** Configuration with every setting, apart from alternatives that cannot be combined. */
 const FULL = {
   port: 4001,
   graphiql: false,
@@ -61,17 +61,17 @@ const ENV: Record<'ACME_KEY' | 'TOKEN_SECRET' | 'REDIS_URL', string> = {
   REDIS_URL: 'redis://127.0.0.1',
 };
 
-/** Words that only a library's sentences have. */
-const OF_LIBRARIES = /Invalid|Too small|expected|received|Unrecognized/;
+/** Words that occur only in messages of libraries. */
+const LIBRARY_WORDING = /Invalid|Too small|expected|received|Unrecognized/;
 
-interface Reading {
+interface ConfigSources {
   env?: Record<string, string>;
   argv?: string[];
   files?: Record<string, string>;
 }
 
-/** Reads these files alone. */
-function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
+/** Returns the configuration for the environment, arguments and files; no other files exist. */
+function load({ env = ENV, argv = [], files = {} }: ConfigSources): Config {
   const command = loadConfig(env, argv, (path) => (Object.hasOwn(files, path) ? files[path] : undefined));
   if (command.kind !== 'serve') {
     throw new Error(`the command is ${command.kind}`);
@@ -79,10 +79,10 @@ function serve({ env = ENV, argv = [], files = {} }: Reading): Config {
   return command.config;
 }
 
-/** What is wrong; empty where nothing is. */
-function problemsOf(reading: Reading): readonly string[] {
+/** Returns the problems of the configuration, or an empty array. */
+function problemsOf(sources: ConfigSources): readonly string[] {
   try {
-    serve(reading);
+    load(sources);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) {
@@ -92,13 +92,13 @@ function problemsOf(reading: Reading): readonly string[] {
   }
 }
 
-const ofText = (text: string, env: Record<string, string> = ENV) => ({ env, files: { [NAME]: text } });
-const of = (content: object, env: Record<string, string> = ENV) => ofText(JSON.stringify(content), env);
+const fileWithText = (text: string, env: Record<string, string> = ENV) => ({ env, files: { [NAME]: text } });
+const fileWith = (content: object, env: Record<string, string> = ENV) => fileWithText(JSON.stringify(content), env);
 
 describe('a configuration file', () => {
-  it('says whom the gateway serves and how, in YAML and in JSON', () => {
-    const { variables, ...config } = serve(ofText(stringify(FULL)));
-    expect(serve({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
+  it('defines clients and settings, in YAML and in JSON', () => {
+    const { variables, ...config } = load(fileWithText(stringify(FULL)));
+    expect(load({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
       ...config,
       variables,
     });
@@ -135,11 +135,11 @@ describe('a configuration file', () => {
     });
   });
 
-  it('means paths by its own place, and a text in the environment by the working directory', () => {
+  it('has paths relative to its folder; NOTIGRAPH_CONFIG_TEXT has them relative to the working directory', () => {
     const text = JSON.stringify({
       trustedDocuments: { manifests: ['documents.json', '../documents.json', '/documents.json'] },
     });
-    const manifestsOf = (reading: Reading) => serve(reading).trustedDocuments.manifests;
+    const manifestsOf = (sources: ConfigSources) => load(sources).trustedDocuments.manifests;
     expect(
       manifestsOf({ argv: ['--config', '/srv/app/gateway.yaml'], files: { '/srv/app/gateway.yaml': text } }),
     ).toEqual(['/srv/app/documents.json', '/srv/documents.json', '/documents.json']);
@@ -155,23 +155,23 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it('is overruled by the environment, and that by an option', () => {
+  it('is overridden by the environment, which is overridden by an option', () => {
     const files = { [NAME]: 'port: 1\nhost: of-the-file\ngraphiql: off\nmaxDepth: 7\n' };
-    expect(serve({ files, env: {} })).toMatchObject({
+    expect(load({ files, env: {} })).toMatchObject({
       port: 1,
       host: 'of-the-file',
       graphiql: false,
       maxDepth: 7,
     });
     const env = { NOTIGRAPH_PORT: '2', NOTIGRAPH_HOST: 'of-the-environment', NOTIGRAPH_GRAPHIQL: '' };
-    expect(serve({ files, env })).toMatchObject({ port: 2, host: 'of-the-environment', graphiql: false });
-    expect(serve({ files, env, argv: ['--port', '3'] })).toMatchObject({ port: 3, host: 'of-the-environment' });
-    expect(serve({ files: { [NAME]: 'port: web' }, env }).port).toBe(2);
+    expect(load({ files, env })).toMatchObject({ port: 2, host: 'of-the-environment', graphiql: false });
+    expect(load({ files, env, argv: ['--port', '3'] })).toMatchObject({ port: 3, host: 'of-the-environment' });
+    expect(load({ files: { [NAME]: 'port: web' }, env }).port).toBe(2);
   });
 
-  it('may be empty, and may leave everything out', () => {
+  it('may be empty, and every setting is optional', () => {
     for (const text of ['', '# nothing\n', '{}', 'clients:\n', 'clients: {}\nclientTokens:\n', '---\n...\n']) {
-      expect([text, serve(ofText(text)).clients]).toEqual([text, serve({}).clients]);
+      expect([text, load(fileWithText(text)).clients]).toEqual([text, load({}).clients]);
     }
   });
 
@@ -182,21 +182,21 @@ describe('a configuration file', () => {
     ['{}', true],
     ['off', false],
     ['false', false],
-  ])('switches servers by %s', (word, isOn) => {
-    const { clients } = serve(ofText(`clients: { server: ${word || 'null'} }`));
-    expect(clients.server).toEqual(isOn && serve({}).clients.server);
+  ])('turns the server client on or off with %s', (word, isOn) => {
+    const { clients } = load(fileWithText(`clients: { server: ${word || 'null'} }`));
+    expect(clients.server).toEqual(isOn && load({}).clients.server);
   });
 
-  it('serves browsers with nothing but what it says', () => {
-    expect(serve({}).clients.browser).toBeUndefined();
-    const { browser, server } = serve(ofText('clients: { server: on }')).clients;
+  it('turns the browser client on only if it is configured, without any defaults that grant access', () => {
+    expect(load({}).clients.browser).toBeUndefined();
+    const { browser, server } = load(fileWithText('clients: { server: on }')).clients;
     expect([browser, server]).toEqual([undefined, expect.anything()]);
     const least = {
       clients: {
         browser: { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenantKeys: { directory: '/t' } },
       },
     };
-    expect(serve(of(least)).clients.browser).toMatchObject({
+    expect(load(fileWith(least)).clients.browser).toMatchObject({
       scopes: [],
       corsOrigins: [],
       trustedDocuments: 'off',
@@ -204,8 +204,8 @@ describe('a configuration file', () => {
   });
 });
 
-describe('a configuration file that is wrong', () => {
-  it('is told everything at once, a sentence each', () => {
+describe('an invalid configuration file', () => {
+  it('gets one message for each problem, all together', () => {
     const text = `
 port: web
 colour: blue
@@ -226,7 +226,7 @@ clientTokens: { secrets: [], maxLifetimeSeconds: 3601 }
 rateLimits: { store: disk }
 reloadSeconds: 0
 `;
-    expect(problemsOf(ofText(text))).toMatchInlineSnapshot(`
+    expect(problemsOf(fileWithText(text))).toMatchInlineSnapshot(`
       [
         "notigraph.config.yaml has the unknown setting "colour".",
         "notigraph.config.yaml: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
@@ -257,7 +257,7 @@ reloadSeconds: 0
     `);
   });
 
-  it('is never quoted: no value of it stands in a sentence, wherever it is', () => {
+  it('is never quoted: no message contains any of its values', () => {
     const canary = 'canary-71f3e0';
     const values: unknown[] = [
       canary,
@@ -273,21 +273,21 @@ reloadSeconds: 0
     let problems = 0;
     for (const path of [...leavesOf(FULL), ...sectionsOf(FULL).slice(1)]) {
       for (const value of values) {
-        const found = problemsOf(of(replaceAt(FULL, path, value)));
+        const found = problemsOf(fileWith(replaceAt(FULL, path, value)));
         problems += found.length;
         expect([path, value, found.filter((problem) => problem.includes(canary))]).toEqual([path, value, []]);
         for (const problem of found) {
           expect(problem).toMatch(/^[^\n]+\.$/);
-          expect(problem).not.toMatch(OF_LIBRARIES);
+          expect(problem).not.toMatch(LIBRARY_WORDING);
         }
       }
     }
     expect(problems).toBeGreaterThan(100);
   });
 
-  it('is told of every member that has no meaning, at every place', () => {
+  it('gets a message for an unknown setting in every section', () => {
     for (const path of sectionsOf(FULL)) {
-      const found = problemsOf(of(replaceAt(FULL, [...path, 'colour'], 'blue')));
+      const found = problemsOf(fileWith(replaceAt(FULL, [...path, 'colour'], 'blue')));
       expect([path, found]).toEqual([
         path,
         [expect.stringMatching(/^notigraph\.config\.yaml:? .*(?:colour|must be (?:a secret|a PEM|a URL redis))/)],
@@ -297,25 +297,29 @@ reloadSeconds: 0
   });
 
   it.each<[string, string, RegExp]>([
-    ['no YAML', 'clients:\n  server: [canary', /^notigraph\.config\.yaml is neither YAML nor JSON\. Check line 2\.$/],
+    [
+      'invalid YAML',
+      'clients:\n  server: [canary',
+      /^notigraph\.config\.yaml is neither YAML nor JSON\. Check line 2\.$/,
+    ],
     ['indented by tabs', 'clients:\n\tserver: on', /is neither YAML nor JSON. Check line 2/],
     ['two files in one', 'port: 1\n---\nport: 2\n', /is neither YAML nor JSON. Check line/],
     ['a list', '- canary', /must be an object of settings/],
     ['a text', 'canary', /must be an object of settings/],
     ['a number', '7', /must be an object of settings/],
-    ['with a member twice', 'port: 1\nport: 2\n', /is neither YAML nor JSON. Check line 2/],
-    ['with a member that every object has', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
-    ['with another one', 'constructor: canary', /has the unknown setting "constructor"/],
-    ['with a reference to nothing', 'port: *canary', /is neither YAML nor JSON|must be/],
-    ['that doubles itself without an end', bomb(), /must be an object of settings|cannot be/],
-    ['with members that only the environment has', 'config: canary', /has the unknown setting "config"/],
-  ])('says so when it is %s', (_, text, problem) => {
-    const found = problemsOf(ofText(text));
+    ['with a repeated setting', 'port: 1\nport: 2\n', /is neither YAML nor JSON. Check line 2/],
+    ['with the setting __proto__', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
+    ['with the setting constructor', 'constructor: canary', /has the unknown setting "constructor"/],
+    ['with an undefined alias', 'port: *canary', /is neither YAML nor JSON|must be/],
+    ['with exponentially growing aliases', yamlBomb(), /must be an object of settings|cannot be/],
+    ['with a setting that exists only as a variable', 'config: canary', /has the unknown setting "config"/],
+  ])('is rejected if it is %s', (_, text, problem) => {
+    const found = problemsOf(fileWithText(text));
     expect(found).toEqual([expect.stringMatching(problem)]);
     expect(found.join()).not.toContain('canary');
   });
 
-  it('says so when there are several, or one cannot be read, or it is given twice', () => {
+  it('is rejected if there are several, if it cannot be read, or if it is given twice', () => {
     const several = { 'notigraph.config.yaml': '', 'notigraph.config.json': '{}' };
     expect(problemsOf({ files: several })).toEqual([
       'There are several configuration files. Keep only one of notigraph.config.yaml, notigraph.config.json.',
@@ -329,47 +333,47 @@ reloadSeconds: 0
     expect(
       problemsOf({ env: { NOTIGRAPH_CONFIG: 'a.yaml', NOTIGRAPH_CONFIG_TEXT: '{}' }, files: { 'a.yaml': '' } }),
     ).toEqual(['Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.']);
-    // One that is named is the only one that is read.
-    expect(serve({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
-    expect(serve({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
+    // If a file is named, only that one is read.
+    expect(load({ argv: ['--config', 'a.yaml'], files: { ...several, 'a.yaml': 'port: 9' } }).port).toBe(9);
+    expect(load({ env: { NOTIGRAPH_CONFIG_TEXT: 'port: 8' }, files: several }).port).toBe(8);
   });
 });
 
 describe('a secret in a configuration file', () => {
-  const keyed = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme'], key);
+  const withAcmeKey = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme'], key);
   const at = 'notigraph.config.yaml: clients.browser.tenants.acme';
 
   it.each<[string, unknown]>([
-    ['stands in the file itself', 'canary-key'],
+    ['is in the file itself', 'canary-key'],
     ['is a number', 7],
     ['is null', null],
     ['is both in a variable and in a file', { env: 'ACME_KEY', file: 'canary' }],
-    ['has another member', { env: 'ACME_KEY', canary: true }],
+    ['has an unknown setting', { env: 'ACME_KEY', canary: true }],
     ['is in a list', [{ env: 'ACME_KEY' }]],
     ['is empty', {}],
-  ])('is refused when it %s', (_, key) => {
-    const [problem, ...others] = problemsOf(of(keyed(key)));
+  ])('is rejected if it %s', (_, key) => {
+    const [problem, ...others] = problemsOf(fileWith(withAcmeKey(key)));
     expect(others).toEqual([]);
     expect(problem?.startsWith(`${at} `)).toBe(true);
   });
 
-  it('is refused when its variable is not set or empty, and the variable is named', () => {
+  it('is rejected by the name of its variable if the variable is unset or empty', () => {
     const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
     const { ACME_KEY: _, ...without } = ENV;
-    expect(problemsOf(of(FULL, without))).toEqual([sentence]);
-    expect(problemsOf(of(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
+    expect(problemsOf(fileWith(FULL, without))).toEqual([sentence]);
+    expect(problemsOf(fileWith(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
   });
 
-  it('is not repeated when it was written in place of the variable’s name', () => {
+  it('is not quoted if it was written in place of the variable’s name', () => {
     for (const env of ['canary-key', 'sk_live_canary', 'CANARY', 'a1b2c3', 'constructor', '__proto__', 'toString']) {
-      expect(problemsOf(of(keyed({ env })))).toEqual([
+      expect(problemsOf(fileWith(withAcmeKey({ env })))).toEqual([
         `${at} requires an environment variable that is not set; env must be its name.`,
       ]);
     }
   });
 });
 
-describe('what does not fit together in a configuration file', () => {
+describe('a configuration file with inconsistent settings', () => {
   const browser = { issuers: [{ issuer: 'i', audience: 'a', publicKey: 'pem' }], tenants: {} };
 
   it.each<[string, object, RegExp]>([
@@ -381,7 +385,7 @@ describe('what does not fit together in a configuration file', () => {
       /^clients\.browser needs tenants/,
     ],
     [
-      'an issuer twice',
+      'a repeated issuer',
       { clients: { browser: { ...browser, issuers: [...browser.issuers, ...browser.issuers] } } },
       /contains the same issuer twice/,
     ],
@@ -396,17 +400,17 @@ describe('what does not fit together in a configuration file', () => {
       /^clientTokens\.issuer must differ/,
     ],
     [
-      'restricted documents without manifests',
+      'enforced trusted documents without manifests',
       { clients: { server: { trustedDocuments: 'enforce' } } },
       /^trustedDocuments\.manifests must contain/,
     ],
     [
-      'noted documents without manifests',
+      'logged trusted documents without manifests',
       { clients: { browser: { ...browser, trustedDocuments: 'log' } } },
       /^trustedDocuments\.manifests must contain/,
     ],
-  ])('is told: %s', (_, content, problem) => {
-    const found = problemsOf(of(content));
+  ])('is rejected: %s', (_, content, problem) => {
+    const found = problemsOf(fileWith(content));
     expect(found.map((sentence) => sentence.replace(`${NAME}: `, ''))).toEqual([expect.stringMatching(problem)]);
   });
 });
@@ -421,7 +425,7 @@ describe('a process', () => {
   }
 
   it.each([[[]], [['--workers', '2']]])(
-    'serves browsers by the file in its working directory, with secrets of .env, the environment and files, with %j',
+    'serves browsers with the file in its working directory and secrets from .env, the environment and files (%j)',
     async (args: string[]) => {
       const folder = await createFolder();
       await using issuer = await startTestIssuer({ claims: { aud: 'dashboard', scope: 'groups:read' } });
@@ -467,7 +471,7 @@ describe('a process', () => {
   );
 
   it.each([[[]], [['--workers', '2']]])(
-    'ends with 2 and a sentence for each problem of its file, with %j',
+    'exits with 2 and one message per problem of its file (%j)',
     async (args: string[]) => {
       const folder = await createFolder();
       await writeFile(
@@ -486,9 +490,9 @@ describe('a process', () => {
   );
 
   it.each([
-    ['alone', []],
-    ['by workers', ['--workers', '2']],
-  ])('ends with 2 and one sentence when a secret cannot be used (%s)', async (_, args) => {
+    ['one process', []],
+    ['with workers', ['--workers', '2']],
+  ])('exits with 2 and one message if a secret cannot be used (%s)', async (_, args) => {
     const folder = await createFolder();
     const config = {
       clients: {
@@ -501,13 +505,15 @@ describe('a process', () => {
     await writeFile(folder.path(NAME), stringify(config));
     const run = (env: Record<string, string>) =>
       runNotigraph({ cwd: folder.path(), env, args: ['--port', '0', '--sandbox', ':memory:', ...args] });
-    const spaced = await run({ ACME_KEY: 'canary key' });
-    expect(spaced).toMatchObject({ code: 2, stdout: '' });
-    expect(spaced.stderr).toMatch(/^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/);
+    const withSpace = await run({ ACME_KEY: 'canary key' });
+    expect(withSpace).toMatchObject({ code: 2, stdout: '' });
+    expect(withSpace.stderr).toMatch(
+      /^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/,
+    );
     const missing = await run({ ACME_KEY: 'key-of-acme' });
     expect(missing).toMatchObject({ code: 2, stdout: '' });
     expect(missing.stderr).toMatch(/^Notigraph can't start: the file [^\n]+login\.pem cannot be read\.\n$/);
-    expect(spaced.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
+    expect(withSpace.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
   });
 });
 
@@ -515,12 +521,12 @@ type Path = readonly (string | number)[];
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** The places of all values that hold no others. */
+/** Returns the paths of all values that contain no others. */
 function leavesOf(value: unknown, path: Path = []): Path[] {
   return isObject(value) ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...path, name])) : [path];
 }
 
-/** The places of all objects. */
+/** Returns the paths of all objects that have settings. */
 function sectionsOf(value: unknown, path: Path = []): Path[] {
   if (!isObject(value)) {
     return [];
@@ -538,8 +544,8 @@ function replaceAt(value: unknown, [name, ...rest]: Path, replacement: unknown):
   return Object.assign(copy, { [name ?? '']: rest.length === 0 ? replacement : replaceAt(inner, rest, replacement) });
 }
 
-/** Aliases that would be 10^9 elements. */
-function bomb(): string {
+/** Returns YAML whose aliases expand to 10^9 elements. */
+function yamlBomb(): string {
   const lines = ['a0: &a0 [canary, canary, canary, canary, canary, canary, canary, canary, canary, canary]'];
   for (let i = 1; i < 9; i += 1) {
     lines.push(

@@ -6,8 +6,8 @@ import { variableOf } from '../../src/settings/setting.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';
 
-/** The configuration that is served; throws where the command is another one. */
-function serve(env: Record<string, string>, ...argv: string[]): Config {
+/** Returns the configuration that is served; throws if the command is another one. */
+function load(env: Record<string, string>, ...argv: string[]): Config {
   const command = loadConfig(env, argv);
   if (command.kind !== 'serve') {
     throw new Error(`the command is ${command.kind}`);
@@ -15,7 +15,7 @@ function serve(env: Record<string, string>, ...argv: string[]): Config {
   return command.config;
 }
 
-/** What is wrong with a configuration; empty where nothing is. */
+/** Returns the problems of a configuration, or an empty array. */
 function problemsOf(env: Record<string, string>, ...argv: string[]): readonly string[] {
   try {
     loadConfig(env, argv);
@@ -29,8 +29,8 @@ function problemsOf(env: Record<string, string>, ...argv: string[]): readonly st
 }
 
 describe('the configuration', () => {
-  it('serves the sandbox with GraphiQL on the loopback when nothing is said', () => {
-    expect(serve({})).toMatchObject({
+  it('serves the sandbox with GraphiQL on the loopback interface by default', () => {
+    expect(load({})).toMatchObject({
       host: '127.0.0.1',
       port: 4000,
       workers: 1,
@@ -39,7 +39,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('is read from the environment, where an empty variable counts as not set', () => {
+  it('is read from the environment, where an empty variable counts as unset', () => {
     const env = {
       NOTIGRAPH_UPSTREAM: UPSTREAM,
       NOTIGRAPH_SANDBOX: '',
@@ -47,18 +47,18 @@ describe('the configuration', () => {
       NOTIGRAPH_HOST: '::1',
       NOTIGRAPH_GRAPHIQL: 'off',
     };
-    expect(serve(env)).toMatchObject({
+    expect(load(env)).toMatchObject({
       host: '::1',
       port: 0,
       upstream: { kind: 'service', url: new URL(UPSTREAM) },
       graphiql: false,
     });
-    expect(serve({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(serve({}));
+    expect(load({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(load({}));
   });
 
-  it('takes an option over the environment, written either way', () => {
+  it('takes an option over the environment, in either notation', () => {
     const env = { NOTIGRAPH_UPSTREAM: 'https://other.example.com', NOTIGRAPH_PORT: '1', NOTIGRAPH_GRAPHIQL: 'on' };
-    const config = serve(env, '--upstream', UPSTREAM, '--port=65535', '--host', 'gateway.internal', '--graphiql=off');
+    const config = load(env, '--upstream', UPSTREAM, '--port=65535', '--host', 'gateway.internal', '--graphiql=off');
     expect(config).toMatchObject({
       host: 'gateway.internal',
       port: 65_535,
@@ -67,10 +67,10 @@ describe('the configuration', () => {
     });
   });
 
-  it('does not look at a variable that an option overrules', () => {
-    expect(serve({ NOTIGRAPH_PORT: 'web' }, '--port', '1').port).toBe(1);
-    expect(serve({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM).upstream.kind).toBe('service');
-    expect(serve({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox').upstream.kind).toBe('sandbox');
+  it('ignores a variable that an option overrides', () => {
+    expect(load({ NOTIGRAPH_PORT: 'web' }, '--port', '1').port).toBe(1);
+    expect(load({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM).upstream.kind).toBe('service');
+    expect(load({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox').upstream.kind).toBe('sandbox');
   });
 
   it.each([
@@ -80,20 +80,23 @@ describe('the configuration', () => {
     ['--sandbox=data/mine.db', 'data/mine.db'],
     ['--sandbox :memory:', ':memory:'],
   ])('keeps the data of %s in %s', (argv, file) => {
-    expect(serve({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
+    expect(load({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
   });
 
-  it.each(['1', 'on', 'true'])('takes NOTIGRAPH_SANDBOX=%s as asking for the sandbox, not as a file', (value) => {
-    const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
-    expect(serve(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
-  });
+  it.each(['1', 'on', 'true'])(
+    'turns the sandbox on with NOTIGRAPH_SANDBOX=%s, which is not taken for a file',
+    (value) => {
+      const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
+      expect(load(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
+    },
+  );
 
-  it.each(['0', 'off', 'false'])('takes NOTIGRAPH_SANDBOX=%s as not asking for the sandbox', (value) => {
+  it.each(['0', 'off', 'false'])('turns the sandbox off with NOTIGRAPH_SANDBOX=%s', (value) => {
     expect(problemsOf({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value })).toHaveLength(1);
-    expect(serve({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }).upstream.kind).toBe('service');
+    expect(load({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }).upstream.kind).toBe('service');
   });
 
-  it('says everything that is wrong at once, naming what was set', () => {
+  it('reports all problems together, with the names of the options and variables', () => {
     const env = { NOTIGRAPH_UPSTREAM: 'nonsense', NOTIGRAPH_SANDBOX: '1', NOTIGRAPH_GRAPHIQL: 'perhaps' };
     expect(problemsOf(env, '--port', '65536', '--colour', 'blue', '--host')).toMatchInlineSnapshot(`
       [
@@ -115,25 +118,25 @@ describe('the configuration', () => {
     expect(problemsOf({}, '--port', '1', 'green')).toEqual([unexpected]);
   });
 
-  it('does not take one option for the value of another', () => {
+  it('does not use one option as the value of another', () => {
     expect(problemsOf({}, '--upstream', '--port', '1')).toEqual(['--upstream requires a value.']);
     expect(problemsOf({}, '--port=')).toEqual(['--port requires a value.']);
   });
 
-  it.each(['web', '-1', '65536', '1e3', '80 '])('refuses the port %j', (port) => {
+  it.each(['web', '-1', '65536', '1e3', '80 '])('rejects the port %j', (port) => {
     expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual(['NOTIGRAPH_PORT must be a whole number from 0 to 65535.']);
   });
 
-  it('takes a number of workers, or auto', () => {
-    expect(serve({}, '--workers', '64').workers).toBe(64);
-    expect(serve({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
+  it('accepts a number of workers, or auto', () => {
+    expect(load({}, '--workers', '64').workers).toBe(64);
+    expect(load({ NOTIGRAPH_WORKERS: 'auto' }).workers).toBe('auto');
   });
 
-  it.each(['0', '65', '-1', '1.5', '2x', 'abc', 'AUTO'])('refuses %j workers', (workers) => {
+  it.each(['0', '65', '-1', '1.5', '2x', 'abc', 'AUTO'])('rejects %j workers', (workers) => {
     expect(problemsOf({}, `--workers=${workers}`)).toEqual(['--workers must be a whole number from 1 to 64, or auto.']);
   });
 
-  it('does not let anybody assign what only a primary assigns to its workers', () => {
+  it('rejects variables that only a primary process may set for its workers', () => {
     const env = { NOTIGRAPH_WORKER_UPSTREAM: UPSTREAM, NOTIGRAPH_WORKER_PORT: '1' };
     expect(problemsOf(env)).toEqual([
       expect.stringContaining('NOTIGRAPH_WORKER_UPSTREAM'),
@@ -141,7 +144,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('refuses an upstream and the sandbox together', () => {
+  it('rejects an upstream together with the sandbox', () => {
     const problems = ['Use either --upstream or --sandbox, not both.'];
     expect(problemsOf({}, '--upstream', UPSTREAM, '--sandbox')).toEqual(problems);
     const env = { NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: 'data/mine.db' };
@@ -156,14 +159,14 @@ describe('the configuration', () => {
     ['https://example.com/hunter2/v1/', 'must not end in /v1'],
     ['ftp://example.com/hunter2', 'must begin with http:// or https://'],
     ['hunter2', 'must be a URL such as'],
-  ])('refuses the upstream %s and does not repeat it', (upstream, reason) => {
+  ])('rejects the upstream %s and does not quote it', (upstream, reason) => {
     const problems = problemsOf({}, '--upstream', upstream);
     expect(problems).toEqual([expect.stringMatching(/^--upstream [^\n]+\.$/)]);
     expect(problems[0]).toContain(reason);
     expect(problems[0]).not.toContain('hunter2');
   });
 
-  it('does not repeat what stands in the wrong place', () => {
+  it('does not quote misplaced values', () => {
     const problems = problemsOf({ NOTIGRAPH_HOST: 'hunter2/' }, 'hunter2', '--key=hunter2', '--graphiql', 'hunter2');
     expect(problems).toHaveLength(4);
     expect(problems.join()).not.toContain('hunter2');
@@ -171,33 +174,33 @@ describe('the configuration', () => {
 });
 
 describe('the configuration for production', () => {
-  it('refuses to start without an upstream, unless the sandbox is asked for', () => {
+  it('requires an upstream, unless the sandbox is turned on', () => {
     expect(problemsOf({ NODE_ENV: 'production' })).toEqual([
       expect.stringMatching(/^No upstream is configured\. .+\.$/),
     ]);
-    expect(serve({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
-    expect(serve({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
-    expect(serve({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
+    expect(load({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
+    expect(load({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
+    expect(load({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
   });
 
-  it('turns GraphiQL off, unless it is asked for', () => {
+  it('turns GraphiQL off by default', () => {
     const env = { NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM };
-    expect(serve(env).graphiql).toBe(false);
-    expect(serve(env, '--graphiql', 'on').graphiql).toBe(true);
-    expect(serve({ ...env, NOTIGRAPH_GRAPHIQL: 'on' }).graphiql).toBe(true);
+    expect(load(env).graphiql).toBe(false);
+    expect(load(env, '--graphiql', 'on').graphiql).toBe(true);
+    expect(load({ ...env, NOTIGRAPH_GRAPHIQL: 'on' }).graphiql).toBe(true);
   });
 });
 
-describe('the settings that have variables alone', () => {
+describe('the settings that have only variables', () => {
   it('have the defaults of docs/configuration.md, each with its own variable', () => {
     const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
-    const config: Record<string, unknown> = { ...serve({}) };
+    const config: Record<string, unknown> = { ...load({}) };
     const documented = [...page.matchAll(/^\| `(\w+)` \| [^|]*`(NOTIGRAPH_\w+)` \| `(\d+)` \|/gm)];
     expect(documented.length).toBeGreaterThan(40);
     for (const [, name = '', variable, value] of documented) {
       expect([variable, config[name]]).toEqual([variableOf(name), Number(value)]);
     }
-    expect(serve({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
+    expect(load({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
       maxRetries: 0,
       drainTimeoutMs: 5,
     });
@@ -224,7 +227,7 @@ describe('the settings that have variables alone', () => {
     ]);
   });
 
-  it('reach the configuration', () => {
+  it('are part of the configuration', () => {
     const env = {
       NOTIGRAPH_INTROSPECTION: 'off',
       NOTIGRAPH_CORS_ORIGINS: 'https://a.example, http://localhost:5173',
@@ -232,7 +235,7 @@ describe('the settings that have variables alone', () => {
       NOTIGRAPH_ISOLATE_CONNECTIONS: 'credential',
       NOTIGRAPH_LOG_SECRET: '0123456789abcdef',
     };
-    expect(serve(env)).toMatchObject({
+    expect(load(env)).toMatchObject({
       introspection: false,
       corsOrigins: ['https://a.example', 'http://localhost:5173'],
       upstreamIdempotency: true,
@@ -242,13 +245,13 @@ describe('the settings that have variables alone', () => {
   });
 });
 
-describe('asking for help', () => {
-  it('wins over everything that is wrong, and over the version', () => {
+describe('the help option', () => {
+  it('takes precedence over all problems and over the version option', () => {
     expect(loadConfig({ NOTIGRAPH_PORT: 'web' }, ['--nonsense', '--version', '--help'])).toEqual({ kind: 'help' });
     expect(loadConfig({ NODE_ENV: 'production' }, ['--port', 'web', '--version'])).toEqual({ kind: 'version' });
   });
 
-  it('names every option and its variable in lines that fit into a terminal', () => {
+  it('lists every option and its variable in lines that fit into a terminal', () => {
     for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql', 'config']) {
       expect(writeHelp()).toContain(`  --${option} `);
       expect(writeHelp()).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);

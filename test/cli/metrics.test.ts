@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { figuresOf } from '../support/metrics-text.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
@@ -17,7 +17,7 @@ describe('the path /metrics', () => {
 
   afterAll(() => rm(cwd, { recursive: true }));
 
-  it('answers in the text format, with the process’s own figures', async () => {
+  it('serves the text format, with metrics of the process', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     await sendOperation(notigraph.url, GROUPS);
     const response = await fetch(new URL('/metrics', notigraph.url));
@@ -27,11 +27,11 @@ describe('the path /metrics', () => {
       'no-store',
     ]);
     const text = await response.text();
-    expect(figuresOf(text, /^notigraph_(operations|upstream_requests)_total/)).toEqual({
+    expect(metricValues(text, /^notigraph_(operations|upstream_requests)_total/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 1,
       'notigraph_upstream_requests_total{method="GET",route="/v1/notification-groups",result="2xx"}': 1,
     });
-    const own = figuresOf(text, /^(process|nodejs)_/);
+    const own = metricValues(text, /^(process|nodejs)_/);
     expect(own).toMatchObject({ [`nodejs_version_info{version="${process.version}"}`]: 1 });
     expect(own.process_resident_memory_bytes).toBeGreaterThan(10e6);
     expect(own.process_resident_memory_bytes).toBeLessThan(2e9);
@@ -42,7 +42,7 @@ describe('the path /metrics', () => {
     expect(own.nodejs_eventloop_active_seconds_total).toBeLessThan(60);
   });
 
-  it('is a path like any other with NOTIGRAPH_METRICS=off', async () => {
+  it('does not exist with NOTIGRAPH_METRICS=off', async () => {
     const env = { NOTIGRAPH_METRICS: 'off' };
     await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
     const response = await fetch(new URL('/metrics', notigraph.url));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { startNotigraph } from '../support/process.ts';
-import { MISBEHAVIOURS, type RawConnection, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, MISBEHAVIOURS, type RawConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const AUDIENCE = 'dashboard';
@@ -19,15 +19,21 @@ afterAll(async () => {
 
 const STATUSES = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
 
-/** Answers with this status, and quotes the key wherever it can. */
+/** Sends a response with this status that contains the key in every place. */
 function quote(status: number, key: string, connection: RawConnection): void {
-  const told = `The key ${key} of "ApiKey ${key}" is of no use.`;
-  const body = { statusCode: status, message: [told, { message: told }], errorId: key, path: key, stack: told };
+  const message = `The key ${key} of "ApiKey ${key}" is of no use.`;
+  const body = {
+    statusCode: status,
+    message: [message, { message: message }],
+    errorId: key,
+    path: key,
+    stack: message,
+  };
   const headers = { location: `/${key}`, 'x-key': key, 'retry-after': key };
-  connection.send(rawAnswer({ status, headers, body }).replace('Status', key));
+  connection.send(formatResponse({ status, headers, body }).replace('Status', key));
 }
 
-/** Starts an upstream that quotes the key with the status that the id or name in a request says, or misbehaves as it says. */
+/** Starts an upstream that quotes the key. The id or name in a request selects the status or the misbehavior of the response. */
 const startQuotingUpstream = (key: string) =>
   startRawUpstream(({ path, body }, connection) => {
     const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
@@ -35,16 +41,16 @@ const startQuotingUpstream = (key: string) =>
     misbehave === undefined ? quote(Number(name), key, connection) : misbehave(connection, key);
   });
 
-const IMPATIENT = {
+const SHORT_TIMEOUTS = {
   NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '150',
   NOTIGRAPH_RETRY_BASE_DELAY_MS: '1',
   NOTIGRAPH_RETRY_MAX_DELAY_MS: '1',
   NOTIGRAPH_BREAKER_MINIMUM_CALLS: '1000',
-  NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed, however busy the machine is.
+  NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Prevents load shedding on a busy machine.
 };
 
-/** Creates a function that sends a document, and records headers and body of the response. */
-const createAsk =
+/** Creates a function that sends a document and records the headers and body of the response. */
+const createRecordingSender =
   (url: string, answers: string[], ownAuthorization: string) =>
   async (document: string, authorization = ownAuthorization) => {
     const response = await fetch(url, {
@@ -60,17 +66,17 @@ const createAsk =
 describe('a key', () => {
   const CANARY = 'canary-key-71f3e0';
 
-  it('appears in no answer and in nothing that the process prints, whatever the upstream does with it', async () => {
+  it('appears in no response and no output of the process, whatever the upstream does with it', async () => {
     const names = [...Object.keys(MISBEHAVIOURS), ...STATUSES.map(String), 'refused'];
     await using folder = await createTemporaryFolder();
     await using upstream = await startQuotingUpstream(CANARY);
     await using notigraph = await startNotigraph({
       cwd: folder.path(),
       args: ['--upstream', upstream.url],
-      env: IMPATIENT,
+      env: SHORT_TIMEOUTS,
     });
     const answers: string[] = [];
-    const ask = createAsk(notigraph.url, answers, `ApiKey ${CANARY}`);
+    const ask = createRecordingSender(notigraph.url, answers, `ApiKey ${CANARY}`);
 
     const quoted = names.filter((name) => name !== 'refused');
     await Promise.all(
@@ -79,7 +85,7 @@ describe('a key', () => {
         ask(`mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`),
       ]),
     );
-    const calls = upstream.requests.filter(({ method }) => method !== 'HEAD'); // It looks for the upstream once, without a key.
+    const calls = upstream.requests.filter(({ method }) => method !== 'HEAD'); // The gateway checks once whether the upstream is reachable, without a key.
     expect(calls.length).toBeGreaterThan(2 * quoted.length);
     expect(calls.every(({ headers }) => headers.authorization === `ApiKey ${CANARY}`)).toBe(true);
     await upstream.refuse();
@@ -103,7 +109,7 @@ describe("a tenant's key and a browser's token", () => {
   const CANARY = 'canary-key-of-the-tenant-71f3e0';
   const SUBJECT = 'canary-subject-5d2a';
 
-  it('appear in no answer and in nothing that the process prints, whatever the upstream does', async () => {
+  it('appear in no response and no output of the process, whatever the upstream does', async () => {
     const names = [...Object.keys(MISBEHAVIOURS), ...STATUSES.map(String)];
     await using folder = await createTemporaryFolder();
     await using upstream = await startQuotingUpstream(CANARY);
@@ -122,12 +128,12 @@ describe("a tenant's key and a browser's token", () => {
       env: {
         ACME_KEY: CANARY,
         NOTIGRAPH_CONFIG_TEXT: JSON.stringify(config),
-        ...IMPATIENT,
+        ...SHORT_TIMEOUTS,
       },
     });
     const token = issuer.sign({ tenant: 'acme', sub: SUBJECT });
     const answers: string[] = [];
-    const ask = createAsk(notigraph.url, answers, `Bearer ${token}`);
+    const ask = createRecordingSender(notigraph.url, answers, `Bearer ${token}`);
 
     await Promise.all(
       names.flatMap((name) => [
@@ -135,7 +141,7 @@ describe("a tenant's key and a browser's token", () => {
         ask(`mutation { createFeed(input: { name: "${name}" }) { __typename ... on MutationError { message } } }`),
       ]),
     );
-    const calls = upstream.requests.filter(({ method }) => method !== 'HEAD'); // It looks for the upstream once, without a key.
+    const calls = upstream.requests.filter(({ method }) => method !== 'HEAD'); // The gateway checks once whether the upstream is reachable, without a key.
     expect(calls.length).toBeGreaterThan(names.length);
     expect(calls.every(({ headers }) => headers.authorization === `ApiKey ${CANARY}`)).toBe(true);
     expect(upstream.requests.some(({ head }) => head.includes(SUBJECT) || head.includes(token))).toBe(false);
@@ -154,7 +160,7 @@ describe("a tenant's key and a browser's token", () => {
     const { code, stdout, stderr } = await notigraph.stop('SIGTERM');
     expect(code).toBe(0);
     expect(stdout.split('\n').filter((line) => line.startsWith('{')).length).toBeGreaterThan(names.length);
-    const parts = token.split('.').filter((part) => part.length > 40); // The header is nobody's secret.
+    const parts = token.split('.').filter((part) => part.length > 40); // The header of the token is not secret.
     for (const text of [...answers, stdout, stderr]) {
       expect([CANARY, SUBJECT, ...parts].filter((secret) => text.includes(secret))).toEqual([]);
     }

@@ -25,7 +25,7 @@ const CREATE_FEED = `mutation ($name: String!) {
 
 const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
 
-/** The working directory of the processes of one test. */
+/** Working directory of the processes of one test. */
 let cwd: string;
 
 beforeEach(async () => {
@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 describe('the printed banner', () => {
-  it('names the endpoint, GraphiQL and the upstream, and keeps the data in the working directory', async () => {
+  it('names the endpoint, GraphiQL and the data file in the working directory', async () => {
     await using notigraph = await startNotigraph({ cwd });
     expect(notigraph.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/);
     const output = notigraph.output();
@@ -45,7 +45,7 @@ describe('the printed banner', () => {
     expect(readFileSync(`${cwd}/.notigraph/sandbox.db`).subarray(0, 6).toString()).toBe('SQLite');
   });
 
-  it("names an upstream, and that the key is the caller's, and GraphiQL where it is off", async () => {
+  it('names the upstream, says that callers send the key, and names GraphiQL if it is off', async () => {
     await using upstream = await startScriptedUpstream(() => ({ status: 404 }));
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, '--graphiql', 'off'] });
     const output = notigraph.output();
@@ -55,7 +55,7 @@ describe('the printed banner', () => {
     expect(output).not.toContain(SANDBOX_KEYS.development);
   });
 
-  it('prints a request that answers data', async () => {
+  it('prints a request that returns data', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     const [, line = ''] = await notigraph.printed('stdout', /^ {2}(curl .+)$/m);
     const [, url = ''] = /(http\S+)/.exec(line) ?? [];
@@ -65,7 +65,7 @@ describe('the printed banner', () => {
     expect(await response.json()).toMatchObject({ data: { notificationGroups: { length: 4 } } });
   });
 
-  it.skipIf(!HAS_CURL)('prints a command that answers data (skipped where curl is not installed)', async () => {
+  it.skipIf(!HAS_CURL)('prints a command that returns data (skipped if curl is not installed)', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     const [command] = await notigraph.printed('stdout', /^ {2}curl .+$/m);
     const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
@@ -74,7 +74,7 @@ describe('the printed banner', () => {
 });
 
 describe('the file .env', () => {
-  it('is read from the working directory; the environment wins over it, and an option over both', async () => {
+  it('is read from the working directory; the environment overrides it, and an option overrides both', async () => {
     await writeFile(`${cwd}/.env`, 'NOTIGRAPH_SANDBOX=of-the-file.db\nNOTIGRAPH_GRAPHIQL="off" # not here\n');
     const env = { NOTIGRAPH_SANDBOX: 'of-the-environment.db' };
     for (const [options, file] of [
@@ -88,7 +88,7 @@ describe('the file .env', () => {
     }
   });
 
-  it('is not passed over when it cannot be read', async () => {
+  it('stops the start if it cannot be read', async () => {
     await symlink('.env', `${cwd}/.env`);
     expect(await runNotigraph({ cwd, args: ['--port', '0'] })).toEqual({
       code: 2,
@@ -109,7 +109,7 @@ describe('a process that cannot start', () => {
     expect(ending.stderr).toMatch(new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. [^\\n]+\\.\\n$`));
   });
 
-  it('says in one sentence that its host is no address of the machine', async () => {
+  it('says in one sentence that its host is not an address of the machine', async () => {
     const args = ['--port', '0', '--host', '192.0.2.1', '--sandbox', ':memory:'];
     const ending = await runNotigraph({ cwd, args });
     expect(ending).toMatchObject({ code: 1, stdout: '' });
@@ -126,7 +126,7 @@ describe('a process that cannot start', () => {
     });
   });
 
-  it('says everything that is wrong with its configuration', async () => {
+  it('reports all problems of its configuration', async () => {
     const env = { NOTIGRAPH_UPSTREAM: 'ftp://example.com', NOTIGRAPH_GRAPHIQL: 'perhaps' };
     const ending = await runNotigraph({ cwd, env, args: ['--port', 'web', '--nonsense'] });
     expect(ending).toMatchObject({ code: 2, stdout: '' });
@@ -139,13 +139,13 @@ describe('a process that cannot start', () => {
     ]);
   });
 
-  it('refuses production without an upstream', async () => {
+  it('requires an upstream in production', async () => {
     const ending = await runNotigraph({ cwd, env: { NODE_ENV: 'production' } });
     expect(ending).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('No upstream is configured') });
   });
 });
 
-describe('a process that is asked about itself', () => {
+describe('a process with an informational option', () => {
   it('prints the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(VERSION).toBe(version);
@@ -159,11 +159,11 @@ describe('a process that is asked about itself', () => {
   });
 });
 
-describe('a process whose upstream cannot be reached', () => {
-  it('says so, and serves', async () => {
-    const gone = await listen(createServer());
-    await gone.close();
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', gone.url] });
+describe('a process whose upstream is unreachable', () => {
+  it('prints a warning and serves', async () => {
+    const unreachable = await listen(createServer());
+    await unreachable.close();
+    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', unreachable.url] });
     await notigraph.printed('stderr', /^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/);
 
     expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
@@ -172,38 +172,41 @@ describe('a process whose upstream cannot be reached', () => {
   });
 });
 
-describe('a process that is told to stop', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('answers what runs before it ends on %s, and nothing new', async (signal) => {
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    await using upstream = await startScriptedUpstream(async ({ method }) => {
-      if (method === 'GET') {
-        ask();
-        await released;
+describe('a process that is stopped', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'finishes in-flight requests on %s and accepts no new ones',
+    async (signal) => {
+      const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      await using upstream = await startScriptedUpstream(async ({ method }) => {
+        if (method === 'GET') {
+          ask();
+          await released;
+        }
+        return { body: { data: [] } };
+      });
+      await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
+      const answer = sendOperation(notigraph.url, GROUPS);
+      await asked;
+      const ended = notigraph.stop(signal);
+      await notigraph.printed('stdout', /^Shutting down: .+$/m);
+      for (const path of ['/readyz', '/graphql?query={__typename}']) {
+        const status = await fetch(new URL(path, notigraph.url)).then(
+          (response) => response.status,
+          () => 'refused',
+        );
+        expect([503, 'refused']).toContain(status);
       }
-      return { body: { data: [] } };
-    });
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
-    const answer = sendOperation(notigraph.url, GROUPS);
-    await asked;
-    const ended = notigraph.stop(signal);
-    await notigraph.printed('stdout', /^Shutting down: .+$/m);
-    for (const path of ['/readyz', '/graphql?query={__typename}']) {
-      const status = await fetch(new URL(path, notigraph.url)).then(
-        (response) => response.status,
-        () => 'refused',
-      );
-      expect([503, 'refused']).toContain(status);
-    }
 
-    release();
-    expect(await answer).toEqual({ data: { notificationGroups: [] } });
-    const answeredAt = performance.now();
-    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-    expect(performance.now() - answeredAt).toBeLessThan(2_000); // It does not wait for the connection that the caller keeps alive.
-  });
+      release();
+      expect(await answer).toEqual({ data: { notificationGroups: [] } });
+      const answeredAt = performance.now();
+      expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+      expect(performance.now() - answeredAt).toBeLessThan(2_000); // The process does not wait for the caller's keep-alive connection.
+    },
+  );
 
-  it('ends at once on a second signal', async () => {
+  it('exits immediately on a second signal', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(({ method }) => {
       if (method === 'GET') {
@@ -214,7 +217,7 @@ describe('a process that is told to stop', () => {
     });
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
     const answer = sendOperation(notigraph.url, GROUPS);
-    answer.catch(() => {}); // It is cut off.
+    answer.catch(() => {}); // The request is cut off.
     await asked;
     const ended = notigraph.stop('SIGTERM');
     await notigraph.printed('stdout', /^Shutting down: .+$/m);
@@ -223,18 +226,18 @@ describe('a process that is told to stop', () => {
     await expect(answer).rejects.toThrow();
   });
 
-  it('stops in order as soon as it has said that it listens', async () => {
+  it('stops cleanly even right after it has printed that it listens', async () => {
     await using upstream = await startScriptedUpstream(() => 'taken over');
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
   });
 
-  it('does not wait for a connection that nothing was asked on', async () => {
+  it('does not wait for a connection without a request', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
     const connection = connect(Number(new URL(notigraph.url).port), '127.0.0.1');
     onTestFinished(() => void connection.destroy());
     await once(connection, 'connect');
-    await sendOperation(notigraph.url, '{ __typename }'); // By now it has accepted the connection.
+    await sendOperation(notigraph.url, '{ __typename }'); // The process has accepted the connection by now.
     const stoppedAt = performance.now();
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
     expect(performance.now() - stoppedAt).toBeLessThan(2_000);
@@ -242,7 +245,7 @@ describe('a process that is told to stop', () => {
 });
 
 describe('an API key', () => {
-  it('is never printed, whatever becomes of the request', async () => {
+  it('is never printed, whatever the outcome of the request', async () => {
     const key = 'hunter2-secret-key';
     const answers = [
       { status: 401, body: { statusCode: 401, message: `no key ${key}`, error: 'Unauthorized' } },

@@ -10,16 +10,16 @@ const ROUNDS = [40, 150, 400];
 
 interface Attempt {
   name: string;
-  /** The body of the answer; absent when the connection broke before it came. */
+  /** Body of the response; absent if the connection broke before it arrived. */
   answer?: string;
 }
 
-it('keeps every acknowledged write through kill -9, and none by half', async () => {
+it('the sandbox keeps every acknowledged write through kill -9, and no partial write', async () => {
   await using folder = await createTemporaryFolder();
   const file = folder.path('sandbox.db');
   const attempts: Attempt[] = [];
   for (const acknowledgements of ROUNDS) {
-    attempts.push(...(await hammerUntilKilled(file, acknowledgements)));
+    attempts.push(...(await writeUntilKilled(file, acknowledgements)));
   }
   const acknowledged = attempts.filter(({ answer }) => answer !== undefined);
   expect(acknowledged.length).toBeGreaterThan(500);
@@ -35,7 +35,7 @@ it('keeps every acknowledged write through kill -9, and none by half', async () 
 
   for (const { name, answer } of attempts) {
     const repeated = await send('POST /v1/notification-groups', groupRequest(name));
-    // A record and its stored answer exist together or not at all: then one repetition makes exactly one record.
+    // A record and its stored response are written together or not at all, so that a repetition leads to exactly one record.
     const written = survivors.get(name);
     expect(repeated.headers.get('idempotency-replay')).toBe(written === undefined ? null : 'true');
     expect(repeated.data._id).toBe(written ?? repeated.data._id);
@@ -51,8 +51,8 @@ it('keeps every acknowledged write through kill -9, and none by half', async () 
 
 const groupRequest = (name: string) => ({ body: { name }, headers: { 'idempotency-key': `key of ${name}` } });
 
-/** Several clients write as fast as they can; the process is killed in the middle of it. */
-async function hammerUntilKilled(file: string, acknowledgements: number): Promise<Attempt[]> {
+/** Lets several clients write as fast as they can, and kills the process meanwhile. */
+async function writeUntilKilled(file: string, acknowledgements: number): Promise<Attempt[]> {
   await using sandbox = await spawnSandbox('--file', file);
   const attempts: Attempt[] = [];
   let acknowledged = 0;

@@ -8,7 +8,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runSandbox, spawnSandbox } from '../support/sandbox-process.ts';
 
 describe('the sandbox as a process', () => {
-  it('says where it listens, where the data is, and how to ask it', async () => {
+  it('prints its address, the data file and an example request', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await using sandbox = await spawnSandbox('--file', file);
@@ -19,7 +19,7 @@ describe('the sandbox as a process', () => {
     expect(JSON.parse(stdout)).toHaveProperty('data');
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 on %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM'] as const)('exits with 0 on %s', async (signal) => {
     await using sandbox = await spawnSandbox('--file', ':memory:');
     expect(await sandbox.stop(signal)).toEqual({ code: 0, signal: null });
   });
@@ -29,17 +29,17 @@ describe('the sandbox as a process', () => {
     [['--prot', '1'], "Unknown option '--prot'. See --help.\n"],
     [['4010'], "Unexpected argument '4010'. See --help.\n"],
     [['--file', ''], '--file requires a value.\n'],
-  ])('refuses the flags %j in one sentence', async (flags, stderr) => {
+  ])('rejects the options %j in one sentence', async (flags, stderr) => {
     expect(await runSandbox(...flags)).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  it('explains its flags', async () => {
+  it('explains its options', async () => {
     const { code, stdout } = await runSandbox('--help');
     expect(code).toBe(0);
     expect(stdout).toContain('--file <path>');
   });
 
-  it('says in one sentence that its port is in use or its file is no database', async () => {
+  it('reports in one sentence that its port is in use or its file is not a database', async () => {
     await using other = await startSandbox();
     const port = new URL(other.url).port;
     const taken = await runSandbox('--port', port, '--file', ':memory:');

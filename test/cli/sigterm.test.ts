@@ -12,7 +12,7 @@ import { sendOperation } from '../support/send-operation.ts';
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
 
-/** The working directory of the processes of one test. */
+/** Working directory of the processes of one test. */
 let cwd: string;
 
 beforeEach(async () => {
@@ -21,7 +21,7 @@ beforeEach(async () => {
   onTestFinished(() => folder[Symbol.asyncDispose]());
 });
 
-it('a hundred operations in flight are answered with data after SIGTERM', async () => {
+it('100 in-flight operations return data after SIGTERM', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
   let arrived = 0;
@@ -47,7 +47,7 @@ it('a hundred operations in flight are answered with data after SIGTERM', async 
   await allArrived;
   const ended = notigraph.stop('SIGTERM');
   await notigraph.printed('stdout', /^Shutting down: .+$/m);
-  await sleep(500); // Past the time in which it still answers newcomers: it waits for what runs.
+  await sleep(500); // The lame-duck period has ended, so the process waits only for in-flight requests.
   release();
   for (const [i, answer] of (await Promise.all(answers)).entries()) {
     expect(answer).toEqual({
@@ -57,7 +57,7 @@ it('a hundred operations in flight are answered with data after SIGTERM', async 
   expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
 });
 
-it('connections that were made before a server closes are taken, and answered with 503', async () => {
+it('connections made before a server closes are accepted and get 503', async () => {
   const server = await startServer({ host: '127.0.0.1', port: 0, listener: (_, response) => void response.end() });
   const { promise: made, resolve: make } = Promise.withResolvers<void>();
   const answers = Array.from({ length: 50 }, async () => {
@@ -65,7 +65,7 @@ it('connections that were made before a server closes are taken, and answered wi
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
     return text(socket);
   });
-  await made; // By now the system has made them all; the event loop takes one each turn.
+  await made; // The system has established all connections by now; the event loop accepts one per turn.
   const closed = server.close();
   for (const answer of await Promise.all(answers)) {
     expect(answer).toMatch(/^HTTP\/1\.1 (?:503|200) /);

@@ -18,7 +18,7 @@ const CREATE_FEED = `mutation {
   }
 }`;
 
-/** The working directory of the processes of one test. */
+/** Working directory of the processes of one test. */
 let cwd: string;
 
 beforeEach(async () => {
@@ -27,11 +27,11 @@ beforeEach(async () => {
   onTestFinished(() => folder[Symbol.asyncDispose]());
 });
 
-/** Starts so many workers, which are quick to stop. */
+/** Starts a process with this number of workers, which stop quickly. */
 const startWorkers = (count: number, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   startNotigraph({ cwd, args: ['--workers', `${count}`, ...args], env: { NOTIGRAPH_LAME_DUCK_MS: '100', ...env } });
 
-/** Sends an operation on a connection of its own, which goes to the worker whose turn it is. */
+/** Sends an operation on a new connection, which goes to the next worker in turn. */
 async function ask(url: string, query: string): Promise<unknown> {
   const { body } = await request(url, {
     method: 'POST',
@@ -42,24 +42,24 @@ async function ask(url: string, query: string): Promise<unknown> {
   return body.json();
 }
 
-/** The lines of the log with this message, when there are so many. */
-async function logged(notigraph: NotigraphProcess, message: string, count: number) {
+/** Waits for this number of log lines with the message. @returns the lines */
+async function waitForLogLines(notigraph: NotigraphProcess, message: string, count: number) {
   const end = `"msg":"${message}"}\n`;
   await notigraph.printed('stdout', new RegExp(`(?:${end}[^]*){${count}}`));
   const lines = notigraph.output().split('\n');
   return lines.filter((line) => `${line}\n`.endsWith(end)).map((line) => JSON.parse(line));
 }
 
-/** Lets each worker answer once. @returns their process ids */
+/** Sends one operation to each worker. @returns their process ids */
 async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<number[]> {
-  const before = (await logged(notigraph, 'operation', 0)).length;
+  const before = (await waitForLogLines(notigraph, 'operation', 0)).length;
   for (let i = 0; i < count; i += 1) {
     await ask(notigraph.url, '{ __typename }');
   }
-  return (await logged(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
+  return (await waitForLogLines(notigraph, 'operation', before + count)).slice(before).map(({ pid }) => pid);
 }
 
-/** An upstream that keeps its answer back until it is released; `asked` settles when it was asked. */
+/** Starts an upstream that holds its responses until `release()`; `asked` resolves when the first request arrives. */
 async function startHoldingUpstream() {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -73,19 +73,19 @@ async function startHoldingUpstream() {
   return { ...upstream, asked, release };
 }
 
-/** Runs in every process before Notigraph does. */
+/** Returns the environment that runs a program in every process before Notigraph. */
 const preload = (program: string) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`import cluster from 'node:cluster'; ${program}`)}`,
 });
 
 describe('several workers', () => {
-  it('share a port, a sandbox and the names of tenants; the banner is printed once', async () => {
+  it('share a port, a sandbox and tenant names in the log, and print the banner once', async () => {
     await using notigraph = await startWorkers(3, ['--sandbox', ':memory:']);
     expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { feed: { name: 'News' } } } });
     for (let i = 1; i < 6; i += 1) {
       expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { reason: 'ALREADY_EXISTS' } } });
     }
-    const lines = await logged(notigraph, 'operation', 6);
+    const lines = await waitForLogLines(notigraph, 'operation', 6);
     expect(new Set(lines.map(({ pid }) => pid)).size).toBe(3);
     expect(new Set(lines.map(({ tenant }) => tenant)).size).toBe(1);
 
@@ -95,63 +95,63 @@ describe('several workers', () => {
     expect(stdout.match(/^Shutting down: /gm)).toHaveLength(1);
   });
 
-  it('are replaced when they end, alone or all at once, and keep their port', async () => {
+  it('are replaced when one or all of them exit, and keep their port', async () => {
     await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const [first = 0, second = 0] = await findWorkers(notigraph, 2);
-    await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // They have the settings that the primary started with.
+    await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // Replacements use the settings that the primary process started with.
     process.kill(first, 'SIGKILL');
-    expect(await logged(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
+    expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
       { level: 40, worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
     ]);
-    const [{ workerPid: third }] = await logged(notigraph, 'a worker listens in its place', 1);
+    const [{ workerPid: third }] = await waitForLogLines(notigraph, 'a worker listens in its place', 1);
     expect((await findWorkers(notigraph, 2)).toSorted()).toEqual([second, third].toSorted());
 
     process.kill(second, 'SIGTERM');
     process.kill(third, 'SIGKILL');
-    await logged(notigraph, 'a worker listens in its place', 3);
-    expect(await logged(notigraph, 'a worker ended and is replaced', 3)).toContainEqual(
+    await waitForLogLines(notigraph, 'a worker listens in its place', 3);
+    expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 3)).toContainEqual(
       expect.objectContaining({ workerPid: second, code: 0, signal: null }),
     );
     expect(await ask(notigraph.url, GROUPS)).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('that end as soon as they start are started less and less often', async () => {
-    const gone = await listen(createServer());
-    await gone.close();
+  it('are restarted with increasing backoff if they exit as soon as they start', async () => {
+    const unreachable = await listen(createServer());
+    await unreachable.close();
     await using notigraph = await startWorkers(
       2,
-      ['--upstream', gone.url],
+      ['--upstream', unreachable.url],
       preload('if (cluster.worker?.id > 2) process.exit(7)'),
     );
     const [first = 0, second = 0] = await findWorkers(notigraph, 2);
     process.kill(first, 'SIGKILL');
-    const ends = await logged(notigraph, 'a worker ended and is replaced', 8);
+    const ends = await waitForLogLines(notigraph, 'a worker ended and is replaced', 8);
     expect(ends.map(({ code }) => code)).toEqual([null, 7, 7, 7, 7, 7, 7, 7]);
     expect(ends.map(({ backoffMs }) => backoffMs)).toEqual([0, 0, 0, 0, 0, 100, 200, 400]);
     expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second]));
 
     const { code, stderr } = await notigraph.stop('SIGTERM');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Once.
+    expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Printed once.
   });
 });
 
-describe('several workers that are told to stop', () => {
-  it('under load: every request that was accepted is answered, and the exit code is 0', async () => {
+describe('several workers that are stopped', () => {
+  it('under load finish every accepted request, and the exit code is 0', async () => {
     await using upstream = await startScriptedUpstream(async () => {
       await sleep(5);
       return { body: { data: [group()] } };
     });
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
       NOTIGRAPH_LAME_DUCK_MS: '200',
-      NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Nothing is shed but for the stop, however busy the machine is.
+      NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // Only the shutdown causes 503, even on a busy machine.
     });
     const { promise: warm, resolve } = Promise.withResolvers<void>();
     let answered = 0;
 
-    /** Sends one operation after the other until nothing listens any more; comes back later when told so. */
+    /** Sends operations one after the other until connections are refused, with pauses as `Retry-After` says. */
     async function sendUntilRefused(): Promise<string[]> {
       const { origin, pathname } = new URL(notigraph.url);
       const pool = new Pool(origin, { connections: 1 });
@@ -184,11 +184,11 @@ describe('several workers that are told to stop', () => {
     const outcomes = Map.groupBy((await Promise.all(clients)).flat(), (outcome) => outcome);
     expect([...outcomes.keys()].toSorted()).toEqual(['503', 'ECONNREFUSED', 'data']);
     expect(outcomes.get('503')).toHaveLength(8);
-    const pids = (await logged(notigraph, 'operation', 1)).map(({ pid }) => pid);
+    const pids = (await waitForLogLines(notigraph, 'operation', 1)).map(({ pid }) => pid);
     expect(new Set(pids).size).toBe(2);
   });
 
-  it('by Ctrl-C, which reaches all processes: take it for one signal', async () => {
+  it('by Ctrl-C, which reaches all processes, treat it as one signal', async () => {
     await using upstream = await startHoldingUpstream();
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const pids = await findWorkers(notigraph, 2);
@@ -209,34 +209,34 @@ describe('several workers that are told to stop', () => {
     expect(stdout).not.toContain('"level":40');
   });
 
-  it('end at once on a second signal', async () => {
+  it('exit immediately on a second signal', async () => {
     await using upstream = await startHoldingUpstream();
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const answer = ask(notigraph.url, GROUPS);
-    answer.catch(() => {}); // It is cut off.
+    answer.catch(() => {}); // The request is cut off.
     await upstream.asked;
     const ended = notigraph.stop('SIGTERM');
     await notigraph.printed('stdout', /^Shutting down: /m);
     await notigraph.stop('SIGTERM');
-    expect(await ended).toMatchObject({ code: 1, signal: null }); // Its output is closed: no process is left that has it.
+    expect(await ended).toMatchObject({ code: 1, signal: null }); // The output ends only after all processes have exited.
     await expect(answer).rejects.toThrow();
   });
 
-  it('because the primary was killed: answer what runs, and end', async () => {
+  it('because the primary process was killed finish in-flight requests and exit', async () => {
     await using upstream = await startHoldingUpstream();
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const answer = ask(notigraph.url, GROUPS);
     await upstream.asked;
     const ended = notigraph.stop('SIGKILL');
-    await expect(ask(notigraph.url, GROUPS)).rejects.toThrow(); // It is gone.
+    await expect(ask(notigraph.url, GROUPS)).rejects.toThrow(); // The primary process has exited.
     upstream.release();
     expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
-    expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // Its output is closed, as above.
+    expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // The workers have exited too, because the output has ended.
   });
 });
 
 describe('several workers that cannot start', () => {
-  it('say once, in one sentence, that their port is in use', async () => {
+  it('report once, in one sentence, that their port is in use', async () => {
     const other = await listen(createServer());
     onTestFinished(() => other.close());
     const { port } = new URL(other.url);
@@ -255,7 +255,7 @@ describe('several workers that cannot start', () => {
     });
   });
 
-  it('are refused by the name of the option', async () => {
+  it('because their number is invalid report the name of the option or variable', async () => {
     const problem = 'must be a whole number from 1 to 64, or auto.\n';
     for (const [args, env, name] of [
       [['--workers', '0'], {}, '--workers'],
@@ -267,7 +267,7 @@ describe('several workers that cannot start', () => {
   });
 });
 
-it('one worker is the process itself', async () => {
+it('one worker runs in the process itself', async () => {
   await using notigraph = await startWorkers(1, ['--sandbox', ':memory:']);
   const [pid = 0] = await findWorkers(notigraph, 1);
   process.kill(pid, 'SIGTERM');

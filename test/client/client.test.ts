@@ -16,7 +16,7 @@ import { listen } from '../support/listen.ts';
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 
-it('asks for the credential before every request', async () => {
+it('calls the credential function before every request', async () => {
   await using gateway = await startSandboxedGateway();
   const credentials = [authorization, undefined, `ApiKey ${SANDBOX_KEYS.production}`];
   const notigraph = createClient({ url: new URL(gateway.url), authorization: async () => credentials.shift() });
@@ -50,7 +50,7 @@ it('sends the headers of a request', async () => {
   expect(gateway.upstream('POST')).toHaveLength(2);
 });
 
-it('answers with the data there is, and with errors that say what to do', async () => {
+it('returns partial data together with errors that a client can act on', async () => {
   await using upstream = await startFixedServer(503, 'application/json', '{}');
   await using gateway = await startGateway({ upstream: upstream.url });
   const notigraph = createClient({ url: gateway.url, authorization });
@@ -75,7 +75,7 @@ it('answers with the data there is, and with errors that say what to do', async 
   ]);
 });
 
-it('sends a text of one’s own', async () => {
+it('sends a document given as text', async () => {
   await using gateway = await startSandboxedGateway();
   const notigraph = createClient({ url: gateway.url, authorization });
 
@@ -93,7 +93,7 @@ it('sends a text of one’s own', async () => {
   });
 });
 
-it('sends the id in place of the text where that is asked for', async () => {
+it('sends the id instead of the text if configured to', async () => {
   const bodies: unknown[] = [];
   const fetch: ClientOptions['fetch'] = async (_url, { body }) => {
     bodies.push(JSON.parse(String(body)));
@@ -108,7 +108,7 @@ it('sends the id in place of the text where that is asked for', async () => {
   expect(hash).toBe(createHash('sha256').update(text).digest('hex'));
 });
 
-it('ends the request when its signal says so', async () => {
+it('cancels the request when its signal is aborted', async () => {
   await using gateway = await startSandboxedGateway();
   const notigraph = createClient({ url: gateway.url, authorization });
   const leaving = new AbortController();
@@ -127,7 +127,7 @@ it.each([
   [200, 'application/json', '{ "errors": [] }'],
   [400, 'application/json', '{ "errors": [{ "message": "Of another server." }] }'],
   [404, 'application/json', ''],
-])('tells an answer that is none of a gateway: %i %s %s', async (status, type, body) => {
+])('rejects a response that is not from a gateway: %i %s %s', async (status, type, body) => {
   await using server = await startFixedServer(status, type, body);
   const notigraph = createClient({ url: server.url });
 
@@ -142,7 +142,7 @@ it.each([
   });
 });
 
-it('says so when a document has nothing to send', async () => {
+it('reports a document that has neither text nor id', async () => {
   const url = 'http://127.0.0.1:1';
   const withoutText = createClient({ url }).request({ __meta__: { hash: 'abc' } });
   await expect(withoutText).rejects.toThrow(/^The document has no text/);
@@ -151,7 +151,7 @@ it('says so when a document has nothing to send', async () => {
   await expect(withoutId).rejects.toThrow(/^The document has no id/);
 });
 
-/** A server that has one answer. */
+/** Starts a server that always sends the same response. */
 async function startFixedServer(status: number, type: string, body: string) {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': type }).end(body);

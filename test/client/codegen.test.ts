@@ -14,7 +14,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const schema = createSchema();
 
-/** What codegen makes of an app's files. */
+/** Returns what codegen reads from an app's files. */
 async function load(files: Record<string, string>) {
   await using folder = await createTemporaryFolder();
   for (const [file, text] of Object.entries(files)) {
@@ -28,7 +28,7 @@ async function load(files: Record<string, string>) {
   return documents;
 }
 
-/** A document as urql's cache passes it on. */
+/** Returns the text that urql's cache sends for a document. */
 const textOfUrql = (document: DocumentNode): string => print(JSON.parse(JSON.stringify(formatDocument(document))));
 
 const FRAGMENTS = {
@@ -44,7 +44,7 @@ const FRAGMENTS = {
   'README.md': 'no document',
 };
 
-it('an operation takes along the fragments it uses, from whichever file, and the names of all types', async () => {
+it('an operation includes the fragments that it uses, from any file, and __typename in every selection', async () => {
   const { operations } = await load(FRAGMENTS);
 
   expect(operations.map(({ name, file, text }) => ({ name, file, text }))).toEqual([
@@ -91,7 +91,7 @@ fragment GroupName on NotificationGroup {
   ]);
 });
 
-it('the caches of urql and Apollo Client have nothing to add', async () => {
+it('the caches of urql and Apollo Client add nothing to the generated documents', async () => {
   const shipped = Object.fromEntries(loadOperations().map(({ name, query }) => [`${name}.graphql`, query]));
   const own = await load(FRAGMENTS);
   const { operations } = await load(shipped);
@@ -99,7 +99,7 @@ it('the caches of urql and Apollo Client have nothing to add', async () => {
     expect(textOfUrql(structuredClone(document))).toBe(text);
     expect(print(new InMemoryCache().transformDocument(document))).toBe(text);
   }
-  // Nor does it matter whether they are given the file or the typed document.
+  // The result is the same for the file and for the typed document.
   for (const { name, query } of loadOperations()) {
     const text = operations.find((operation) => operation.name === name)?.text;
     expect(textOfUrql(parse(query))).toBe(text);
@@ -107,7 +107,7 @@ it('the caches of urql and Apollo Client have nothing to add', async () => {
   }
 });
 
-it('the manifest has each text under its hash, sorted, and the files’ texts where people send them', async () => {
+it('the manifest lists each text under its hash, sorted, and on request also the unprocessed texts of the files', async () => {
   const documents = await load(FRAGMENTS);
   const texts = documents.operations.map(({ text }) => text);
 
@@ -120,7 +120,7 @@ it('the manifest has each text under its hash, sorted, and the files’ texts wh
   expect(Object.values(forPeople)).toEqual(expect.arrayContaining([...texts, FRAGMENTS['queries.graphql']]));
 });
 
-it('the typed documents are the same every time, and carry their text only where they are asked to', async () => {
+it('the typed documents are deterministic and contain their text only if configured', async () => {
   const documentType = { name: 'TypedDocumentNode', from: '@urql/core' };
   const write = async (hasText: boolean) => {
     const { operations } = await load(FRAGMENTS);
@@ -177,15 +177,15 @@ it.each([
     'There are two fragments with the name F, in a.graphql.',
   ],
   [
-    'a fragment that nobody uses',
+    'an unused fragment',
     { 'a.graphql': 'fragment F on Feed { id }' },
     'a.graphql has the fragment F, which no operation uses.',
   ],
   ['a type', { 'a.graphql': 'type A { b: Int }' }, 'a.graphql defines something else than operations and fragments.'],
-])('%s ends codegen with one sentence', async (_title, files, sentence) => {
+])('%s stops codegen with one sentence', async (_title, files, sentence) => {
   await expect(load(files)).rejects.toThrow(new DocumentError(sentence));
 });
 
-it('an app whose folder is not there has no documents', () => {
+it('an app without its folder has no documents', () => {
   expect(loadDocuments(new URL('nowhere/', import.meta.url), schema)).toBeUndefined();
 });

@@ -18,7 +18,7 @@ const headers = { authorization };
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A document without the types of its operation, for tests that run all of them. */
+/** Document without the types of its operation, for tests that run all of them. */
 type AnyDocument = DocumentNode & { __meta__: { hash: string; text: string } };
 
 type Fetch = typeof globalThis.fetch;
@@ -27,9 +27,9 @@ type Send = (document: AnyDocument, variables: Record<string, unknown>) => Promi
 const isMutation = ({ definitions: [node] }: DocumentNode): boolean =>
   node?.kind === 'OperationDefinition' && node.operation === 'mutation';
 
-/** How an app sends a document, with its cache where the client has one. */
+/** Functions that create each client as an app would, with its cache if any. */
 const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
-  'the client of its own': (url, fetch) => {
+  'notigraph/client': (url, fetch) => {
     const notigraph = createClient({ url, authorization, fetch });
     return async (document, variables) => {
       const { data, errors } = await notigraph.request({ __meta__: document.__meta__ }, variables);
@@ -62,7 +62,7 @@ const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
   },
 };
 
-/** The document of a shipped operation. */
+/** Returns the document of a shipped operation. */
 function documentOf(name: string): AnyDocument {
   const found = Object.entries(documents).find(([key]) => key === `${name}Document`)?.[1];
   if (found === undefined) {
@@ -72,7 +72,7 @@ function documentOf(name: string): AnyDocument {
 }
 
 describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
-  it('every shipped operation gets its data by a text that is trusted', async () => {
+  it('every shipped operation gets its data with the text of a trusted document', async () => {
     await using gateway = await startSandboxedGateway();
     await using reference = await startSandboxedGateway();
     const sent: { query: string }[] = [];
@@ -85,7 +85,7 @@ describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
       const document = documentOf(name);
       const data = JSON.stringify(await send(document, JSON.parse(variables)));
       expect(data).toContain('"__typename"');
-      expect(data).not.toContain('"message"'); // No failure of a result union.
+      expect(data).not.toContain('"message"'); // No member of a result union that reports a failure.
       expect(JSON.stringify(await reference.data(query, JSON.parse(variables)))).not.toContain('"message"');
       expect(sha256(sent.at(-1)?.query ?? '')).toBe(document.__meta__.hash);
       expect(manifest).toHaveProperty(document.__meta__.hash, document.__meta__.text);
@@ -111,9 +111,9 @@ describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
   });
 });
 
-/** How an app sends ids alone. */
+/** Functions that create each client so that it sends only ids. */
 const CLIENTS_BY_ID: typeof CLIENTS = {
-  'the client of its own': (url, fetch) => {
+  'notigraph/client': (url, fetch) => {
     const notigraph = createClient({ url, authorization, fetch, send: 'id' });
     return async ({ __meta__ }, variables) => (await notigraph.request({ __meta__ }, variables)).data;
   },
@@ -140,14 +140,14 @@ const CLIENTS_BY_ID: typeof CLIENTS = {
   },
 };
 
-/** A gateway that serves nothing but the shipped documents. */
+/** Starts a gateway that serves only the shipped documents. */
 const startEnforcingGateway = () =>
   startSandboxedGateway({
     options: { trustedDocuments: { manifests: [manifest] }, clients: { server: { trustedDocuments: 'enforce' } } },
   });
 
-describe('a gateway that serves trusted documents alone', () => {
-  it.each(Object.entries(CLIENTS_BY_ID))('answers the ids that %s sends', async (_, start) => {
+describe('a gateway that serves only trusted documents', () => {
+  it.each(Object.entries(CLIENTS_BY_ID))('accepts the ids that %s sends', async (_, start) => {
     await using gateway = await startEnforcingGateway();
     const sent: string[] = [];
     const send = start(gateway.url, (input, init) => {
@@ -159,7 +159,7 @@ describe('a gateway that serves trusted documents alone', () => {
       const document = documentOf(name);
       const data = JSON.stringify(await send(document, JSON.parse(variables)));
       expect(data).toContain('"__typename"');
-      expect(data).not.toContain('"message"'); // No failure of a result union.
+      expect(data).not.toContain('"message"'); // No member of a result union that reports a failure.
       expect(sent.at(-1)).toContain(document.__meta__.hash);
       expect(sent.at(-1)).not.toContain(document.__meta__.text.slice(0, 12));
     }
@@ -168,7 +168,7 @@ describe('a gateway that serves trusted documents alone', () => {
     expect(gateway.upstream('PUT').map(({ path }) => path)).toEqual(['/v1/workflows/9e1e02437234c8472228388e/status']);
   });
 
-  it.each(Object.entries(CLIENTS))('answers the texts that %s sends', async (_, start) => {
+  it.each(Object.entries(CLIENTS))('accepts the texts that %s sends', async (_, start) => {
     await using gateway = await startEnforcingGateway();
     const send = start(gateway.url, fetch);
     for (const { name, variables = '{}' } of loadOperations()) {
@@ -176,7 +176,7 @@ describe('a gateway that serves trusted documents alone', () => {
     }
   });
 
-  it('refuses everything else', async () => {
+  it('rejects all other documents', async () => {
     await using gateway = await startEnforcingGateway();
     const { url } = gateway;
     const byText = await createClient({ url, authorization }).request('{ notificationGroups { name } }');
@@ -187,18 +187,18 @@ describe('a gateway that serves trusted documents alone', () => {
   });
 });
 
-it('the texts of the operations’ files are trusted too, as GraphiQL’s tabs and curl send them', () => {
+it('the unprocessed texts of the operation files are trusted too, because GraphiQL’s tabs and curl send them', () => {
   for (const { query } of loadOperations()) {
     expect(manifest).toHaveProperty(sha256(query), query);
   }
-  expect(Object.keys(manifest)).toHaveLength(3 * loadOperations().length); // The file, the tab, and the printed operation.
+  expect(Object.keys(manifest)).toHaveLength(3 * loadOperations().length); // As in the file, in the tab, and as printed by graphql-js.
 });
 
-it('every document is its text, parsed', () => {
+it('every typed document equals its parsed text', () => {
   const names = loadOperations().map(({ name }) => `${name}Document`);
   expect(Object.keys(documents)).toEqual(names.toSorted());
   for (const document of Object.values<AnyDocument>(documents)) {
-    // Without the empty lists that only parsers write.
+    // Without the empty lists that only the parser adds.
     const text = JSON.stringify(parse(document.__meta__.text, { noLocation: true }), (key, value) =>
       ['arguments', 'directives', 'variableDefinitions'].includes(key) && value.length === 0 ? undefined : value,
     );

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The programs of docs/client.md, with the output that their comments promise. */
+/** Programs of docs/client.md, with the output stated in their comments. */
 const programs = [...readFileSync(join(ROOT, 'docs/client.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(
   ([, program = ''], i) => {
     const output = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
@@ -40,7 +40,7 @@ beforeAll(async () => {
   await writeFile(join(packages, 'notigraph', 'package.json'), JSON.stringify(exported));
   await writeFile(folder.path('package.json'), '{ "type": "module" }');
   await writeFile(folder.path('app.d.ts'), 'declare function getToken(): Promise<string>;');
-  // A key has the part of a token: the gateway of these tests is a server's.
+  // The programs use an API key as the token, because this gateway serves servers.
   await writeFile(folder.path('app.mjs'), `globalThis.getToken = async () => '${SANDBOX_KEYS.development}';`);
   for (const { file, program } of programs) {
     await writeFile(folder.path(file), program);
@@ -54,7 +54,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-it('docs/client.md has a program for each client, by text and by id', () => {
+it('docs/client.md has a program for each client, with texts and with ids', () => {
   expect(programs.map(({ program }) => /from '((?!notigraph)[^']+)'/.exec(program)?.[1])).toEqual([
     undefined,
     '@urql/core',
@@ -84,7 +84,7 @@ it('the programs of docs/client.md compile', () => {
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
 
-it.each(programs)('$file of docs/client.md prints what it says', async ({ file, output }) => {
+it.each(programs)('$file of docs/client.md prints the documented output', async ({ file, output }) => {
   gateway.forget();
   const args = ['--import', folder.path('app.mjs'), folder.path(`run-${file}`)];
   const { stdout, stderr } = await run(process.execPath, args, { cwd: folder.path(), timeout: 20_000 });

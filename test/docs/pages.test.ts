@@ -28,11 +28,11 @@ const PAGES = ['.', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
 );
 
 describe('the configuration files of the docs', () => {
-  it.each(blocks(FRONTEND, 'yaml'))('block %# of docs/frontend.md fits into the first one', (block) => {
+  it.each(blocks(FRONTEND, 'yaml'))('block %# of docs/frontend.md can be merged into the first one', (block) => {
     expect(load(addTo(block)).clients.browser?.scopes).toContain('workflows:read');
   });
 
-  it('those of docs/configuration.md are right, but for the wrong one, of which all is said that stands below it', () => {
+  it('in docs/configuration.md are valid, and the invalid example gets exactly the problems listed below it', () => {
     const [complete = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
     expect(others).toEqual([]);
     expect(load(complete).reloadSeconds).toBe(10);
@@ -42,7 +42,7 @@ describe('the configuration files of the docs', () => {
   });
 });
 
-it('the table of scopes in docs/frontend.md says of every field what the schema does', () => {
+it('the table of scopes in docs/frontend.md matches the schema for every field', () => {
   const schema = createSchema();
   const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }) =>
     typeof extensions.scope === 'string' ? [extensions.scope] : [];
@@ -82,7 +82,7 @@ it('the table of scopes in docs/frontend.md says of every field what the schema 
   );
 });
 
-it('docs/monitoring.md names the fields of the log’s lines', async () => {
+it('docs/monitoring.md names the fields of the log lines', async () => {
   const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
   const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
   const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();

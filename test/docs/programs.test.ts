@@ -28,7 +28,7 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 const SERVER = read('docs/server.md');
 const ERRORS = read('docs/errors.md');
 
-/** What the service is called with for the tenant of the docs. */
+/** API key of the documented tenant. */
 const KEY = `ApiKey ${SANDBOX_KEYS.development}`;
 
 let keys: { privateKey: CryptoKey; publicKey: CryptoKey };
@@ -40,7 +40,7 @@ beforeAll(async () => {
 const sign = (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(keys.privateKey);
 
 describe('docs/frontend.md', () => {
-  it('its token opens its tenant’s data, with its configuration and a published key', async () => {
+  it('its token gives access to its tenant’s data, with its configuration and a published key', async () => {
     const payload = JSON.parse(blocks(FRONTEND, 'json')[0] ?? '');
     const jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), alg: 'ES256' }] };
     const issuer = await listen(createServer((_request, response) => response.end(JSON.stringify(jwks))));
@@ -62,7 +62,7 @@ describe('docs/frontend.md', () => {
     expect(gateway.upstream()[0]?.headers.authorization).toBe(KEY);
   });
 
-  it('every row of its table of errors comes about as it says, and nothing is carried out', async () => {
+  it('every error in its table occurs as documented, without any upstream call', async () => {
     const pem = await exportSPKI(keys.publicKey);
     const common = { audience: 'notifications', tenantClaim: 'tenant' };
     await using gateway = await startSandboxedGateway({
@@ -145,7 +145,7 @@ describe('docs/frontend.md', () => {
     expect(reasons).toHaveLength(7);
   });
 
-  it('its curl line gets the token that stands below it, which opens the tenant’s data', async () => {
+  it('its curl command gets the documented token, which gives access to the tenant’s data', async () => {
     const gateway = await startConfigured(addTo(CLIENT_TOKENS), () => new Date('2027-01-15T08:00:00Z'));
     const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
     const response = await runCurl(curl, gateway.url.replace('/graphql', ''));
@@ -159,7 +159,7 @@ describe('docs/frontend.md', () => {
     expect(data).toEqual({ workflow: { active: true } });
   });
 
-  it('manifests of graphql-codegen and of Apollo lie in one folder, and ids of both are served', async () => {
+  it('a folder may contain manifests of graphql-codegen and Apollo, and ids of both are accepted', async () => {
     await using folder = await createTemporaryFolder();
     const [one, other] = [
       'query One { notificationGroups { id } }',
@@ -188,7 +188,7 @@ describe('docs/frontend.md', () => {
 });
 
 describe('the programs of the docs', () => {
-  /** A project with the package in it, where `send` programs reach the gateway. */
+  /** Creates a project with the package installed, whose programs send their requests to the gateway. */
   async function createProject(gateway: SandboxedGateway) {
     const folder = await createTemporaryFolder();
     onTestFinished(() => folder[Symbol.asyncDispose]());
@@ -225,11 +225,11 @@ describe('the programs of the docs', () => {
     return printed.join('');
   }
 
-  /** What the comments beside `console.log` promise. */
+  /** Returns the output stated in the comments next to `console.log`. */
   const promised = (program: string) =>
     [...program.matchAll(/console\.log\(.*\); \/\/ (.*)\n/g)].map(([, line]) => `${line}\n`);
 
-  it('the server of docs/frontend.md hands out tokens, and its page shows a workflow with one', async () => {
+  it('the server of docs/frontend.md issues tokens, and its page shows a workflow with one', async () => {
     const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: enforce } }`));
     const project = await createProject(gateway);
     const [server = ''] = blocks(FRONTEND, 'js');
@@ -253,7 +253,7 @@ describe('the programs of the docs', () => {
     });
   });
 
-  it('those of docs/server.md print what they say, and its curl line gets the answer below it', async () => {
+  it('in docs/server.md print the documented output, and its curl command gets the documented response', async () => {
     await using gateway = await startSandboxedGateway();
     const project = await createProject(gateway);
     for (const [i, program] of blocks(SERVER, 'ts').entries()) {
@@ -264,7 +264,7 @@ describe('the programs of the docs', () => {
     expect(new Set(gateway.upstream().map(({ headers }) => headers.authorization))).toEqual(new Set([KEY]));
   });
 
-  it('they compile', async () => {
+  it('compile', async () => {
     await using gateway = await startSandboxedGateway();
     const project = await createProject(gateway);
     const programs = [...blocks(FRONTEND, 'ts'), ...blocks(SERVER, 'ts')].filter((block) => block.startsWith('import'));
@@ -290,7 +290,7 @@ describe('the programs of the docs', () => {
     expect({ programs: programs.length, status, stdout }).toEqual({ programs: 3, status: 0, stdout: '' });
   });
 
-  it('the clients of docs/embedding.md make a gateway', async () => {
+  it('in docs/embedding.md create a gateway with the documented clients', async () => {
     await using gateway = await startSandboxedGateway();
     const project = await createProject(gateway);
     await mkdir(project.path('manifests'));
@@ -300,7 +300,7 @@ describe('the programs of the docs', () => {
   });
 });
 
-it('docs/errors.md shows a missing scope as it is', async () => {
+it('docs/errors.md shows the real error for a missing scope', async () => {
   const documented = JSON.parse(blocks(ERRORS, 'json').find((block) => block.includes('"scope"')) ?? '');
   const clients = {
     browser: {

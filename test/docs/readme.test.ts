@@ -7,7 +7,7 @@ import { startSandboxedGateway } from '../support/gateway.ts';
 
 const README = read('README.md');
 
-it.each(['README.md', 'docs/errors.md'])('every query of %s gets the answer that stands below it', async (file) => {
+it.each(['README.md', 'docs/errors.md'])('every query of %s gets the response shown below it', async (file) => {
   const text = read(file);
   const examples = [...text.matchAll(/^```graphql\n([\s\S]*?)^```\n\n```json\n([\s\S]*?)^```/gm)];
   expect(examples).toHaveLength(blocks(text, 'graphql').length);
@@ -18,7 +18,7 @@ it.each(['README.md', 'docs/errors.md'])('every query of %s gets the answer that
   }
 });
 
-it('the README’s curl lines use the sandbox’s key and a query that answers', async () => {
+it('the README’s curl commands use the sandbox’s key and a query that succeeds', async () => {
   const curl = blocks(README, 'sh').find((block) => block.startsWith('curl')) ?? '';
   expect(curl).toContain(`ApiKey ${SANDBOX_KEYS.development}`);
   const { query } = JSON.parse(/-d '(.*)'/.exec(curl)?.[1] ?? '');
@@ -58,7 +58,7 @@ it('the README has the CPU times of docs/benchmarks.md', () => {
   }
 });
 
-it('docs/dependencies.md has a line for every dependency', () => {
+it('docs/dependencies.md describes every dependency', () => {
   const page = read('docs/dependencies.md');
   const packages = ['package.json', 'examples/dashboard/package.json'].map((file) => JSON.parse(read(file)));
   const needed = packages.flatMap(({ dependencies, devDependencies }) =>

@@ -10,7 +10,7 @@ interface Row {
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', '__proto__', 'constructor');
 const row = fc.record<Row>({ id: fc.option(key, { nil: undefined }), value: fc.integer() });
 
-it('answers every key in its place, with shuffled, missing, duplicate and anonymous rows', () => {
+it('returns one entry per key in order, even if rows are shuffled, missing, duplicate or without a key', () => {
   fc.assert(
     fc.property(fc.array(key), fc.array(row), (keys, rows) => {
       const aligned = alignByKey(keys, rows, ({ id }) => id);
@@ -22,7 +22,7 @@ it('answers every key in its place, with shuffled, missing, duplicate and anonym
   );
 });
 
-it('does not depend on the order of the rows when each has a key of its own', () => {
+it('does not depend on the order of the rows if their keys are distinct', () => {
   const distinct = fc.uniqueArray(row, { selector: ({ id }) => id });
   const shuffled = distinct.chain((rows) =>
     fc.tuple(fc.constant(rows), fc.shuffledSubarray(rows, { minLength: rows.length })),

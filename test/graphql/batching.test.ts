@@ -7,7 +7,7 @@ const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'pa
 const LIFECYCLE = '2c490ff384e74bd82a99effb';
 const BILLING = 'f9a638eb4c157ffb8449de70';
 
-it('loads one workflow once, whatever the path to it', async () => {
+it('loads a workflow once, even if several fields refer to it', async () => {
   await using gateway = await startSandboxedGateway();
   const data = await gateway.data(`{
     one: workflow(idOrIdentifier: "weekly-digest") { name }
@@ -18,7 +18,7 @@ it('loads one workflow once, whatever the path to it', async () => {
   expect(gateway.upstream()).toHaveLength(1);
 });
 
-it('answers 20 workflows with their groups by 21 upstream requests', async () => {
+it('loads 20 workflows with their groups in 21 upstream requests', async () => {
   const ids = Array.from({ length: 20 }, (_, i) => `w${i}`);
   await using upstream = await startScriptedUpstream(({ path }) => ({
     body: path.startsWith('/v1/workflows/')
@@ -34,7 +34,7 @@ it('answers 20 workflows with their groups by 21 upstream requests', async () =>
   expect(upstream.requests).toHaveLength(21);
 });
 
-it('asks for 8 workflows at a time at most', async () => {
+it('loads at most 8 workflows concurrently', async () => {
   const full = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   let running = 0;
@@ -62,7 +62,7 @@ it('asks for 8 workflows at a time at most', async () => {
   expect(most).toBe(8);
 });
 
-it('answers the statistics of 30 days with their workflows by one request and one for each distinct workflow', async () => {
+it('loads the statistics of 30 days in one request, plus one for each distinct workflow', async () => {
   await using gateway = await startSandboxedGateway();
   const { notificationStats } = await gateway.data<{
     notificationStats: { workflowIds: string[]; workflows: { id: string }[] }[];
@@ -74,7 +74,7 @@ it('answers the statistics of 30 days with their workflows by one request and on
   expect(gateway.upstream()).toHaveLength(1 + distinct.size);
 });
 
-it('gets one group by its id, and two or more by one list', async () => {
+it('loads a single group by its id, and two or more with one list request', async () => {
   await using gateway = await startSandboxedGateway();
   const one = `a: notificationGroup(id: "${LIFECYCLE}") { name }`;
   await gateway.data(`{ ${one} again: notificationGroup(id: "${LIFECYCLE}") { id } }`);
@@ -88,7 +88,7 @@ it('gets one group by its id, and two or more by one list', async () => {
   expect(gateway.upstream().map(({ path }) => path)).toEqual(['/v1/notification-groups']);
 });
 
-it('takes a single group from the list that the operation asks for anyway, in either order', async () => {
+it('takes a single group from the list if the operation also selects the list, in either order', async () => {
   await using gateway = await startSandboxedGateway();
   const all = 'notificationGroups { name }';
   const one = `notificationGroup(id: "${BILLING}") { name }`;
@@ -99,7 +99,7 @@ it('takes a single group from the list that the operation asks for anyway, in ei
   }
 });
 
-it('asks for the groups of several workflows together with those of the root', async () => {
+it('loads the groups of workflows and of the root field with one list request', async () => {
   await using gateway = await startSandboxedGateway();
   await gateway.data(
     'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { notificationGroup { name } } notificationGroups { name } }',
@@ -108,7 +108,7 @@ it('asks for the groups of several workflows together with those of the root', a
   expect(gateway.upstream('GET /v1/notification-groups')).toHaveLength(1);
 });
 
-it('uses an embedded group as it is', async () => {
+it('uses an embedded group without another request', async () => {
   const { _id, ...anonymous } = group({ name: 'Embedded' });
   await using upstream = await startScriptedUpstream(() => ({
     body: { data: workflow({ _notificationGroupId: 'g1', notificationGroup: anonymous }) },
@@ -119,7 +119,7 @@ it('uses an embedded group as it is', async () => {
   expect(upstream.requests).toHaveLength(1);
 });
 
-it('looks up by id what a list without ids cannot tell', async () => {
+it('loads groups by id if the list has no ids', async () => {
   await using upstream = await startScriptedUpstream(({ path }) => {
     const { _id, ...anonymous } = group();
     return path === '/v1/notification-groups'
@@ -133,7 +133,7 @@ it('looks up by id what a list without ids cannot tell', async () => {
   expect(data).toEqual({ a: { id: 'g1' }, b: null });
 });
 
-it('keeps one failing workflow apart from its siblings', async () => {
+it('isolates a failing workflow from its siblings', async () => {
   await using upstream = await startScriptedUpstream(({ path }) =>
     path.endsWith('/bad') ? { status: 500, body: {} } : { body: { data: workflow({ _id: path.slice(14) }) } },
   );
@@ -160,10 +160,10 @@ it('reads what the same operation has written', async () => {
     after: { changed: true, workflow: { active: true, notificationGroup: { name: 'Renamed' } } },
     last: { changed: true, workflow: { active: false, notificationGroup: null } },
   });
-  expect(gateway.upstream('GET /v1/notification-groups')).toHaveLength(1); // Before; then the writes are remembered.
+  expect(gateway.upstream('GET /v1/notification-groups')).toHaveLength(1); // Only before the first write, because results of writes are cached.
 });
 
-it('remembers nothing between operations', async () => {
+it('caches nothing between operations', async () => {
   await using gateway = await startSandboxedGateway();
   const query = '{ workflow(idOrIdentifier: "weekly-digest") { name } }';
   await gateway.data(query);

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
-import { type Script, type ScriptedAnswer, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Script, type ScriptedResponse, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const KEY = 'canary-key-8d1f';
@@ -24,8 +24,8 @@ const RESULT = `
 const READ_ROUTE = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 const CREATE_ROUTE = { method: 'POST', route: '/v1/feeds' };
 
-/** A gateway in front of a script, and how the answer to an operation looks. */
-async function drive(script: Script, gatewayOptions = {}) {
+/** Starts a gateway in front of a scripted upstream; `run()` returns the result and the error of an operation. */
+async function startScenario(script: Script, gatewayOptions = {}) {
   const upstream = await startScriptedUpstream(script);
   const gateway = await startGateway({ upstream: upstream.url, ...gatewayOptions });
   const run = async (document: string) => {
@@ -51,28 +51,28 @@ async function drive(script: Script, gatewayOptions = {}) {
   };
 }
 
-const sentence = (status: number, message: unknown = 'What the service says.'): ScriptedAnswer => ({
+const errorResponse = (status: number, message: unknown = 'What the service says.'): ScriptedResponse => ({
   status,
   body: { statusCode: status, message, path: '/v1/secret-path', error: 'x' },
 });
 
-describe('what a client can act on is data of the result union', () => {
+describe('a failure that a client can act on is returned in the result union', () => {
   it.each([
     [
       '400',
-      sentence(400),
+      errorResponse(400),
       { __typename: 'InvalidInputError', code: 'INVALID_INPUT', message: 'What the service says.' },
     ],
-    ['422', sentence(422), { __typename: 'InvalidInputError', code: 'INVALID_INPUT' }],
-    ['409', sentence(409), { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
-  ])('a %s on createFeed', async (_, answer, expected) => {
-    await using gateway = await drive(() => answer);
+    ['422', errorResponse(422), { __typename: 'InvalidInputError', code: 'INVALID_INPUT' }],
+    ['409', errorResponse(409), { __typename: 'ConflictError', code: 'CONFLICT', reason: 'ALREADY_EXISTS' }],
+  ])('for a %s on createFeed', async (_, answer, expected) => {
+    await using gateway = await startScenario(() => answer);
     expect(await gateway.run(CREATE)).toEqual({ result: expect.objectContaining(expected), error: undefined });
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it.each([404, 410])('a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
-    await using gateway = await drive(() => ({ status, body: {} }));
+  it.each([404, 410])('for a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
+    await using gateway = await startScenario(() => ({ status, body: {} }));
     const expected = { __typename: 'NotFoundError', code: 'NOT_FOUND' };
     expect((await gateway.run(RENAME)).result).toMatchObject({ ...expected, resource: 'NotificationGroup', id: 'g1' });
     expect((await gateway.run(DELETE_MESSAGES)).result).toMatchObject({
@@ -82,9 +82,9 @@ describe('what a client can act on is data of the result union', () => {
     });
   });
 
-  it('names the field of the input that the service complains of', async () => {
-    await using gateway = await drive(() =>
-      sentence(422, ['name must be shorter than 3 characters', 'something else']),
+  it('with the input field that the service rejected', async () => {
+    await using gateway = await startScenario(() =>
+      errorResponse(422, ['name must be shorter than 3 characters', 'something else']),
     );
     expect((await gateway.run(CREATE)).result).toMatchObject({
       message: 'name must be shorter than 3 characters; something else',
@@ -96,24 +96,24 @@ describe('what a client can act on is data of the result union', () => {
   });
 });
 
-describe('what the union does not hold is an error', () => {
-  it('a 404 on a create', async () => {
-    await using gateway = await drive(() => sentence(404));
+describe('a failure without a type in the union is an error', () => {
+  it('for a 404 on a create', async () => {
+    await using gateway = await startScenario(() => errorResponse(404));
     expect(await gateway.run(CREATE)).toMatchObject({
       result: null,
       error: { code: 'UPSTREAM_ERROR', outcome: 'NOT_APPLIED' },
     });
   });
 
-  it('a 409 on a message deletion', async () => {
-    await using gateway = await drive(() => sentence(409));
+  it('for a 409 on a message deletion', async () => {
+    await using gateway = await startScenario(() => errorResponse(409));
     expect(await gateway.run(DELETE_MESSAGES)).toMatchObject({ result: null, error: { code: 'UPSTREAM_ERROR' } });
   });
 });
 
 describe('a read', () => {
-  it.each([404, 410])('answers null without an error for a %i', async (status) => {
-    await using gateway = await drive(() => sentence(status));
+  it.each([404, 410])('returns null without an error for a %i', async (status) => {
+    await using gateway = await startScenario(() => errorResponse(status));
     expect(await gateway.run(READ)).toEqual({ result: null, error: undefined });
     expect(await gateway.run('query { notificationGroup(id: "g1") { id } }')).toEqual({
       result: null,
@@ -137,7 +137,7 @@ describe('a read', () => {
     [504, { code: 'UPSTREAM_TIMEOUT', retryable: true }],
     [505, { code: 'UPSTREAM_ERROR' }],
   ])('reports a %i', async (status, expected) => {
-    await using gateway = await drive(() => sentence(status));
+    await using gateway = await startScenario(() => errorResponse(status));
     const { result, error } = await gateway.run(READ);
     expect(result).toBeNull();
     expect(error).toMatchObject({ ...expected, requestId: expect.any(String), upstream: { ...READ_ROUTE, status } });
@@ -156,8 +156,8 @@ describe('a write', () => {
     [502, 'UPSTREAM_UNAVAILABLE', 'UNKNOWN'],
     [503, 'UPSTREAM_UNAVAILABLE', 'UNKNOWN'],
     [504, 'UPSTREAM_TIMEOUT', 'UNKNOWN'],
-  ])('reports a %i as %s and says %s', async (status, code, outcome) => {
-    await using gateway = await drive(() => sentence(status));
+  ])('reports a %i as %s with the outcome %s', async (status, code, outcome) => {
+    await using gateway = await startScenario(() => errorResponse(status));
     const { result, error } = await gateway.run(CREATE);
     expect(result).toBeNull();
     expect(error).toMatchObject({ code, outcome, upstream: { ...CREATE_ROUTE, status } });
@@ -165,15 +165,15 @@ describe('a write', () => {
     expect(gateway.calls).toHaveLength(status === 429 ? 3 : 1);
   });
 
-  it('says in words that its fate is unknown', async () => {
-    await using gateway = await drive(() => sentence(503));
+  it('says in its message that the outcome is unknown', async () => {
+    await using gateway = await startScenario(() => errorResponse(503));
     expect((await gateway.run(CREATE)).error?.message).toMatch(/may have been applied/);
   });
 });
 
-describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
+describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () => {
   const html = { headers: { 'content-type': 'text/html' }, body: `<p>${KEY}</p>` };
-  const answers: [string, ScriptedAnswer][] = [
+  const answers: [string, ScriptedResponse][] = [
     ['HTML', html],
     ['half of a JSON body', { body: '{' }],
     ['null', { body: 'null' }],
@@ -184,8 +184,8 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:9/' }, body: '' }],
   ];
 
-  it.each(answers)('%s instead of an object', async (_, answer) => {
-    await using gateway = await drive(() => answer);
+  it.each(answers)('if it is %s instead of an object', async (_, answer) => {
+    await using gateway = await startScenario(() => answer);
     expect(await gateway.run(READ)).toMatchObject({
       result: null,
       error: { code: 'UPSTREAM_BAD_RESPONSE', retryable: false },
@@ -197,8 +197,8 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 
-  it('an array instead of an object, and an object instead of an array', async () => {
-    await using gateway = await drive(({ path }) => ({
+  it('if it is an array instead of an object, or an object instead of an array', async () => {
+    await using gateway = await startScenario(({ path }) => ({
       body: { data: path === '/v1/notification-groups' ? group() : [] },
     }));
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
@@ -207,16 +207,16 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
-  it('a list that holds something else than objects', async () => {
-    await using gateway = await drive(() => ({ body: [null] }));
+  it('if its list contains anything but objects', async () => {
+    await using gateway = await startScenario(() => ({ body: [null] }));
     expect((await gateway.run('query { notificationStats { key } }')).error).toMatchObject({
       code: 'UPSTREAM_BAD_RESPONSE',
     });
   });
 
-  it('bytes that are no UTF-8', async () => {
+  it('if it is not UTF-8', async () => {
     const [before = '', after = ''] = JSON.stringify({ data: workflow({ name: 'N?N' }) }).split('?');
-    await using gateway = await drive((_, { response }) => {
+    await using gateway = await startScenario((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(Buffer.concat([Buffer.from(before), Buffer.from([0xff]), Buffer.from(after)]));
       return 'taken over';
@@ -224,31 +224,34 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
-  it('a compressed body, which nobody asked for', async () => {
-    await using gateway = await drive((_, { response }) => {
+  it('if it is compressed, although the gateway accepts no compression', async () => {
+    await using gateway = await startScenario((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify(workflow())));
       return 'taken over';
     });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
-    await using lying = await drive(() => ({ headers: { 'content-encoding': 'gzip' }, body: { data: workflow() } }));
+    await using lying = await startScenario(() => ({
+      headers: { 'content-encoding': 'gzip' },
+      body: { data: workflow() },
+    }));
     expect((await lying.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
-  it('a list that is longer than allowed', async () => {
+  it('if its list is longer than allowed', async () => {
     const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
-    await using limited = await drive(() => list(4), { maxUpstreamListItems: 3 });
+    await using limited = await startScenario(() => list(4), { maxUpstreamListItems: 3 });
     expect((await limited.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
-    await using within = await drive(() => list(3), { maxUpstreamListItems: 3 });
+    await using within = await startScenario(() => list(3), { maxUpstreamListItems: 3 });
     expect((await within.run(query)).result).toHaveLength(3);
-    await using usual = await drive(() => list(10_001));
+    await using usual = await startScenario(() => list(10_001));
     expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
-  it('a body over 5 MiB, and one that never ends', async () => {
+  it('if its body exceeds 5 MiB or never ends', async () => {
     let cutOff = 0;
-    await using gateway = await drive((_, { response }) => {
+    await using gateway = await startScenario((_, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const chunk = Buffer.alloc(256 * 1024, ' ');
       const write = () => {
@@ -268,8 +271,8 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     ['is missing', { name: undefined }],
     ['is null', { name: null }],
     ['is an object', { name: {} }],
-  ])('at the field alone, where a required field %s', async (_, broken) => {
-    await using gateway = await drive(() => ({ body: { data: { ...workflow(), ...broken } } }));
+  ])('only for the field if a required field %s', async (_, broken) => {
+    await using gateway = await startScenario(() => ({ body: { data: { ...workflow(), ...broken } } }));
     const { result, error } = await gateway.run(READ);
     expect(result).toBeNull();
     expect(error).toMatchObject({
@@ -282,8 +285,8 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
-  it('at the field alone, where a list is a number', async () => {
-    await using gateway = await drive(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
+  it('only for the field if a list is a number', async () => {
+    await using gateway = await startScenario(() => ({ body: { data: { ...workflow(), steps: 7 } } }));
     const { error } = await gateway.run('query { workflow(idOrIdentifier: "w1") { steps { id } } }');
     expect(error).toMatchObject({
       code: 'UPSTREAM_BAD_RESPONSE',
@@ -291,8 +294,8 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
     });
   });
 
-  it('and is UNKNOWN after a write', async () => {
-    await using gateway = await drive(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
+  it('with the outcome UNKNOWN after a write', async () => {
+    await using gateway = await startScenario(() => ({ status: 201, body: { data: { ...feed(), name: null } } }));
     const document =
       'mutation { createFeed(input: { name: "n" }) { ... on CreateFeedSuccess { feed { name } } ...result } }';
     expect(await gateway.run(document)).toMatchObject({
@@ -302,7 +305,7 @@ describe('an answer that breaks the contract is UPSTREAM_BAD_RESPONSE', () => {
   });
 });
 
-it('an argument that turns out to be null is BAD_USER_INPUT, and nothing is called', async () => {
+it('a required argument that is null is BAD_USER_INPUT, without an upstream call', async () => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: workflow() } }));
   await using gateway = await startGateway({ upstream: upstream.url });
   const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
@@ -311,9 +314,9 @@ it('an argument that turns out to be null is BAD_USER_INPUT, and nothing is call
   expect(upstream.requests).toEqual([]);
 });
 
-describe('what the contract is silent about is taken', () => {
+describe('the gateway accepts', () => {
   it('a workflow without deletedAt, deletedBy and description', async () => {
-    await using gateway = await drive(() => ({ body: { data: workflow() } }));
+    await using gateway = await startScenario(() => ({ body: { data: workflow() } }));
     expect(await gateway.run('query { workflow(idOrIdentifier: "w1") { deletedAt deletedBy description } }')).toEqual({
       result: { deletedAt: null, deletedBy: null, description: null },
       error: undefined,
@@ -325,15 +328,15 @@ describe('what the contract is silent about is taken', () => {
     ['an empty 200', { body: '' }],
     ['a 200 with a body', { body: { data: { anything: true } } }],
     ['a 200 with HTML', { headers: { 'content-type': 'text/html' }, body: '<p>ok</p>' }],
-  ])('%s for a deletion of messages', async (_, answer) => {
-    await using gateway = await drive(() => answer);
+  ])('%s after a deletion of messages', async (_, answer) => {
+    await using gateway = await startScenario(() => answer);
     const document = `mutation { deleteMessagesByTransaction(input: { transactionId: "t1", channel: IN_APP }) {
       ... on DeleteMessagesByTransactionSuccess { transactionId channel } ...result } }`;
     expect((await gateway.run(document)).result).toEqual({ transactionId: 't1', channel: 'IN_APP' });
     expect(gateway.calls[0]?.path).toBe('/v1/messages/transaction/t1?channel=in_app');
   });
 
-  it('an unknown channel of the statistics, which is left out and logged', async () => {
+  it('an unknown channel in the statistics, which is omitted and logged', async () => {
     await using upstream = await startScriptedUpstream(() => ({
       body: [{ _id: '2026-01-01', count: 1, templates: [], channels: ['email', 'carrier_pigeon'] }],
     }));
@@ -345,16 +348,16 @@ describe('what the contract is silent about is taken', () => {
   });
 });
 
-describe('the service’s sentence', () => {
-  it('loses control characters and everything after 500 characters', async () => {
-    await using gateway = await drive(() => sentence(400, `line one\r\nline two\u0000${'x'.repeat(600)}`));
+describe('the service’s message', () => {
+  it('is stripped of control characters and truncated to 500 characters', async () => {
+    await using gateway = await startScenario(() => errorResponse(400, `line one\r\nline two\u0000${'x'.repeat(600)}`));
     const { message } = (await gateway.run(READ)).error ?? {};
     expect(message).toMatch(/^line one line two x+…$/);
     expect(message).toHaveLength(500);
   });
 
-  it('is dropped when it quotes the key', async () => {
-    await using gateway = await drive(() => sentence(401, `The key ${KEY} is not known.`));
+  it('is dropped if it contains the key', async () => {
+    await using gateway = await startScenario(() => errorResponse(401, `The key ${KEY} is not known.`));
     expect((await gateway.run(READ)).error?.message).toBe('The notification service does not accept this API key.');
   });
 
@@ -363,12 +366,15 @@ describe('the service’s sentence', () => {
     ['an object', { message: ['Inner.'] }, 'Inner.'],
     ['a number', 5, 'The notification service rejected the input.'],
   ])('may come as %s', async (_, message, expected) => {
-    await using gateway = await drive(() => sentence(422, message));
+    await using gateway = await startScenario(() => errorResponse(422, message));
     expect((await gateway.run(READ)).error?.message).toBe(expected);
   });
 
   it('is never shown for a 500, but its error id is', async () => {
-    await using gateway = await drive(() => ({ status: 500, body: { message: 'SELECT * FROM', errorId: 'e-42' } }));
+    await using gateway = await startScenario(() => ({
+      status: 500,
+      body: { message: 'SELECT * FROM', errorId: 'e-42' },
+    }));
     expect((await gateway.run(READ)).error).toMatchObject({
       message: 'The notification service failed on this request.',
       errorId: 'e-42',
@@ -376,7 +382,7 @@ describe('the service’s sentence', () => {
   });
 
   it('of an HTML page is not shown', async () => {
-    await using gateway = await drive(() => ({
+    await using gateway = await startScenario(() => ({
       status: 403,
       headers: { 'content-type': 'text/html' },
       body: '<h1>WAF</h1>',
@@ -390,9 +396,9 @@ describe('Retry-After', () => {
     ['7', 7],
     ['a date', expect.closeTo(60, -1)],
     ['soon', undefined],
-  ])('of %s is handed on in seconds', async (text, expected) => {
+  ])('of %s is passed on in seconds', async (text, expected) => {
     const header = text === 'a date' ? new Date(Date.now() + 60_000).toUTCString() : text;
-    await using gateway = await drive(() => ({ ...sentence(429), headers: { 'retry-after': header } }));
+    await using gateway = await startScenario(() => ({ ...errorResponse(429), headers: { 'retry-after': header } }));
     expect((await gateway.run(CREATE)).error?.retryAfterSeconds).toEqual(expected);
   });
 });
@@ -408,7 +414,7 @@ describe('a failure of the connection', () => {
   const codes = async (gateway: TestGateway, document: string) =>
     (await gateway.send(document + RESULT)).body.errors?.[0]?.extensions;
 
-  it('that was never made is UPSTREAM_UNAVAILABLE, and a write NOT_APPLIED', async () => {
+  it('that is refused is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
     await using gateway = await startGateway({ upstream: await refusedUrl() });
     expect((await gateway.send(READ)).body.errors?.[0]?.extensions).toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
@@ -422,19 +428,19 @@ describe('a failure of the connection', () => {
     expect(JSON.stringify(gateway.log)).toContain('ECONNREFUSED');
   });
 
-  it('to a name that does not exist is UPSTREAM_UNAVAILABLE, and a write NOT_APPLIED', async () => {
+  it('to an unknown host is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
     await using gateway = await startGateway({ upstream: 'http://no-such-host.invalid' });
     expect(await codes(gateway, CREATE)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
   });
 
-  it('to a server that speaks no TLS is UPSTREAM_UNAVAILABLE, and a write NOT_APPLIED', async () => {
+  it('to a server without TLS is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
     await using upstream = await startScriptedUpstream(() => ({ body: {} }));
     await using gateway = await startGateway({ upstream: upstream.url.replace('http:', 'https:') });
     expect(await codes(gateway, CREATE)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
   });
 
-  it('that breaks after sending is UPSTREAM_UNAVAILABLE, and a write UNKNOWN', async () => {
-    await using gateway = await drive((_, { request }) => {
+  it('that breaks after the request was sent is UPSTREAM_UNAVAILABLE, and a write is UNKNOWN', async () => {
+    await using gateway = await startScenario((_, { request }) => {
       request.socket.resetAndDestroy();
       return 'taken over';
     });
@@ -447,8 +453,8 @@ describe('a failure of the connection', () => {
     expect(gateway.calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('in the middle of the body is never a truncated success', async () => {
-    await using gateway = await drive((_, { request, response }) => {
+  it('in the middle of the body never leads to truncated data', async () => {
+    await using gateway = await startScenario((_, { request, response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
       response.write(JSON.stringify({ data: workflow() }), () => request.socket.destroy());
       return 'taken over';
@@ -456,8 +462,8 @@ describe('a failure of the connection', () => {
     expect(await gateway.run(READ)).toMatchObject({ result: null, error: { code: 'UPSTREAM_UNAVAILABLE' } });
   });
 
-  it('that never answers ends at the attempt’s time: UPSTREAM_TIMEOUT, and a write UNKNOWN', async () => {
-    await using gateway = await drive(() => 'taken over', { attemptTimeoutMs: 50 });
+  it('without a response is UPSTREAM_TIMEOUT after the attempt timeout, and a write is UNKNOWN', async () => {
+    await using gateway = await startScenario(() => 'taken over', { attemptTimeoutMs: 50 });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
@@ -467,8 +473,8 @@ describe('a failure of the connection', () => {
     expect(gateway.calls.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST']);
   });
 
-  it('that drips its body ends at the attempt’s time', async () => {
-    await using gateway = await drive(
+  it('with a body that never ends is UPSTREAM_TIMEOUT after the attempt timeout', async () => {
+    await using gateway = await startScenario(
       (_, { response }) => {
         response.writeHead(200, { 'content-type': 'application/json' }).write('{');
         return 'taken over';
@@ -479,10 +485,10 @@ describe('a failure of the connection', () => {
   });
 });
 
-it('one time for the whole operation: what is not sent by then is NOT_APPLIED', async () => {
-  await using gateway = await drive(() => 'taken over', { operationTimeoutMs: 50 });
+it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
+  await using gateway = await startScenario(() => 'taken over', { operationTimeoutMs: 50 });
   await using upstream = await startScriptedUpstream(() => 'taken over');
-  await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 50 });
+  await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 500 }); // Time to send the first.
   const { body } = await impatient.send(`mutation {
     first: createFeed(input: { name: "a" }) { __typename }
     second: createFeed(input: { name: "b" }) { __typename } }`);
@@ -495,7 +501,7 @@ it('one time for the whole operation: what is not sent by then is NOT_APPLIED', 
   expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 });
 
-it('a failing field leaves its siblings their data', async () => {
+it('a failing field does not affect the data of its siblings', async () => {
   await using upstream = await startScriptedUpstream(({ path }) =>
     path.endsWith('/bad') ? { status: 503, body: {} } : { body: { data: workflow() } },
   );
@@ -509,7 +515,7 @@ it('a failing field leaves its siblings their data', async () => {
   expect(Object.values(body.data ?? {}).filter((value) => value !== null)).toHaveLength(19);
 });
 
-it('a bug of ours is masked, logged once with its error id, and the process goes on', async () => {
+it('an internal error is masked and logged once with its error id, and the process continues', async () => {
   const bug = () => {
     throw new Error(`secret detail ${KEY}`);
   };
@@ -531,8 +537,8 @@ it('a bug of ours is masked, logged once with its error id, and the process goes
   expect(await gateway.data('{ notificationStats { key } }')).toEqual({ notificationStats: [{ key: '2026-01-01' }] });
 });
 
-describe('a tenant’s key that the service refuses', () => {
-  it('is the operator’s to replace: a browser is not told to sign in again', async () => {
+describe('a tenant’s key that the service rejects', () => {
+  it('is FORBIDDEN for a browser, because signing in again would not help', async () => {
     const signer = createSigner();
     const script = () => ({ status: 401, body: { message: 'API key not found' } });
     await using upstream = await startScriptedUpstream(script);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { subscriber, workflow } from '../support/records.ts';
-import type { ScriptedAnswer } from '../support/scripted-upstream.ts';
-import { startTwoWays, type TwoWays, type WireAnswer } from '../support/two-ways.ts';
+import type { ScriptedResponse } from '../support/scripted-upstream.ts';
 
-/** Numbers that a double does not hold, and some that it holds by chance. */
+/** Numbers beyond the safe integers or the range of a double, whether or not a double can represent them. */
 const INEXACT = [
   '9007199254740993',
   '-9007199254740993',
@@ -18,11 +18,11 @@ const INEXACT = [
 
 const EXACT = ['0', '-1', '42', '9007199254740991', '-9007199254740991'];
 
-let ways: TwoWays;
-let answer: ScriptedAnswer;
+let ways: GatewayPair;
+let answer: ScriptedResponse;
 
 beforeAll(async () => {
-  ways = await startTwoWays(() => answer);
+  ways = await startGatewayPair(() => answer);
 });
 
 afterAll(() => ways[Symbol.asyncDispose]());
@@ -31,8 +31,8 @@ beforeEach(() => {
   answer = { body: { data: workflow() } };
 });
 
-/** Both ways, which must answer the same. */
-async function ask(body: string): Promise<WireAnswer> {
+/** Sends the body through the listener and through `fetch`, and expects the same response. */
+async function ask(body: string): Promise<WireResponse> {
   const { listener, fetch } = await ways.ask({
     body,
     headers: { accept: 'application/graphql-response+json', 'content-length': String(Buffer.byteLength(body)) },
@@ -56,14 +56,14 @@ const create = (type: string, data: string) =>
   );
 
 describe('a number that JavaScript cannot hold exactly', () => {
-  it.each(INEXACT)('is refused as an id, before any call: %s', async (number) => {
+  it.each(INEXACT)('is rejected as an id before any upstream call: %s', async (number) => {
     for (const answered of [await askFor(number), await askForAll(`["a",${number}]`)]) {
       expect(answered).toMatchObject({ status: 400, upstream: [] });
       expect(JSON.stringify(answered.body)).toContain('send it as a string');
     }
   });
 
-  it.each(INEXACT)('is refused in JSON, at any depth, before any call: %s', async (number) => {
+  it.each(INEXACT)('is rejected in JSON at any depth before any upstream call: %s', async (number) => {
     for (const data of [`{"n":${number}}`, `{"a":[{"b":[1,${number}]}]}`]) {
       const answered = await create('JSONObject', data);
       expect(answered).toMatchObject({ status: 400, upstream: [] });
@@ -71,7 +71,7 @@ describe('a number that JavaScript cannot hold exactly', () => {
     }
   });
 
-  it.each(INEXACT)('that the service sends as an id breaks that field only: %s', async (number) => {
+  it.each(INEXACT)('fails only its field if the service sends it as an id: %s', async (number) => {
     answer = { body: JSON.stringify({ data: workflow() }).replace('"_id":"w1"', `"_id":${number}`) };
     const { body } = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { id } a: __typename }"}');
     expect(body).toMatchObject({
@@ -80,7 +80,7 @@ describe('a number that JavaScript cannot hold exactly', () => {
     });
   });
 
-  it.each(INEXACT)('that the service sends in JSON breaks that field only: %s', async (number) => {
+  it.each(INEXACT)('fails only its field if the service sends it in JSON: %s', async (number) => {
     answer = { body: JSON.stringify({ data: workflow() }).replace('"tags"', `"data":{"n":[${number}]},"tags"`) };
     const { body } = await ask('{"query":"{ workflow(idOrIdentifier: \\"w1\\") { name data } }"}');
     expect(body).toMatchObject({
@@ -90,22 +90,22 @@ describe('a number that JavaScript cannot hold exactly', () => {
   });
 });
 
-describe('a number that it holds', () => {
-  it.each(EXACT)('is an id, both ways: %s', async (number) => {
+describe('a number that JavaScript holds exactly', () => {
+  it.each(EXACT)('is accepted as an id from clients and from the service: %s', async (number) => {
     answer = { body: JSON.stringify({ data: workflow() }).replace('"_id":"w1"', `"_id":${number}`) };
     const { body, upstream } = await askFor(number);
     expect(body).toEqual({ data: { workflow: { id: number } } });
     expect(upstream[0]?.path).toBe(`/v1/workflows/${number}`);
   });
 
-  it.each([...EXACT, '0.1', '-1.5e-7', '1234.5'])('is sent as it is in JSON: %s', async (number) => {
+  it.each([...EXACT, '0.1', '-1.5e-7', '1234.5'])('is sent unchanged in JSON: %s', async (number) => {
     answer = { status: 201, body: { data: subscriber() } };
     const { upstream } = await create('JSONObject', `{"n":${number}}`);
     expect(JSON.parse(upstream[0]?.body ?? '').data).toEqual({ n: Number(number) });
   });
 });
 
-it('an id of many digits is taken as a string, and as a literal, whose digits are all there', async () => {
+it('an id of many digits keeps all of them, as a string and as a literal', async () => {
   const digits = '12345678901234567890';
   for (const body of [
     operation('query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', `{"id":"${digits}"}`),
@@ -120,11 +120,11 @@ it.each([
   ['a boolean', 'true'],
   ['a list', '["a"]'],
   ['an object', '{}'],
-])('%s is no id', async (_, value) => {
+])('%s is rejected as an id', async (_, value) => {
   expect(await askFor(value)).toMatchObject({ status: 400, upstream: [] });
 });
 
-it('a body that is nested thousands of levels deep is refused', async () => {
+it('a body that is nested thousands of levels deep is rejected', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   for (const data of [deep, `{"a":${deep}}`]) {
     expect(await create('JSONObject', data)).toMatchObject({ status: 400, upstream: [] });

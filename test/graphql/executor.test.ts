@@ -107,7 +107,7 @@ function runSync(query: string, options: RunOptions = {}): ExecutionResult {
   return result;
 }
 
-/** Keeps the compiler from taking a promise for a result that is no promise yet. */
+/** Resolves to the value after a delay. */
 const later = <T>(value: T, ms = 5): Promise<T> =>
   new Promise((resolve) => {
     setTimeout(() => resolve(value), ms);
@@ -118,7 +118,7 @@ const failLater = (ms: number, message = 'late'): Promise<never> =>
     throw new Error(message);
   });
 
-/** CPU time in milliseconds; the least of five runs, because other processes and garbage collection only add to it. */
+/** Returns the CPU time in milliseconds: the lowest of five runs, because other processes and garbage collection only add time. */
 async function cpuOf(work: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let count = 0; count < 5; count += 1) {
@@ -134,19 +134,19 @@ const numbersFrom0 = (length: number) => Array.from({ length }, (_, index) => in
 const invalid = (length: number) => Array.from({ length }, () => 'no number');
 
 describe('results', () => {
-  it('are returned synchronously when nothing is asynchronous', () => {
+  it('are returned synchronously if no resolver is asynchronous', () => {
     expect(runSync('{ text item { id } }', { rootValue: { text: 'a', item: { id: 1 } } })).toEqual({
       data: { text: 'a', item: { id: '1' } },
     });
   });
 
-  it('have their keys in document order, also when values arrive in another order', async () => {
+  it('have their keys in document order, even if values arrive in another order', async () => {
     const rootValue = { text: later('slow', 20), number: later(1, 1), item: { id: later('i', 10), number: 2 } };
     const { data } = await run('{ ...F number item { id number } } fragment F on Query { text number }', { rootValue });
     expect(JSON.stringify(data)).toBe('{"text":"slow","number":1,"item":{"id":"i","number":2}}');
   });
 
-  it('keep an alias __proto__ as data, the first time and later', () => {
+  it('keep an alias __proto__ as data, in the first and later executions', () => {
     const document = parse('{ __proto__: text item { __proto__: id constructor: number } }');
     const executeFn = createExecutor(DEFAULTS);
     for (let count = 0; count < 3; count += 1) {
@@ -159,7 +159,7 @@ describe('results', () => {
     }
   });
 
-  it('contain nothing that arrives after they were returned', async () => {
+  it('do not change after they were returned', async () => {
     const rejections: unknown[] = [];
     const record = (reason: unknown) => rejections.push(reason);
     process.on('unhandledRejection', record);
@@ -183,7 +183,7 @@ describe('results', () => {
     expect(rejections).toEqual([]);
   });
 
-  it('without data stay as they were returned', async () => {
+  it('without data do not change after they were returned', async () => {
     const calls: string[] = [];
     const schema = schemaOf({
       requiredItem: () => failLater(1, 'first'),
@@ -197,7 +197,7 @@ describe('results', () => {
     expect(calls).toEqual([]);
   });
 
-  it('have no errors from below a null', async () => {
+  it('contain no errors from below a null', async () => {
     const rootValue = {
       item: { required: failLater(1, 'first'), number: failLater(10, 'second'), items: later([{ number: 'x' }], 10) },
       text: later('slow', 30),
@@ -207,7 +207,7 @@ describe('results', () => {
     expect(errors?.map(({ message }) => message)).toEqual(['first']);
   });
 
-  it('leave no rejection unhandled in lists that are given up', async () => {
+  it('cause no unhandled rejections from abandoned lists', async () => {
     const rejections: unknown[] = [];
     const record = (reason: unknown) => rejections.push(reason);
     process.on('unhandledRejection', record);
@@ -229,7 +229,7 @@ describe('results', () => {
     expect(rejections).toEqual([]);
   });
 
-  it('have fresh arguments for every call, so that a resolver cannot change those of another', () => {
+  it('come from fresh arguments for every resolver call, so that no resolver can change those of another', () => {
     const seen: unknown[] = [];
     const schema = schemaOf({
       withArgs: (_source, args) => {
@@ -251,7 +251,7 @@ describe('results', () => {
     ]);
   });
 
-  it('of introspection are those of graphql-js', () => {
+  it('of introspection equal those of graphql-js', () => {
     const document = parse(
       '{ __schema { types { name fields { name type { name ofType { name } } } } } __type(name: "Item") { name } text }',
     );
@@ -261,7 +261,7 @@ describe('results', () => {
 });
 
 describe('the limit on errors', () => {
-  it('stops execution after 100 and says so', () => {
+  it('stops execution after 100 errors and reports the limit', () => {
     const { data, errors = [] } = runSync('{ text numbers items { number } }', {
       rootValue: { text: 'kept', numbers: invalid(5_000), items: [{ number: 1 }] },
     });
@@ -274,13 +274,13 @@ describe('the limit on errors', () => {
     expect(data).toEqual({ text: 'kept', numbers: null, items: null });
   });
 
-  it('does not concern exactly 100 errors', () => {
+  it('is not reached with exactly 100 errors', () => {
     const { data, errors } = runSync('{ numbers }', { rootValue: { numbers: invalid(100) } });
     expect(errors).toHaveLength(100);
     expect(data).toEqual({ numbers: invalid(100).map(() => null) });
   });
 
-  it('waits for what is pending, and completes none of it', async () => {
+  it('waits for pending values and completes none of them', async () => {
     serialized = 0;
     const rootValue = { counted: later('late', 20), numbers: later(invalid(200), 1), text: failLater(30) };
     const { data, errors } = await run('{ counted numbers text }', { rootValue });
@@ -297,7 +297,7 @@ describe('the limit on errors', () => {
     expect(await cpuOf(() => run('{ items { number } }', { rootValue: objects, limits }))).toBeLessThan(60);
   });
 
-  it('builds no errors for rejections below a null', async () => {
+  it('avoids creating errors for rejections below a null', async () => {
     const rejected = Array.from({ length: 10_000 }, () => Promise.reject(new Error('no')));
     const options = { rootValue: { requiredNumbers: rejected }, limits: { valuesPerTurn: 1_000_000 } };
     const result = await run('{ requiredNumbers }', options);
@@ -318,7 +318,7 @@ describe('the limit on values', () => {
     ]);
   });
 
-  it('keeps what is complete, gives up the list at hand and resolves nothing more', () => {
+  it('keeps complete values, abandons the current list and calls no more resolvers', () => {
     const calls: string[] = [];
     const schema = schemaOf({
       other: () => {
@@ -337,7 +337,7 @@ describe('the limit on values', () => {
     expect(calls).toEqual([]);
   });
 
-  it('makes null what contains a field that must not be null', () => {
+  it('propagates null to the parent of a non-null field', () => {
     const { data, errors } = runSync('{ text item { id items { id } required } }', {
       rootValue: { text: 'kept', item: { id: 1, items: [{ id: 1 }, { id: 2 }], required: 1 } },
       limits: { maxResultValues: 6 },
@@ -363,7 +363,7 @@ describe('the limit on the response', () => {
       '{ counted }',
       { counted: { list: numbersFrom0(500).map((id) => ({ id, name: 'name', deep: [[null, true]] })) } },
     ],
-  ])('is reached near the real size of %s', (_, query, rootValue) => {
+  ])('is reached close to the real size of %s', (_, query, rootValue) => {
     const size = sizeOf(rootValue, query);
     const stopsAt = (maxResponseBytes: number) =>
       codesOf(runSync(query, { rootValue, limits: { maxResponseBytes } })).includes('RESULT_LIMIT_EXCEEDED');
@@ -371,7 +371,7 @@ describe('the limit on the response', () => {
     expect(stopsAt(size * 2)).toBe(false);
   });
 
-  it('ends the look at a JSON value that is too large', () => {
+  it('stops measuring a JSON value that is too large', () => {
     let reads = 0;
     const item = {
       get name() {
@@ -389,7 +389,7 @@ describe('the limit on the response', () => {
     }
   });
 
-  it('survives a value that contains itself', () => {
+  it('supports a value that contains itself', () => {
     const cycle: Record<string, unknown> = { name: 'cycle' };
     Object.assign(cycle, { left: cycle, right: cycle });
     expect(codesOf(runSync('{ counted }', { rootValue: { counted: cycle } }))).toEqual(['RESULT_LIMIT_EXCEEDED']);
@@ -426,7 +426,7 @@ describe('mutations that reach a limit', () => {
       .filter(({ extensions: { outcome } }) => outcome !== undefined)
       .map(({ path, extensions: { outcome, code }, locations }) => [path, outcome, code, locations?.length]);
 
-  it('report those that ran, those that may have and those that did not', () => {
+  it('report which fields were applied, which may have been, and which were not', () => {
     const applied: string[] = [];
     const result = runSync('mutation { text numbers a: other __typename b: other }', { schema: schemaWith(applied) });
     expect(applied).toEqual(['text', 'numbers']);
@@ -440,7 +440,7 @@ describe('mutations that reach a limit', () => {
     expect(result.errors).toHaveLength(104);
   });
 
-  it('report a result that is complete in part', () => {
+  it('report a partially complete result', () => {
     const applied: string[] = [];
     const result = runSync('mutation { item { id items { id } } other }', {
       schema: schemaWith(applied),
@@ -451,7 +451,7 @@ describe('mutations that reach a limit', () => {
     expect(outcomesOf(result)).toEqual([[['other'], 'NOT_APPLIED', 'RESULT_LIMIT_EXCEEDED', 1]]);
   });
 
-  it('report every outcome also where a field that must not be null makes the data null', async () => {
+  it('report every outcome even if a non-null field makes the data null', async () => {
     for (const wrap of [(value: unknown) => value, later]) {
       const applied: string[] = [];
       const schema = schemaWith(applied, wrap(invalid(200)));
@@ -467,7 +467,7 @@ describe('mutations that reach a limit', () => {
     }
   });
 
-  it('report the failure of a write even after 100 errors', () => {
+  it('report a failed write even after 100 errors', () => {
     const schema = schemaOf({
       numbers: () => invalid(100),
       text: () => {
@@ -479,7 +479,7 @@ describe('mutations that reach a limit', () => {
     expect(result.errors?.at(-1)?.toJSON()).toMatchObject({ path: ['text'], extensions: { code: 'FORBIDDEN' } });
   });
 
-  it('wait for a write that is under way', async () => {
+  it('wait for a write in progress', async () => {
     const schema = schemaOf({
       item: () => later({ id: 1, items: later(numbersFrom0(20), 10) }),
       text: () => later('a'),
@@ -491,7 +491,7 @@ describe('mutations that reach a limit', () => {
 });
 
 describe('lists from resolvers', () => {
-  it('with more than 10,000 items are an error of the field before any item is completed', () => {
+  it('with more than 10,000 items fail the field before any item is completed', () => {
     serialized = 0;
     const result = runSync('{ texts numbers }', { rootValue: { texts: ['a'], numbers: numbersFrom0(12_345) } });
     expect(result.data).toEqual({ texts: ['a'], numbers: null });
@@ -505,7 +505,7 @@ describe('lists from resolvers', () => {
     ]);
   });
 
-  it('may be endless iterables, which are read up to the limit', () => {
+  it('may be infinite iterables, which are read up to the limit', () => {
     let count = 0;
     const endless = (function* () {
       for (;;) {
@@ -519,7 +519,7 @@ describe('lists from resolvers', () => {
     expect(count).toBe(10_001);
   });
 
-  it('of many values give the event loop its turns', async () => {
+  it('with many values yield to the event loop', async () => {
     const rootValue = { items: numbersFrom0(10_000).map((id) => ({ id, number: id })) };
     const fields = Array.from({ length: 20 }, (_, index) => `n${index}: number`).join(' ');
     const result = run(`{ items { id ${fields} } text }`, { rootValue });
@@ -537,7 +537,7 @@ describe('lists from resolvers', () => {
     expect(Reflect.get(Object(data), 'items')[9_999]).toMatchObject({ id: '9999', n19: 9_999 });
   });
 
-  it('that fail in a later turn are null', async () => {
+  it('that fail in a later turn of the event loop are null', async () => {
     const items = numbersFrom0(50).map((required) => ({ required: required === 40 ? null : required }));
     const rootValue = { item: { items: [{ items }] }, requiredNumbers: [...numbersFrom0(40), null] };
     const limits = { valuesPerTurn: 5 };
@@ -560,7 +560,7 @@ describe('plans', () => {
     return { names, query: `query(${names.map((name) => `$${name}: Boolean!`).join(', ')}) { ${selections} text }` };
   };
 
-  /** Counts how often selections are planned: each plan reads the fields of the type. */
+  /** Counts how often selections are planned, because each plan reads the fields of the type once. */
   function countPlans(schema: GraphQLSchema): () => number {
     const query = schema.getQueryType();
     let count = 0;
@@ -574,7 +574,7 @@ describe('plans', () => {
     return () => count;
   }
 
-  it('are kept for 16 sets of condition values of a document', () => {
+  it('are cached for 16 combinations of condition values per document', () => {
     const schema = schemaOf({});
     const plans = countPlans(schema);
     const { names, query } = withConditions(6);
@@ -621,7 +621,7 @@ describe('plans', () => {
     ]);
   });
 
-  it('visit a fragment once in a selection set, however often it is spread', async () => {
+  it('visit a fragment once per selection set, however often it is spread', async () => {
     const depth = 40;
     const fragments = Array.from(
       { length: depth },
@@ -644,7 +644,7 @@ describe('error locations', () => {
       { c: null },
     ],
     ['conditions', `query($c: Boolean = true) { ${newlines} items { number @include(if: $c) } }`, { c: null }],
-  ])('of 100 errors of %s in 32 KB of newlines are cheap, and right', async (_, query, variableValues) => {
+  ])('of 100 errors of %s in 32 KB of newlines are cheap and correct', async (_, query, variableValues) => {
     const document = parse(query);
     const args = {
       schema: schemaOf({}),
@@ -662,7 +662,7 @@ describe('error locations', () => {
     expect(await cpuOf(() => executeFn(args))).toBeLessThan(45);
   });
 
-  it('and nodes are those of graphql-js', () => {
+  it('and nodes equal those of graphql-js', () => {
     const args = {
       schema: schemaOf({}),
       document: parse('{ a: number\r\n  ...F }\rfragment F on Query { a: number }'),
@@ -702,7 +702,7 @@ describe('input', () => {
   };
   const LIST = parse('query($ids: [Int!], $id: ID) { withArgs(ids: $ids, id: $id) }');
 
-  it('lists of more than 1,000 items are refused, wherever they are', () => {
+  it('with a list of more than 1,000 items is rejected, wherever the list is', () => {
     const long = numbersFrom0(1_001);
     for (const ids of [long, [[[long]]], { a: { b: [1, long] } }]) {
       const { errors } = coerce(LIST, { ids });
@@ -721,7 +721,7 @@ describe('input', () => {
     expect(coerce(LIST, { ids: deep }).errors).toHaveLength(1);
   });
 
-  it('of 131,000 invalid items costs little, with the limit on lists and without', async () => {
+  it('of 131,000 invalid items costs little, with and without the limit on lists', async () => {
     const variables = { ids: Array.from({ length: 131_000 }, () => ({})) };
     expect(await cpuOf(() => coerce(LIST, variables))).toBeLessThan(30);
     const unlimited = { maxInputListItems: Number.POSITIVE_INFINITY };
@@ -729,7 +729,7 @@ describe('input', () => {
     expect(coerce(LIST, variables, unlimited).errors).toHaveLength(6);
   });
 
-  it('with more than five errors gets five of them and one that says so, as from graphql-js', () => {
+  it('with more than five errors gets five of them and a note that there are more, as from graphql-js', () => {
     for (const count of [4, 5, 6, 7]) {
       const variables = { ids: Array.from({ length: count }, () => 'x') };
       const messages = coerce(LIST, variables).errors?.map(({ message }) => message);
@@ -740,7 +740,7 @@ describe('input', () => {
     }
   });
 
-  it('is quoted in messages of 300 characters at most, without half a character', () => {
+  it('is quoted in messages of at most 300 characters, without splitting a character', () => {
     for (const padding of ['', 'x']) {
       const text = `${padding}${'😀'.repeat(1_000)}`;
       const { errors: [variable] = [] } = coerce(LIST, { ids: [text] });
@@ -755,7 +755,7 @@ describe('input', () => {
     }
   });
 
-  it('gets no suggestions where they are hidden', () => {
+  it('gets no suggestions if they are hidden', () => {
     const schema = schemaOf({});
     const query = 'query($id: [Int!]) { withArgs(ids: $id) }';
     expect(runSync(query, { schema, variableValues: { id: 'x' } }).errors).toHaveLength(1);
@@ -763,8 +763,8 @@ describe('input', () => {
   });
 });
 
-describe('the plugin', () => {
-  it('executes the document and schema that other plugins leave', async () => {
+describe('the executor plugin', () => {
+  it('executes the document and schema as replaced by other plugins', async () => {
     const replaceSchema: Plugin = {
       onExecute({ args }) {
         args.schema = schemaOf({ numbers: () => invalid(200), text: () => 'of the plugin' });

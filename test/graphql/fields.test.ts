@@ -5,7 +5,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 const TIME = '2026-03-04T05:06:07.890Z';
 const OWNER = { _organizationId: 'org', _environmentId: 'env' };
 
-/** Every field of section 2 of the contract, each with a value of its own. */
+/** Workflow with every field of section 2 of the contract, each with a distinct value. */
 const WORKFLOW = {
   _id: 'w1',
   name: 'n',

@@ -14,7 +14,7 @@ import { clientsOf, createSigner } from '../support/tokens.ts';
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
   exchanges.map(({ headers }) => headers['idempotency-key']);
 
-it('a repeated input with its key is answered again and carried out once', async () => {
+it('a repeated input with the same key gets the same response and is applied once', async () => {
   await using gateway = await startSandboxedGateway();
   const create = () => gateway.data(CreateNotificationGroup, { input: { name: 'Once', idempotencyKey: 'order-17' } });
   const [first, second] = [await create(), await create()];
@@ -26,7 +26,7 @@ it('a repeated input with its key is answered again and carried out once', async
   expect(notificationGroups.filter(({ name }) => name === 'Once')).toHaveLength(1);
 });
 
-it('the header serves several root fields of one operation, and neither replays the other’s answer', async () => {
+it('the header applies to several root fields of one operation, and none replays the response of another', async () => {
   await using gateway = await startSandboxedGateway();
   const document = `mutation {
     a: createFeed(input: { name: "Same" }) { ... on CreateFeedSuccess { replayed feed { identifier } } }
@@ -44,11 +44,11 @@ it('the header serves several root fields of one operation, and neither replays 
   expect(new Set(keys).size).toBe(3);
   expect(keys.slice(0, 3)).toEqual(keys.slice(3));
   for (const key of keys) {
-    expect(key).toMatch(/^[0-9a-f]{64}$/); // The caller's own key does not travel.
+    expect(key).toMatch(/^[0-9a-f]{64}$/); // The caller's key itself is not sent.
   }
 });
 
-it('the input’s key wins over the header, and without either no key is sent', async () => {
+it('the input’s key takes precedence over the header, and without either no key is sent', async () => {
   await using gateway = await startSandboxedGateway();
   const input = { name: 'A', idempotencyKey: 'input-key' };
   await gateway.data(CreateFeed, { input }, { headers: { 'idempotency-key': 'one' } });
@@ -59,14 +59,14 @@ it('the input’s key wins over the header, and without either no key is sent', 
   expect(third).toBeUndefined();
 });
 
-it('each item of a bulk mutation has a key of its own', async () => {
+it('each item of a bulk mutation has its own key', async () => {
   await using gateway = await startSandboxedGateway();
   const subscribers = Array.from({ length: 5 }, (_, i) => ({ subscriberId: `bulk-${i}`, idempotencyKey: 'same' }));
   await gateway.data(CreateSubscribers, { input: { subscribers } });
   expect(new Set(keysOf(gateway.upstream())).size).toBe(5);
 });
 
-it('a key that comes back with another input is a conflict that says so', async () => {
+it('a reused key with another input is a conflict with an explanation', async () => {
   await using gateway = await startSandboxedGateway();
   const create = (name: string) =>
     gateway.data<{ createFeed: unknown }>(
@@ -77,7 +77,7 @@ it('a key that comes back with another input is a conflict that says so', async 
   expect((await create('Two')).createFeed).toEqual({ __typename: 'ConflictError', reason: 'IDEMPOTENCY_KEY_REUSED' });
 });
 
-it('a first request that still runs is a conflict that says so', async () => {
+it('a key whose first request is still in flight is a conflict with an explanation', async () => {
   await using upstream = await startScriptedUpstream(() => ({
     status: 409,
     headers: { 'retry-after': '1' },
@@ -102,14 +102,14 @@ it('a rename with a key is replayed', async () => {
   });
 });
 
-it('an empty key is refused before any call', async () => {
+it('an empty key is rejected before any upstream call', async () => {
   await using gateway = await startSandboxedGateway();
   const { codes } = await gateway.send(CreateFeed, { input: { name: 'A', idempotencyKey: ' ' } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
   expect(gateway.upstream()).toHaveLength(0);
 });
 
-it('people of one tenant who send the same key do not get each other’s answer', async () => {
+it('people of one tenant who send the same key do not get each other’s response', async () => {
   const signer = createSigner();
   await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
   await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });

@@ -25,7 +25,7 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** Every operation that puts an id into a path, with the path around it. */
+/** Operations that put an id into a path, with the parts of the path before and after it. */
 const USES = [
   { document: 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', before: '/v1/workflows/', after: '' },
   { document: 'query ($id: ID!) { workflows(idsOrIdentifiers: [$id]) { id } }', before: '/v1/workflows/', after: '' },
@@ -84,7 +84,7 @@ const REFUSED = [
   ['257 characters', 'a'.repeat(257)],
 ] as const;
 
-it.each(REFUSED)('%s is refused by every operation, before any call', async (_, id) => {
+it.each(REFUSED)('%s is rejected by every operation before any upstream call', async (_, id) => {
   const before = upstream.requests.length;
   for (const use of USES) {
     const { status, body } = await send(use, id);
@@ -100,7 +100,7 @@ it.each(REFUSED)('%s is refused by every operation, before any call', async (_, 
   expect(upstream.requests.length).toBe(before);
 });
 
-it('an impossible id is refused beside others, where one list would serve all', async () => {
+it('an invalid id is rejected even if one list request would serve all ids', async () => {
   const { body } = await gateway.send(
     '{ a: notificationGroup(id: "g1") { id } b: notificationGroup(id: "..") { id } }',
   );
@@ -119,7 +119,7 @@ it.each(['a/b', 'x?y=1', 'x#f', 'a b', 'é', 'a%2Fb', '%', '...', 'a.b', '😀',
   },
 );
 
-it('any id either is refused or arrives whole, as one segment', async () => {
+it('any id is either rejected or arrives unchanged as one segment', async () => {
   const anyId = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
     fc.string({ unit: fc.constantFrom('.', '/', '\\', '%', '2', 'e', 'E', 'f', '?', '#', 'a', '\n'), maxLength: 12 }),
@@ -131,14 +131,14 @@ it('any id either is refused or arrives whole, as one segment', async () => {
       expect(status).toBe(200);
       const sent = upstream.requests.slice(before);
       if (sent.length === 0) {
-        return; // Refused.
+        return; // Rejected.
       }
       const path = sent[0]?.path ?? '';
       const segment = path.slice(`/prefix${use.before}`.length, path.length - use.after.length);
       expect(decodeURIComponent(segment)).toBe(id);
       expect(segment).not.toMatch(/[/?#\\\s]|^\.{0,2}$/);
       const read = new URL(path, 'http://localhost').pathname;
-      expect(read).toBe(path); // Whoever parses the URL on the way keeps every segment.
+      expect(read).toBe(path); // Parsing the URL changes no segment.
     }),
     { numRuns: 300 },
   );

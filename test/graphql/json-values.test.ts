@@ -25,7 +25,7 @@ const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `
 const items = (count: number, item = '1') => `[${Array(count).fill(item).join(',')}]`;
 
 describe('a JSON value of the service', () => {
-  it('may have 100,000 members and items at all levels together', async () => {
+  it('may have 100,000 members and items across all levels', async () => {
     for (const value of [
       members(100_000),
       `{"a":${items(99_999)}}`,
@@ -36,7 +36,7 @@ describe('a JSON value of the service', () => {
     }
   });
 
-  it('with more breaks its field only', async () => {
+  it('with more fails only its field', async () => {
     for (const value of [`{"a":${items(100_000)}}`, `{"a":${items(40_000, '{"a":1,"b":2}')}}`]) {
       data = value;
       const { body, codes } = await gateway.send(READ);
@@ -44,7 +44,7 @@ describe('a JSON value of the service', () => {
     }
   });
 
-  it('of one large object is refused with its whole body, before it is parsed', async () => {
+  it('that is a single huge object is rejected with its whole body before parsing', async () => {
     data = members(380_000);
     const { body, codes } = await gateway.send(READ);
     expect([body.data, codes]).toEqual([{ workflow: null }, ['UPSTREAM_BAD_RESPONSE']]);
@@ -54,7 +54,7 @@ describe('a JSON value of the service', () => {
 it('a JSON value of a client has the same limit', async () => {
   const { status, codes, body } = await gateway.send(
     'mutation ($data: JSONObject) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }',
-    { data: { a: Array(110).fill(Array(1_000).fill(1)) } }, // No list is longer than an input list may be.
+    { data: { a: Array(110).fill(Array(1_000).fill(1)) } }, // No list exceeds the limit on input lists.
   );
   expect([status, codes]).toEqual([400, ['BAD_USER_INPUT']]);
   expect(body.errors?.[0]?.message).toContain('JSON cannot represent more than 100000 members and items in one value.');

@@ -1,5 +1,7 @@
+import { parse } from 'graphql';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
 it.each(loadOperations())('the shipped operation $name succeeds on the sandbox with its example', async (operation) => {
@@ -7,7 +9,7 @@ it.each(loadOperations())('the shipped operation $name succeeds on the sandbox w
 
   const data = await gateway.data(operation.query, JSON.parse(operation.variables ?? '{}'));
 
-  expect(JSON.stringify(data)).not.toContain('"message"'); // No failure of a result union.
+  expect(JSON.stringify(data)).not.toContain('"message"'); // No member of a result union that reports a failure.
   expect(Object.values(data)).not.toContain(null);
   const cost = gateway.upstream().map(({ method, path }) => `${method} ${path}`);
   const { true: open = [], false: exact = [] } = Object.groupBy(operation.calls, (call) => String(call.endsWith('*')));
@@ -18,7 +20,7 @@ it.each(loadOperations())('the shipped operation $name succeeds on the sandbox w
   expect(others.length).toBeGreaterThanOrEqual(open.length);
 });
 
-it('every operation is named like its file, names its calls, and has variables if it takes any', () => {
+it('every operation is named like its file, lists its calls, and has example variables if it takes any', () => {
   const operations = loadOperations();
   expect(operations.length).toBeGreaterThanOrEqual(14);
   for (const { name, query, variables, calls } of operations) {
@@ -35,4 +37,16 @@ it('queries come before mutations, and the first one needs no variables', () => 
   const kinds = operations.map(({ query }) => /^(query|mutation)/m.exec(query)?.[1]);
   expect(kinds).toEqual(kinds.toSorted().toReversed());
   expect(operations[0]?.variables).toBeUndefined();
+});
+
+it('every root field is in an operation', () => {
+  const schema = createSchema();
+  const rootTypes = [schema.getQueryType(), schema.getMutationType()];
+  const selected = loadOperations()
+    .flatMap(({ query }) => parse(query).definitions)
+    .flatMap((definition) => (definition.kind === 'OperationDefinition' ? definition.selectionSet.selections : []))
+    .map((selection) => (selection.kind === 'Field' ? selection.name.value : selection.kind));
+  expect(rootTypes.flatMap((type) => Object.keys(type?.getFields() ?? {})).toSorted()).toEqual(
+    [...new Set(selected)].toSorted(),
+  );
 });

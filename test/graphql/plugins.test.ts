@@ -13,7 +13,7 @@ const GROUPS = '{ notificationGroups { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "By a plugin" }) { __typename } }';
 
 describe('the hooks of a host plugin', () => {
-  it('run in order for every operation, from the first one on', async () => {
+  it('run in order for every operation, including the first', async () => {
     const calls: string[] = [];
     const plugin: HostPlugin = {
       onParse: () => {
@@ -38,7 +38,7 @@ describe('the hooks of a host plugin', () => {
     }
   });
 
-  it('run with their instrumentation', async () => {
+  it('are wrapped by instrumentation', async () => {
     const spans: string[] = [];
     const span =
       (name: string) =>
@@ -60,7 +60,7 @@ describe('the hooks of a host plugin', () => {
     expect(spans).toEqual(['init', 'parse', 'validate', 'context', 'execute']);
   });
 
-  it('read the request and its parameters in the context', async () => {
+  it('can read the request and its parameters in the context', async () => {
     const seen: unknown[] = [];
     const read = ({ request, params }: GatewayContext) =>
       seen.push([
@@ -84,7 +84,7 @@ describe('the hooks of a host plugin', () => {
     expect(seen).toEqual([expected, expected, expected]);
   });
 
-  it('add to the context that resolvers and other plugins get', async () => {
+  it('can extend the context of resolvers and other plugins', async () => {
     let seen: unknown;
     const adding: HostPlugin = { onContextBuilding: ({ extendContext }) => extendContext({ added: 7 } as object) };
     const reading: HostPlugin = {
@@ -97,7 +97,7 @@ describe('the hooks of a host plugin', () => {
     expect(seen).toBe(7);
   });
 
-  it('replace a document, whose limits count then', async () => {
+  it('can replace a document, which is then checked against the limits', async () => {
     const huge = parse(`{ notificationGroups { ${Array.from({ length: 600 }, () => 'name').join(' ')} } }`);
     const plugin: HostPlugin = {
       onParse:
@@ -111,7 +111,7 @@ describe('the hooks of a host plugin', () => {
     expect(gateway.upstream()).toHaveLength(0);
   });
 
-  it('replace a document that is executed instead', async () => {
+  it('can replace a document, which is then executed', async () => {
     const plugin: HostPlugin = {
       onParse:
         () =>
@@ -128,7 +128,7 @@ describe('the hooks of a host plugin', () => {
     expect(Object.keys(notificationGroups[0] ?? {})).toEqual(['id']);
   });
 
-  it('replace a result', async () => {
+  it('can replace a result', async () => {
     const plugin: HostPlugin = {
       onExecute: ({ setResultAndStopExecution }) =>
         setResultAndStopExecution({ data: { canned: true }, extensions: { from: 'plugin' } }),
@@ -147,7 +147,7 @@ describe('an error of a host plugin', () => {
     },
   });
 
-  it('that is a GraphQL error is shown with its code, status and headers', async () => {
+  it('is returned with its code, status and headers if it is a GraphQL error', async () => {
     const http = { status: 402, headers: { 'X-Plan': 'free' } };
     await using gateway = await start(
       failing(new GraphQLError('Pay first.', { extensions: { code: 'PAYMENT', http } })),
@@ -160,7 +160,7 @@ describe('an error of a host plugin', () => {
     ]);
   });
 
-  it('that is anything else is masked and logged once', async () => {
+  it('is masked and logged once if it is anything else', async () => {
     await using gateway = await start(failing(new Error('a secret of the plugin')));
     const { status, body, codes } = await gateway.send(GROUPS);
     expect([status, codes]).toEqual([500, ['INTERNAL_SERVER_ERROR']]);
@@ -168,7 +168,7 @@ describe('an error of a host plugin', () => {
     expect(gateway.log.filter(({ level }) => level === 50)).toHaveLength(1);
   });
 
-  it('says that a mutation was not applied while nothing was sent', async () => {
+  it('reports a mutation as not applied if nothing was sent', async () => {
     await using gateway = await start(failing(new Error('before')));
     const { body } = await gateway.send(CREATE);
     expect(body.errors).toMatchObject([{ extensions: { code: 'INTERNAL_SERVER_ERROR', outcome: 'NOT_APPLIED' } }]);
@@ -176,7 +176,7 @@ describe('an error of a host plugin', () => {
   });
 
   it.each([new Error('after'), new GraphQLError('after', { extensions: { code: 'AFTER' } })])(
-    'says that the outcome of a mutation is unknown once it was sent (%s)',
+    'reports the outcome of a mutation as unknown once it was sent (%s)',
     async (error) => {
       const plugin: HostPlugin = {
         onExecute: () => ({
@@ -192,7 +192,7 @@ describe('an error of a host plugin', () => {
     },
   );
 
-  it('in parsing or validation refuses the operation', async () => {
+  it('in parsing or validation rejects the operation', async () => {
     const plugin: HostPlugin = {
       onValidate({ setResult }) {
         setResult([new GraphQLError('Not on Sundays.', { extensions: { code: 'SUNDAY' } })]);
@@ -205,7 +205,7 @@ describe('an error of a host plugin', () => {
   });
 });
 
-describe('createGateway refuses a plugin', () => {
+describe('createGateway rejects a plugin', () => {
   const create = (plugin: object) => () => createGateway({ upstream: 'http://127.0.0.1:1', plugins: [plugin] });
 
   it.each([
@@ -216,19 +216,19 @@ describe('createGateway refuses a plugin', () => {
     'onResultProcess',
     'onResponse',
     'onSubscribe',
-  ])('with the hook %s, which would never run', (hook) => {
+  ])('with the unsupported hook %s', (hook) => {
     expect(create({ [hook]() {} })).toThrow(TypeError);
     expect(create({ [hook]() {} })).toThrow(hook);
   });
 
   it.each(['request', 'requestParse', 'operation', 'resultProcess', 'subscribe'])(
-    'with the instrumentation %s, which would never run',
+    'with the unsupported instrumentation %s',
     (name) => {
       expect(create({ instrumentation: { [name]() {} } })).toThrow(`instrumentation.${name}`);
     },
   );
 
-  it('that adds such a plugin, also through another one', () => {
+  it('that adds one of these, directly or through another plugin', () => {
     const adding = (added: object): HostPlugin => ({ onPluginInit: ({ addPlugin }) => addPlugin(added) });
     expect(create(adding({ onParams() {} }))).toThrow('onParams');
     expect(create(adding(adding({ onResponse() {} })))).toThrow('onResponse');

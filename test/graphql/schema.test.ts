@@ -19,7 +19,7 @@ const read = (file: string) => readFileSync(new URL(`../../schema/${file}`, impo
 
 const schema = lexicographicSortSchema(createSchema());
 
-/** Every named member of the schema with its description, by coordinates. */
+/** Returns the coordinates and descriptions of all named members of the schema. */
 function* members(): Generator<[coordinates: string, name: string, description: string | null | undefined]> {
   for (const type of Object.values(schema.getTypeMap())) {
     if (type.name.startsWith('__') || isSpecifiedScalarType(type)) {
@@ -43,11 +43,11 @@ function* members(): Generator<[coordinates: string, name: string, description: 
 }
 
 describe('the schema', () => {
-  it('is the one in schema/schema.graphql', () => {
+  it('matches schema/schema.graphql', () => {
     expect(`${printSchema(schema)}\n`).toBe(read('schema.graphql'));
   });
 
-  it('breaks nothing of the last release', () => {
+  it('has no breaking change since the last release', () => {
     expect(findBreakingChanges(buildSchema(read('released.graphql')), schema)).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe('the schema', () => {
     expect(undescribed).toEqual([]);
   });
 
-  it('has no leading underscore and no controller’s name', () => {
+  it('exposes no internal names of the service, such as those with a leading underscore, Controller or Dto', () => {
     const names = [...members()].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(200);
     expect(names.filter((name) => /^_|Controller|Dto$/i.test(name))).toEqual([]);
@@ -78,7 +78,7 @@ describe('the schema', () => {
     }
   });
 
-  it('has no directive of its own', () => {
+  it('has no custom directives', () => {
     expect(schema.getDirectives().filter((directive) => !isSpecifiedDirective(directive))).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ const NOW = () => new Date('2026-03-10T23:30:00Z');
 
 const entry = (_id: string, count = 1) => ({ _id, count, templates: ['w1'], channels: ['email'] });
 
-/** The keys and counts that a gateway answers for these entries. */
+/** Returns what a gateway returns for these upstream entries. */
 async function ask(entries: unknown, args: string) {
   await using upstream = await startScriptedUpstream(() => ({ body: entries }));
   await using gateway = await startGateway({ upstream: upstream.url }, { now: NOW });
@@ -16,25 +16,25 @@ async function ask(entries: unknown, args: string) {
   return notificationStats;
 }
 
-it('sorts the entries, oldest day first', async () => {
+it('sorts the entries by day, oldest first', async () => {
   const entries = [entry('2026-03-09'), entry('2026-02-28'), entry('2026-03-01')];
   const keys = (await ask(entries, '')).map(({ key }) => key);
   expect(keys).toEqual(['2026-02-28', '2026-03-01', '2026-03-09']);
 });
 
-it('takes the statistics in an envelope too', async () => {
+it('accepts statistics in an envelope', async () => {
   expect(await ask({ data: [entry('2026-03-09', 4)] }, '')).toEqual([
     { key: '2026-03-09', date: '2026-03-09', count: 4 },
   ]);
 });
 
-it('has a date only where the key is a day', async () => {
+it('has a date only if the key is a day', async () => {
   const dates = (await ask([entry('2026-02-30'), entry('2026-W09'), entry('all')], '')).map(({ date }) => date);
   expect(dates).toEqual([null, null, null]);
 });
 
 describe('fillGaps', () => {
-  it('answers every day of the window, up to today in UTC', async () => {
+  it('returns every day of the window up to today in UTC', async () => {
     const filled = await ask([entry('2026-03-08', 5)], '(days: 4, fillGaps: true)');
     expect(filled.map(({ key, count }) => `${key} ${count}`)).toEqual([
       '2026-03-07 0',
@@ -44,7 +44,7 @@ describe('fillGaps', () => {
     ]);
   });
 
-  it('keeps what the service sends beyond the window', async () => {
+  it('keeps days that the service sends beyond the window', async () => {
     const filled = await ask([entry('2026-03-06'), entry('2026-03-11'), entry('other')], '(days: 2, fillGaps: true)');
     expect(filled.map(({ key }) => key)).toEqual([
       '2026-03-06',
@@ -57,12 +57,12 @@ describe('fillGaps', () => {
     ]);
   });
 
-  it('goes from the oldest entry to today where no window is given', async () => {
+  it('starts at the oldest entry if no window is given', async () => {
     expect(await ask([entry('2026-03-09')], '(fillGaps: true)')).toHaveLength(2);
     expect(await ask([], '(fillGaps: true)')).toEqual([]);
   });
 
-  it('adds no days further from today than ten years, and keeps what is', async () => {
+  it('adds no days more than ten years away, but keeps those that the service sends', async () => {
     const days = ['0001-01-01', '2000-01-01', '2026-03-09', '9999-12-31'];
     const startedAt = performance.now();
     const filled = await ask(
@@ -79,7 +79,7 @@ describe('fillGaps', () => {
     ]);
   });
 
-  it('fills the quiet days of the sandbox', async () => {
+  it('fills days without traffic in the sandbox', async () => {
     await using gateway = await startSandboxedGateway();
     const { sparse, full } = await gateway.data<Record<'sparse' | 'full', { count: number }[]>>(
       '{ sparse: notificationStats(days: 90) { count } full: notificationStats(days: 90, fillGaps: true) { count } }',
@@ -90,7 +90,7 @@ describe('fillGaps', () => {
   });
 });
 
-it.each([0, -1, 3651, 2_147_483_647])('refuses %i days before any call', async (days) => {
+it.each([0, -1, 3651, 2_147_483_647])('rejects %i days before any upstream call', async (days) => {
   await using gateway = await startSandboxedGateway();
   const { body, codes } = await gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', { days });
   expect(codes).toEqual(['BAD_USER_INPUT']);
@@ -98,14 +98,14 @@ it.each([0, -1, 3651, 2_147_483_647])('refuses %i days before any call', async (
   expect(gateway.upstream()).toHaveLength(0);
 });
 
-it('refuses to fill the gaps of more than a year', async () => {
+it('rejects filling gaps over more than a year', async () => {
   await using gateway = await startSandboxedGateway();
   const { body } = await gateway.send('{ notificationStats(days: 367, fillGaps: true) { key } }');
   expect(body.errors?.[0]?.message).toBe('days with fillGaps must be between 1 and 366, but is 367.');
   expect(gateway.upstream()).toHaveLength(0);
 });
 
-it('refuses days that are no Int before any call', async () => {
+it('rejects days that are not an Int before any upstream call', async () => {
   await using gateway = await startSandboxedGateway();
   for (const days of [2_147_483_648, 1.5, '7']) {
     const { status, codes } = await gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', {
@@ -116,7 +116,7 @@ it('refuses days that are no Int before any call', async () => {
   expect(gateway.upstream()).toHaveLength(0);
 });
 
-it('resolves the first workflows of a day, and null for one that no longer exists', async () => {
+it('resolves the first workflows of a day, with null for a deleted one', async () => {
   await using gateway = await startSandboxedGateway();
   const { notificationStats } = await gateway.data<{
     notificationStats: { workflowIds: string[]; two: unknown[]; workflows: ({ id: string } | null)[] }[];

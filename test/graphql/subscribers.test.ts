@@ -6,7 +6,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 
-it('the same subscriberId again updates the record and replaces its data', async () => {
+it('createSubscriber with an existing subscriberId updates the record and replaces its data', async () => {
   await using gateway = await startSandboxedGateway();
   const create = async (fields: object) => {
     const input = { subscriberId: 'upsert-1', ...fields };
@@ -20,7 +20,7 @@ it('the same subscriberId again updates the record and replaces its data', async
   });
 });
 
-it('createSubscribers answers each in its place; one failure hides no other', async () => {
+it('createSubscribers returns one result per input in order, and a failure does not affect the others', async () => {
   await using upstream = await startScriptedUpstream(({ body }) => {
     const fields = JSON.parse(body);
     switch (fields.subscriberId) {
@@ -77,7 +77,7 @@ it('createSubscribers answers each in its place; one failure hides no other', as
   });
 });
 
-it('createSubscribers sends 10 at a time', async () => {
+it('createSubscribers sends 10 requests concurrently', async () => {
   const full = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   let running = 0;
@@ -104,7 +104,7 @@ it('createSubscribers sends 10 at a time', async () => {
   expect(most).toBe(10);
 });
 
-it('createSubscribers whose time is over says which were sent, of unknown fate, and which were not', async () => {
+it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
   await using upstream = await startScriptedUpstream(() => 'taken over');
   await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 300 });
   const { createSubscribers } = await gateway.data<{
@@ -122,7 +122,7 @@ it('createSubscribers whose time is over says which were sent, of unknown fate, 
   expect(upstream.requests).toHaveLength(10);
 });
 
-it.each([0, 101])('createSubscribers refuses %i subscribers before any call', async (count) => {
+it.each([0, 101])('createSubscribers rejects %i subscribers before any upstream call', async (count) => {
   await using gateway = await startSandboxedGateway();
   const { body, codes } = await gateway.send(CreateSubscribers, { input: { subscribers: numbered(count) } });
   expect(codes).toEqual(['BAD_USER_INPUT']);
@@ -137,7 +137,7 @@ it.each([
   ['33 levels in a literal', 'literal', `${'{a:'.repeat(33)}1${'}'.repeat(33)}`],
   ['a list', 'query', [1]],
   ['an enum literal', 'literal', '{ a: RED }'],
-])('data with %s is refused before any call', async (_, kind, data) => {
+])('data with %s is rejected before any upstream call', async (_, kind, data) => {
   await using gateway = await startSandboxedGateway();
   const document = (variables: string, value: string) =>
     `mutation ${variables} { createSubscriber(input: { subscriberId: "u", data: ${value} }) { __typename } }`;
@@ -150,7 +150,7 @@ it.each([
   expect(gateway.upstream()).toHaveLength(0);
 });
 
-it('data of 32 levels, with any JSON in it, arrives as it was sent', async () => {
+it('data with 32 levels of any JSON arrives unchanged', async () => {
   await using gateway = await startSandboxedGateway();
   const data = JSON.parse(`${'{"a":'.repeat(30)}{"list":[1,-2.5,"é\\u0000",null,true]}${'}'.repeat(30)}`);
   const { createSubscriber } = await gateway.data(CreateSubscriber, { input: { subscriberId: 'deep', data } });

@@ -4,7 +4,7 @@ import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-/** The traps of the libraries this is built from, each with the test that holds it shut. */
+// Each test covers a pitfall of a library or protocol that Notigraph builds on.
 
 async function start(script: Script, options = {}) {
   const upstream = await startScriptedUpstream(script);
@@ -19,7 +19,7 @@ async function start(script: Script, options = {}) {
   };
 }
 
-it('trap 1: encodeURIComponent leaves ".." and URL parsing pops it; an empty id lists; "?" opens another route', async () => {
+it('trap 1: ids that encodeURIComponent leaves unsafe in a path (dot segments, empty) are rejected, and "?" is encoded', async () => {
   await using gateway = await start(() => ({ body: { data: workflow() } }));
   for (const id of ['..', '.', '', '%2e%2e', '\ud800']) {
     const { body } = await gateway.send(
@@ -33,7 +33,7 @@ it('trap 1: encodeURIComponent leaves ".." and URL parsing pops it; an empty id 
   expect(gateway.requests[0]?.path).toBe('/v1/workflows/x%3Fy/status');
 });
 
-it('trap 2: an error beside data does not raise the HTTP status, whatever its status was upstream', async () => {
+it('trap 2: an error next to data does not change the HTTP status, whatever the upstream status', async () => {
   await using gateway = await start(({ path }) =>
     path.endsWith('/bad')
       ? { status: 503, body: { extensions: { http: { status: 503 } }, message: 'x' } }
@@ -54,7 +54,7 @@ it('trap 2: an error beside data does not raise the HTTP status, whatever its st
 describe('trap 3: defaults of Yoga', () => {
   const post = { method: 'POST', headers: { 'content-type': 'application/json', origin: 'https://evil.example' } };
 
-  it('no origin is reflected, no multipart is read, no URL that ends in /health is swallowed', async () => {
+  it('are disabled: reflecting the origin, reading multipart bodies, and answering every URL that ends in /health', async () => {
     await using gateway = await startSandboxedGateway();
     const body = '{"query":"{ __typename }"}';
     const answer = await fetch(`${gateway.url}?x=/health`, { ...post, body });
@@ -66,7 +66,7 @@ describe('trap 3: defaults of Yoga', () => {
     expect((await fetch(gateway.url, { method: 'POST', body: form })).status).toBe(415);
   });
 
-  it('invalid JSON tells nothing of the parser, and broken variables of a GET are 400', async () => {
+  it('are replaced: invalid JSON reveals no parser details, and invalid variables of a GET are 400', async () => {
     await using gateway = await startSandboxedGateway();
     const answer = await fetch(gateway.url, { ...post, body: '{"secret": nonsense' });
     expect(answer.status).toBe(400);
@@ -76,7 +76,7 @@ describe('trap 3: defaults of Yoga', () => {
   });
 });
 
-it('trap 4: what exceeds a limit is 4xx without data, and poisons no later request with the same document', async () => {
+it('trap 4: a request over a limit is 4xx without data, and does not affect later requests with the same document', async () => {
   await using gateway = await startSandboxedGateway();
   const tooMany = `{ ${'__typename '.repeat(21)} }`;
   for (let i = 0; i < 3; i += 1) {
@@ -90,7 +90,7 @@ it('trap 4: what exceeds a limit is 4xx without data, and poisons no later reque
   expect((await gateway.send(document, { days: 1 })).codes).toEqual([]);
 });
 
-it('trap 5: a 500 for a malformed id is not repeated and opens the breaker for nobody', async () => {
+it('trap 5: a 500 for a malformed id is not retried and does not open the circuit breaker', async () => {
   await using gateway = await start(({ path }) =>
     path.includes('malformed') ? { status: 500, body: { message: 'Cast failed.' } } : { body: { data: workflow() } },
   );
@@ -103,7 +103,7 @@ it('trap 5: a 500 for a malformed id is not repeated and opens the breaker for n
   expect(await gateway.data('{ workflow(idOrIdentifier: "w1") { id } }')).toEqual({ workflow: { id: 'w1' } });
 });
 
-it('trap 6: an idempotency key alone makes no write repeatable, and none travels without its endpoint', async () => {
+it('trap 6: an idempotency key does not make a write retryable, and keys differ between endpoints', async () => {
   await using gateway = await start(() => ({ status: 503, body: {} }));
   const key = 'caller-key';
   const { codes } = await gateway.send(
@@ -116,7 +116,7 @@ it('trap 6: an idempotency key alone makes no write repeatable, and none travels
   expect(new Set([...keys, key]).size).toBe(3);
 });
 
-it('trap 7: a coded error whose cause is no GraphQLError is not masked', async () => {
+it('trap 7: an error with a code is not masked, even if its cause is not a GraphQLError', async () => {
   await using gateway = await start(() => ({ status: 403, body: { message: 'Only in development.' } }));
   const { body } = await gateway.send('{ notificationGroups { id } workflows(idsOrIdentifiers: ["w1"]) { id } }');
   for (const error of body.errors ?? []) {
@@ -125,12 +125,12 @@ it('trap 7: a coded error whose cause is no GraphQLError is not masked', async (
   expect(body.errors).toHaveLength(2);
 });
 
-it('trap 8: a body that grows or drips without end is ended', async () => {
+it('trap 8: a body that grows or drips endlessly is aborted', async () => {
   await using gateway = await start(
     ({ path }, { response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       if (path === '/v1/notification-groups') {
-        response.write('['); // And nothing more: no timeout between chunks may start anew.
+        response.write('['); // Nothing follows, so only a timeout for the whole body can end the request.
         return 'taken over';
       }
       response.end(Buffer.alloc(2_000, ' '));
@@ -142,7 +142,7 @@ it('trap 8: a body that grows or drips without end is ended', async () => {
   expect((await gateway.send('{ workflow(idOrIdentifier: "w1") { id } }')).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
 });
 
-it('trap 9: numbers that change, depth that cannot be written, and __proto__ are refused both ways', async () => {
+it('trap 9: inexact numbers, excessive depth and __proto__ are rejected, from clients and from the service', async () => {
   const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`;
   for (const data of ['{"n":1e400}', '{"n":9007199254740993}', '{"__proto__":{"polluted":true}}', deep]) {
     const text = JSON.stringify({ data: { ...workflow(), data: 0 } }).replace('"data":0', `"data":${data}`);
@@ -158,15 +158,15 @@ it('trap 9: numbers that change, depth that cannot be written, and __proto__ are
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
 });
 
-describe('trap 10: errors that are not what they look like', () => {
-  it('a timeout’s DOMException becomes a coded error, never an empty list of errors', async () => {
+describe('trap 10: errors of unusual classes', () => {
+  it('a DOMException of a timeout becomes an error with a code, never an empty list of errors', async () => {
     await using gateway = await start(() => 'taken over', { operationTimeoutMs: 50 });
     const { body, codes } = await gateway.send('{ notificationGroups { id } }');
     expect(codes).toEqual(['UPSTREAM_TIMEOUT']);
     expect(body.data).toEqual({ notificationGroups: null });
   });
 
-  it('a refused localhost, which is an AggregateError, is a connection that was not made', async () => {
+  it('an AggregateError of a refused localhost counts as a refused connection', async () => {
     const server = createServer().listen(0);
     await new Promise((resolve) => server.once('listening', resolve));
     const address = server.address();
@@ -178,7 +178,7 @@ describe('trap 10: errors that are not what they look like', () => {
   });
 });
 
-it('trap 11: one executor serves a document the first time and every time after', async () => {
+it('trap 11: the same executor runs a document the first time and every later time', async () => {
   await using gateway = await start(({ path }) => ({
     body: { data: path.startsWith('/v1/feeds') ? feed() : group() },
   }));

@@ -4,11 +4,11 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
 
@@ -29,7 +29,7 @@ interface Modes {
 }
 
 const start = ({ browser, server }: Modes, manifests: readonly (string | Manifest)[] = [MANIFEST]) =>
-  startTwoWays(service, {
+  startGatewayPair(healthyService, {
     clients: clientsOf(
       signer,
       { ...(browser && { trustedDocuments: browser }) },
@@ -38,57 +38,60 @@ const start = ({ browser, server }: Modes, manifests: readonly (string | Manifes
     trustedDocuments: { manifests },
   });
 
-const ask = async (ways: TwoWays, body: WireRequest['body'], request: WireRequest = {}): Promise<WireAnswer> =>
-  askBoth(ways, {
+const ask = async (ways: GatewayPair, body: WireRequest['body'], request: WireRequest = {}): Promise<WireResponse> =>
+  sendToBoth(ways, {
     ...request,
     headers: { authorization: await signer.bearer(), ...request.headers },
     ...(body && { body }),
   });
 
-const askByGet = (ways: TwoWays, params: Record<string, string>) =>
+const askByGet = (ways: GatewayPair, params: Record<string, string>) =>
   ask(ways, undefined, { method: 'GET', path: `/graphql?${new URLSearchParams(params)}` });
 
 const apq = (sha256Hash: unknown) => ({ persistedQuery: { version: 1, sha256Hash } });
 
-/** The status with the first error's code. */
-const outcomeOf = (answer: WireAnswer) => [answer.status, errorOf(answer).extensions.code];
+/** Returns the status with the code of the first error. */
+const outcomeOf = (answer: WireResponse) => [answer.status, errorOf(answer).extensions.code];
 
 const SERVED = [200, undefined];
 const NOT_FOUND = [400, 'PERSISTED_QUERY_NOT_FOUND'];
 const NOT_TRUSTED = [400, 'DOCUMENT_NOT_TRUSTED'];
 const BAD = [400, 'BAD_REQUEST'];
 
-/** Refused, and nothing was asked upstream. */
-function expectRefusal(answer: WireAnswer, outcome: unknown[]): void {
+/** Expects a rejection without any upstream call. */
+function expectRefusal(answer: WireResponse, outcome: unknown[]): void {
   expect([outcomeOf(answer), answer.upstream, dataOf(answer)]).toEqual([outcome, [], undefined]);
 }
 
-describe('a trusted document is served', () => {
-  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])('by its id in every form, in mode %s', async (browser) => {
-    await using ways = await start({ browser });
-    const id = sha256Of(LISTED);
-    for (const body of [
-      { documentId: id },
-      { documentId: `sha256:${id}` },
-      { documentId: CUSTOM_ID },
-      { documentId: id, query: null, operationName: null, variables: null, extensions: null },
-      { documentId: id, query: LISTED },
-      { documentId: `sha256:${id}`, query: LISTED },
-      { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
-      { extensions: apq(id) },
-      { extensions: apq(id), query: LISTED },
-      { documentId: null, extensions: apq(id) },
-      { query: LISTED },
-      { query: LISTED, extensions: { persistedQuery: null } },
-    ]) {
-      const answer = await ask(ways, body);
-      expect([body, outcomeOf(answer)]).toEqual([body, SERVED]);
-      expect(answer.upstream).toHaveLength(1);
-      expect(dataOf(answer)).toEqual({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
-    }
-  });
+describe('a trusted document', () => {
+  it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
+    'is accepted by its id in every form, in mode %s',
+    async (browser) => {
+      await using ways = await start({ browser });
+      const id = sha256Of(LISTED);
+      for (const body of [
+        { documentId: id },
+        { documentId: `sha256:${id}` },
+        { documentId: CUSTOM_ID },
+        { documentId: id, query: null, operationName: null, variables: null, extensions: null },
+        { documentId: id, query: LISTED },
+        { documentId: `sha256:${id}`, query: LISTED },
+        { documentId: id, operationName: 'Groups', variables: {}, extensions: { other: 1 } },
+        { extensions: apq(id) },
+        { extensions: apq(id), query: LISTED },
+        { documentId: null, extensions: apq(id) },
+        { query: LISTED },
+        { query: LISTED, extensions: { persistedQuery: null } },
+      ]) {
+        const answer = await ask(ways, body);
+        expect([body, outcomeOf(answer)]).toEqual([body, SERVED]);
+        expect(answer.upstream).toHaveLength(1);
+        expect(dataOf(answer)).toEqual({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
+      }
+    },
+  );
 
-  it('by GET', async () => {
+  it('is accepted by GET', async () => {
     await using ways = await start({ browser: 'enforce' });
     const id = sha256Of(OTHER);
     for (const params of [
@@ -104,7 +107,7 @@ describe('a trusted document is served', () => {
     }
   });
 
-  it('with the operation of it that is named', async () => {
+  it('runs the operation that is named', async () => {
     await using ways = await start({ browser: 'enforce' });
     const documentId = sha256Of(MANY);
     for (const [operationName, path] of [
@@ -121,7 +124,7 @@ describe('a trusted document is served', () => {
     }
   });
 
-  it('but no mutation by GET', async () => {
+  it('cannot run a mutation by GET', async () => {
     await using ways = await start({ browser: 'enforce' });
     for (const params of [{ documentId: sha256Of(WRITE) }, { extensions: JSON.stringify(apq(sha256Of(WRITE))) }]) {
       const answer = await askByGet(ways, params);
@@ -130,20 +133,20 @@ describe('a trusted document is served', () => {
     expect((await ask(ways, { documentId: sha256Of(WRITE) })).upstream).toHaveLength(1);
   });
 
-  it('but not one that is larger than documents may be', async () => {
+  it('must be within the document limits', async () => {
     const large = `query Large { ${Array.from({ length: 40 }, (_, i) => `a${i}: notificationGroups { name }`).join(' ')} }`;
     await using ways = await start({ browser: 'enforce' }, [manifestOf(large)]);
     expectRefusal(await ask(ways, { documentId: sha256Of(large) }), [400, 'DOCUMENT_LIMIT_EXCEEDED']);
   });
 
-  it('but not with scopes that the token lacks', async () => {
+  it('requires the scopes of its fields', async () => {
     await using ways = await start({ browser: 'enforce' });
     const headers = { authorization: await signer.bearer({ scope: 'stats:read' }) };
     expectRefusal(await ask(ways, { documentId: sha256Of(LISTED) }, { headers }), [403, 'FORBIDDEN']);
   });
 });
 
-describe('an id', () => {
+describe('a document id', () => {
   const IDS = [
     sha256Of(UNLISTED),
     `sha256:${sha256Of(UNLISTED)}`,
@@ -164,7 +167,7 @@ describe('an id', () => {
   ];
 
   it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
-    'that no manifest lists gets one clear error, in mode %s',
+    'that is in no manifest gets one clear error, in mode %s',
     async (browser) => {
       await using ways = await start({ browser });
       for (const id of IDS) {
@@ -182,7 +185,7 @@ describe('an id', () => {
     },
   );
 
-  it('that is no text is refused', async () => {
+  it('that is not a string is rejected', async () => {
     await using ways = await start({ browser: 'enforce' });
     for (const id of [1, 0, true, false, {}, [], [sha256Of(LISTED)], { toString: sha256Of(LISTED) }]) {
       expectRefusal(await ask(ways, { documentId: id }), BAD);
@@ -192,7 +195,7 @@ describe('an id', () => {
   });
 
   it.each<TrustedDocumentsMode>(['off', 'log', 'enforce'])(
-    'beside another text is refused, in mode %s',
+    'together with a different text is rejected, in mode %s',
     async (browser) => {
       await using ways = await start({ browser });
       for (const body of [
@@ -208,7 +211,7 @@ describe('an id', () => {
     },
   );
 
-  it('in `extensions` of another shape is none', async () => {
+  it('in malformed `extensions` is ignored', async () => {
     await using ways = await start({ browser: 'enforce' });
     const hash = sha256Of(UNLISTED);
     for (const extensions of [
@@ -248,7 +251,7 @@ describe('a text that is in no manifest', () => {
     '',
   ];
 
-  it('is refused in mode enforce, however small the change is', async () => {
+  it('is rejected in mode enforce, however small the difference', async () => {
     await using ways = await start({ browser: 'enforce' });
     for (const query of VARIANTS) {
       expectRefusal(await ask(ways, { query }), NOT_TRUSTED);
@@ -259,14 +262,14 @@ describe('a text that is in no manifest', () => {
     }
   });
 
-  it('is not remembered after it was sent with its hash', async () => {
+  it('is not registered by sending it with its hash', async () => {
     await using ways = await start({ browser: 'enforce' });
     const id = sha256Of(UNLISTED);
     await ask(ways, { query: UNLISTED, extensions: apq(id) });
     expectRefusal(await ask(ways, { extensions: apq(id) }), NOT_FOUND);
   });
 
-  it('is refused to a browser also when servers have it compiled', async () => {
+  it('is rejected for a browser even if a server has already run it', async () => {
     await using ways = await start({ browser: 'enforce', server: 'off' });
     const asServer = { headers: { authorization: 'ApiKey of-a-server' } };
     for (const text of [UNLISTED, `Groups\n${LISTED}`, `${LISTED}\n# Secret`]) {
@@ -277,7 +280,7 @@ describe('a text that is in no manifest', () => {
     expect((await ask(ways, { query: UNLISTED }, asServer)).upstream).toHaveLength(1);
   });
 
-  it('is served in mode off and log, and noted in mode log, once for each document and without its text', async () => {
+  it('is accepted in modes off and log, and logged in mode log once per document without its text', async () => {
     for (const browser of ['off', 'log'] as const) {
       await using ways = await start({ browser });
       const noted = ({ log }: TestGateway) => log.filter(({ msg }) => /in no manifest/.test(String(msg)));
@@ -297,7 +300,7 @@ describe('a text that is in no manifest', () => {
   });
 });
 
-it('each kind of client has a mode of its own', async () => {
+it('each kind of client has its own mode', async () => {
   for (const modes of [
     { browser: 'enforce', server: 'off' },
     { browser: 'off', server: 'enforce' },
@@ -310,12 +313,12 @@ it('each kind of client has a mode of its own', async () => {
   }
 });
 
-describe('who leaves the token out', () => {
-  it('comes no further than with it', async () => {
+describe('a client without a token', () => {
+  it('can run nothing that it could not run with a token', async () => {
     let calls = 0;
     await using upstream = await startScriptedUpstream((request, raw) => {
       calls += 1;
-      return service(request, raw);
+      return healthyService(request, raw);
     });
     for (const modes of [{ browser: 'enforce' }, { server: 'enforce', browser: 'log' }] as const) {
       await using gateway = await startGateway({
@@ -367,7 +370,7 @@ describe('who leaves the token out', () => {
         expect(answer.status).toBeGreaterThanOrEqual(400);
         expect(answer.text).not.toContain('"data"');
       }
-      // A document that is listed runs; nobody is asked for its data.
+      // A listed document runs, but without a credential it gets no data.
       const listed = await post({ documentId: sha256Of(LISTED) });
       expect(listed.text).toContain('UNAUTHENTICATED');
     }
@@ -382,7 +385,7 @@ describe('manifests', () => {
     operations: operations.map(({ id, body }) => ({ id, body, name: 'Any', type: 'query' })),
   });
 
-  it('can be several, of either format, in files and folders', async () => {
+  it('can be combined, in both formats, as files and folders', async () => {
     await using folder = await createTemporaryFolder();
     await writeFile(folder.path('app-1.json'), JSON.stringify(manifestOf(LISTED)));
     await writeFile(
@@ -411,7 +414,7 @@ describe('manifests', () => {
     }
   });
 
-  it('may have ids that are names of members of objects', async () => {
+  it('may have ids that are names of object properties', async () => {
     const text = `{"__proto__":${JSON.stringify(LISTED)},"constructor":${JSON.stringify(LISTED)}}`;
     await using folder = await createTemporaryFolder();
     await writeFile(folder.path('app.json'), text);
@@ -422,7 +425,7 @@ describe('manifests', () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ['is no JSON', '{', /it is not JSON/],
+    ['is not JSON', '{', /it is not JSON/],
     ['is a list', '[]', /neither an object of documents/],
     ['is null', 'null', /neither an object of documents/],
     ['has a number for a document', '{"a":1}', /neither an object of documents/],
@@ -433,17 +436,17 @@ describe('manifests', () => {
       /neither/,
     ],
     [
-      "has a SHA-256 that is another text's",
+      'has the SHA-256 of a different text',
       JSON.stringify({ [sha256Of(LISTED)]: OTHER }),
       /is not the SHA-256 of its text/,
     ],
     [
-      'has one with a scheme',
+      'has the SHA-256 of a different text with the prefix sha256:',
       JSON.stringify({ [`sha256:${sha256Of(LISTED)}`]: OTHER }),
       /is not the SHA-256 of its text/,
     ],
     [
-      'has an id twice, for different texts',
+      'has one id for two texts',
       JSON.stringify(
         apolloManifest([
           { id: 'a', body: LISTED },
@@ -452,7 +455,7 @@ describe('manifests', () => {
       ),
       /the id a stands for two documents/,
     ],
-  ])('stop the start where one %s', async (_, text, problem) => {
+  ])('prevent the start if one %s', async (_, text, problem) => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('broken.json');
     await writeFile(file, text);
@@ -462,7 +465,7 @@ describe('manifests', () => {
     expect(create).toThrow(`the manifest ${file} cannot be used`);
   });
 
-  it('stop the start where one is missing, or an id means two documents in two of them', async () => {
+  it('prevent the start if one is missing or an id stands for different documents in two of them', async () => {
     const missing = () =>
       createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests: ['/nowhere/app.json'] } });
     expect(missing).toThrow(ManifestError);
@@ -473,19 +476,19 @@ describe('manifests', () => {
     expect(conflicting).toThrow('the id v stands for two documents');
   });
 
-  it('can be added, replaced and taken away while the gateway runs; a broken one changes nothing', async () => {
+  it('can be added, replaced and removed while the gateway runs, and a broken one changes nothing', async () => {
     await using folder = await createTemporaryFolder();
     const write = async (name: string, text: string) => {
       await writeFile(folder.path('next'), text);
-      await rename(folder.path('next'), folder.path(name)); // At once, as deployments do it.
+      await rename(folder.path('next'), folder.path(name)); // Atomic, as in a deployment.
     };
     await write('app-1.json', JSON.stringify(manifestOf(LISTED)));
-    await using ways = await startTwoWays(service, {
+    await using ways = await startGatewayPair(healthyService, {
       clients: clientsOf(signer, { trustedDocuments: 'enforce' }),
       trustedDocuments: { manifests: [folder.path()] },
-      reloadSeconds: 1,
+      reloadSeconds: 0.1,
     });
-    /** Of one of both, which do not look at their files in the same moment. */
+    /** Returns the outcomes of both gateways, which may reload their files at different times. */
     const outcomes = async (query: string) => {
       const request = { headers: { authorization: await signer.bearer() }, body: { query, variables: { id: 'w1' } } };
       return Object.values(await ways.ask(request)).map(outcomeOf);
@@ -504,7 +507,7 @@ describe('manifests', () => {
       [ways.listener, ways.fetch].map(({ log }) => log.filter(({ level }) => level === 50).map((line) => line.problem));
     await expect.poll(() => problems().every(({ length }) => length > 0), { timeout: 5_000 }).toBe(true);
     await becomes(OTHER, SERVED);
-    await new Promise((resolve) => setTimeout(resolve, 2_500)); // Two more looks at it: there is nothing to wait for.
+    await new Promise((resolve) => setTimeout(resolve, 300)); // Time for two more reloads, which cause no event to wait for.
     const problem = `the manifest ${folder.path('app-3.json')} cannot be used: it is not JSON`;
     expect(problems()).toEqual([[problem], [problem]]);
 

@@ -7,7 +7,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 const ID = '1106e4d657eb82ffb25bf536';
 const refusal = { status: 400, body: { statusCode: 400, message: 'The status is the same.' } };
 
-it('answers changed: false where the service refuses because the workflow already is in that state', async () => {
+it('returns changed: false if the service rejects the request because the workflow already has that status', async () => {
   await using gateway = await startSandboxedGateway();
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, {
     input: { workflowId: ID, active: true },
@@ -22,7 +22,7 @@ it('answers changed: false where the service refuses because the workflow alread
   ]);
 });
 
-it('keeps another refusal, when the workflow is not in that state', async () => {
+it('returns the rejection if the workflow does not have that status', async () => {
   await using upstream = await startScriptedUpstream(({ method }) =>
     method === 'PUT' ? refusal : { body: { data: workflow({ active: false }) } },
   );
@@ -33,7 +33,7 @@ it('keeps another refusal, when the workflow is not in that state', async () => 
   expect(updateWorkflowStatus).toEqual({ code: 'INVALID_INPUT', message: 'The status is the same.' });
 });
 
-it.each([404, 503])('keeps the refusal when looking at the workflow answers %i', async (status) => {
+it.each([404, 503])('returns the rejection if reading the workflow fails with %i', async (status) => {
   await using upstream = await startScriptedUpstream(({ method }) =>
     method === 'PUT' ? refusal : { status, body: {} },
   );
@@ -44,7 +44,7 @@ it.each([404, 503])('keeps the refusal when looking at the workflow answers %i',
   expect(updateWorkflowStatus).toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-it('takes the id only: a trigger identifier is not found', async () => {
+it('accepts only an id, not a trigger identifier', async () => {
   await using gateway = await startSandboxedGateway();
   const input = { workflowId: 'welcome-onboarding', active: false };
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, { input });

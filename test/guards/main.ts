@@ -1,6 +1,6 @@
 /**
- * Takes out one guard of the code at a time, in a copy of the project, and expects the test that is named with it to fail;
- * as it is, every one of them passes.
+ * Removes one guard at a time in a copy of the project, and expects its test to fail. With every guard in place, all of
+ * these tests must pass.
  *
  * npm run guards [-- part of a name, file or test]
  */
@@ -14,15 +14,15 @@ import { GUARDS, type Guard } from './guards.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Copies that work side by side. */
-const LANES = 2;
+/** Copies of the project that are used in parallel. */
+const PARALLEL_COPIES = 2;
 
 const TIMEOUT_MS = 120_000;
 
 type Verdict = 'caught' | 'SURVIVED' | 'NOT FOUND';
 
-/** Whether the test file fails in the copy. */
-async function fails(copy: ProjectCopy, test: string): Promise<boolean> {
+/** Runs the test file in the copy. @returns whether it fails */
+async function testFails(copy: ProjectCopy, test: string): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
     cwd: copy.path(),
@@ -45,27 +45,27 @@ async function judge(copy: ProjectCopy, { file, without: [found, replacement], t
     text.replace(found, () => replacement),
   );
   try {
-    return (await fails(copy, test)) ? 'caught' : 'SURVIVED';
+    return (await testFails(copy, test)) ? 'caught' : 'SURVIVED';
   } finally {
     await writeFile(path, text);
   }
 }
 
-/** A test that fails with every guard in place proves nothing. */
+/** Returns the tests that fail with every guard in place, which would prove nothing. */
 async function findBrokenTests(guards: readonly Guard[]): Promise<string[]> {
   await using copy = await copyProject();
   const broken: string[] = [];
   for (const test of new Set(guards.map(({ test }) => test))) {
     console.log(`     with every guard  (${test})`);
-    if (await fails(copy, test)) {
+    if (await testFails(copy, test)) {
       broken.push(test);
     }
   }
   return broken;
 }
 
-const wanted = GUARDS.filter(({ name, file, test }) => `${name} ${file} ${test}`.includes(process.argv[2] ?? ''));
-const queue = [...wanted];
+const selected = GUARDS.filter(({ name, file, test }) => `${name} ${file} ${test}`.includes(process.argv[2] ?? ''));
+const queue = [...selected];
 const verdicts = new Map<Guard, Verdict>();
 
 async function work(): Promise<void> {
@@ -74,16 +74,16 @@ async function work(): Promise<void> {
     const verdict = await judge(copy, guard);
     verdicts.set(guard, verdict);
     console.log(
-      `${String(verdicts.size).padStart(3)}/${wanted.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
+      `${String(verdicts.size).padStart(3)}/${selected.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
     );
   }
 }
 
-const broken = await findBrokenTests(wanted);
+const broken = await findBrokenTests(selected);
 if (broken.length > 0) {
-  throw new Error(`These tests fail as it is: ${broken.join(', ')}`);
+  throw new Error(`These tests fail with every guard in place: ${broken.join(', ')}`);
 }
-await Promise.all(Array.from({ length: LANES }, work));
+await Promise.all(Array.from({ length: PARALLEL_COPIES }, work));
 const caught = [...verdicts.values()].filter((verdict) => verdict === 'caught').length;
-console.log(`\n${caught} of ${wanted.length} guards are held by their test.`);
-process.exitCode = caught === wanted.length ? 0 : 1;
+console.log(`\n${caught} of ${selected.length} guards are covered by their test.`);
+process.exitCode = caught === selected.length ? 0 : 1;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import type { Script, ScriptedAnswer } from '../support/scripted-upstream.ts';
-import { startTwoWays, type TwoWays, type WireRequest } from '../support/two-ways.ts';
+import type { Script, ScriptedResponse } from '../support/scripted-upstream.ts';
 
-/** What the upstream answers at present, by endpoint; the rest as in `GOOD`. */
-let answers: Record<string, ScriptedAnswer> = {};
+/** Upstream responses of the current test by endpoint, which override `RESPONSES`. */
+let overrides: Record<string, ScriptedResponse> = {};
 
 const step = {
   _id: 's1',
@@ -17,7 +17,7 @@ const step = {
   template: { _id: 't1', type: 'email', content: 'Hi' },
 };
 
-const GOOD: Record<string, ScriptedAnswer> = {
+const RESPONSES: Record<string, ScriptedResponse> = {
   'GET /v1/workflows': { body: { data: workflow({ steps: [step], tags: ['a', 'b'] }) } },
   'PUT /v1/workflows': { body: { data: workflow() } },
   'GET /v1/notification-groups': { body: { data: [group(), group({ _id: 'g2', name: 'Other' })] } },
@@ -35,70 +35,72 @@ const GOOD: Record<string, ScriptedAnswer> = {
 
 const script: Script = ({ method, path }) => {
   const endpoint = `${method} ${path.split('/').slice(0, 3).join('/').replace(/\?.*/, '')}`;
-  if (/\/v1\/notification-groups\/g1/.test(path) && method === 'GET' && answers[endpoint] === undefined) {
+  if (/\/v1\/notification-groups\/g1/.test(path) && method === 'GET' && overrides[endpoint] === undefined) {
     return { body: { data: group() } };
   }
-  return answers[endpoint] ?? GOOD[endpoint] ?? { status: 404, body: { message: 'no such path' } };
+  return overrides[endpoint] ?? RESPONSES[endpoint] ?? { status: 404, body: { message: 'no such path' } };
 };
 
-let ways: TwoWays;
+let gateways: GatewayPair;
 beforeAll(async () => {
-  ways = await startTwoWays(script, { corsOrigins: ['https://app.example.com'] });
+  gateways = await startGatewayPair(script, { corsOrigins: ['https://app.example.com'] });
 });
-afterAll(() => ways[Symbol.asyncDispose]());
+afterAll(() => gateways[Symbol.asyncDispose]());
 
-/** Asks both ways, and expects the same answer and the same calls. @returns the answer */
-async function same(request: WireRequest, given: Record<string, ScriptedAnswer> = {}) {
-  answers = given;
-  const { listener, fetch } = await ways.ask(request);
+/** Sends a request to both gateways and expects the same response and upstream calls. @returns the response */
+async function expectSame(request: WireRequest, overridden: Record<string, ScriptedResponse> = {}) {
+  overrides = overridden;
+  const { listener, fetch } = await gateways.ask(request);
   expect(listener).toEqual(fetch);
   return listener;
 }
 
 const QUERY = 'query Q($id: ID!) { workflow(idOrIdentifier: $id) { id name tags steps { name template { type } } } }';
-const ask = (query: string, variables?: unknown): WireRequest => ({ body: { query, variables } });
+const requestOf = (query: string, variables?: unknown): WireRequest => ({ body: { query, variables } });
 
-describe('listener and fetch answer alike', () => {
+describe('listener and fetch respond identically', () => {
   it.each(loadOperations().map(({ name, query, variables }) => [name, query, variables] as const))(
     '%s',
     async (_, query, variables) => {
-      const { status, body } = await same(ask(query, variables === undefined ? undefined : JSON.parse(variables)));
+      const { status, body } = await expectSame(
+        requestOf(query, variables === undefined ? undefined : JSON.parse(variables)),
+      );
       expect(status).toBe(200);
       expect(body).toHaveProperty('data');
     },
   );
 
-  it.each([400, 401, 403, 404, 409, 422, 429, 500, 503, 504])('when the service answers %i', async (status) => {
+  it.each([400, 401, 403, 404, 409, 422, 429, 500, 503, 504])('when the service responds with %i', async (status) => {
     const refusal = { status, body: { message: 'no', statusCode: status } };
-    await same(ask(QUERY, { id: 'w1' }), { 'GET /v1/workflows': refusal });
+    await expectSame(requestOf(QUERY, { id: 'w1' }), { 'GET /v1/workflows': refusal });
     const mutation =
       'mutation M($n: String!) { createNotificationGroup(input: { name: $n }) { __typename ... on MutationError { code message } ... on CreateNotificationGroupSuccess { replayed } } }';
-    await same(ask(mutation, { n: 'x' }), { 'POST /v1/notification-groups': refusal });
+    await expectSame(requestOf(mutation, { n: 'x' }), { 'POST /v1/notification-groups': refusal });
   });
 
   it.each<[string, string, unknown]>([
-    ['a variable that is missing', QUERY, undefined],
-    ['a variable that is null', QUERY, { id: null }],
+    ['a missing variable', QUERY, undefined],
+    ['a null variable', QUERY, { id: null }],
     ['a variable of another type', QUERY, { id: { a: 1 } }],
     ['an integer for an id', QUERY, { id: 7 }],
-    ['an id that is no path segment', QUERY, { id: '..' }],
-    ['variables that nobody asked for', QUERY, { id: 'w1', other: 1 }],
+    ['an id that is not a valid path segment', QUERY, { id: '..' }],
+    ['an undeclared variable', QUERY, { id: 'w1', other: 1 }],
     ['a float for an Int', 'query Q($d: Int) { notificationStats(days: $d) { count } }', { d: 1.5 }],
     ['an Int that is too large', 'query Q($d: Int) { notificationStats(days: $d) { count } }', { d: 2 ** 31 }],
     ['an Int out of range', 'query Q($d: Int) { notificationStats(days: $d) { count } }', { d: 0 }],
     [
-      'a null where there is a default',
+      'a null for a variable with a default',
       'query Q($f: Boolean!) { notificationStats(fillGaps: $f) { count } }',
       { f: null },
     ],
     ['a default', 'query Q($d: Int = 30) { notificationStats(days: $d) { count channels date } }', {}],
     [
-      'a field of the input that is unknown',
+      'an unknown input field',
       'mutation M($i: CreateFeedInput!) { createFeed(input: $i) { __typename } }',
       { i: { name: 'a', b: 1 } },
     ],
     [
-      'an enum value that is none',
+      'an unknown enum value',
       'mutation M($c: Channel) { deleteMessagesByTransaction(input: { transactionId: "t", channel: $c }) { __typename } }',
       { c: 'FAX' },
     ],
@@ -107,7 +109,7 @@ describe('listener and fetch answer alike', () => {
       'mutation M($c: Channel) { deleteMessagesByTransaction(input: { transactionId: "t", channel: $c }) { __typename } }',
       { c: 'EMAIL' },
     ],
-    ['a list for one id', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: 'w1' }],
+    ['a single id for a list', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: 'w1' }],
     ['an empty list', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: [] }],
     ['a null in a list', 'query Q($i: [ID!]!) { workflows(idsOrIdentifiers: $i) { name } }', { i: [null] }],
     [
@@ -142,14 +144,14 @@ describe('listener and fetch answer alike', () => {
       'mutation { a: createFeed(input: { name: "a", idempotencyKey: "k" }) { ... on CreateFeedSuccess { feed { name } } } }',
       {},
     ],
-    ['what the schema does not have', '{ nothing }', {}],
-    ['what is no GraphQL', '{ workflow(', {}],
+    ['an unknown field', '{ nothing }', {}],
+    ['a syntax error', '{ workflow(', {}],
     ['a subscription', 'subscription { workflow }', {}],
     ['no operation', 'fragment F on Workflow { name }', {}],
     ['nothing', '', {}],
   ])('for %s', async (_, query, variables) => {
-    await same(ask(query, variables));
-    await same(ask(query, variables)); // And the second time.
+    await expectSame(requestOf(query, variables));
+    await expectSame(requestOf(query, variables)); // The second request uses the compiled operation.
   });
 
   it.each<[string, WireRequest]>([
@@ -157,18 +159,21 @@ describe('listener and fetch answer alike', () => {
       'one operation of several',
       { body: { query: 'query A { __typename } query B { notificationGroups { name } }', operationName: 'B' } },
     ],
-    ['an operation that is not there', { body: { query: '{ __typename }', operationName: 'X' } }],
-    ['several operations without a name', { body: { query: 'query A { __typename } query B { __typename }' } }],
-    ['an operation name that is no text', { body: { query: '{ __typename }', operationName: 1 } }],
-    ['variables that are no object', { body: { query: '{ __typename }', variables: 'x' } }],
+    ['an unknown operation name', { body: { query: '{ __typename }', operationName: 'X' } }],
+    [
+      'several operations without an operation name',
+      { body: { query: 'query A { __typename } query B { __typename }' } },
+    ],
+    ['an operation name that is not a string', { body: { query: '{ __typename }', operationName: 1 } }],
+    ['variables that are not an object', { body: { query: '{ __typename }', variables: 'x' } }],
     ['variables that are a list', { body: { query: '{ __typename }', variables: [] } }],
     ['extensions', { body: { query: '{ __typename }', extensions: { a: 1 } } }],
-    ['extensions that are no object', { body: { query: '{ __typename }', extensions: 1 } }],
-    ['another parameter', { body: { query: '{ __typename }', more: 1 } }],
+    ['extensions that are not an object', { body: { query: '{ __typename }', extensions: 1 } }],
+    ['an unknown parameter', { body: { query: '{ __typename }', more: 1 } }],
     ['no query', { body: {} }],
-    ['a query that is no text', { body: { query: 1 } }],
+    ['a query that is not a string', { body: { query: 1 } }],
     ['a batch', { body: [{ query: '{ __typename }' }] }],
-    ['no JSON', { body: '{' }],
+    ['a body that is not JSON', { body: '{' }],
     ['no body', { body: '' }],
     ['another path', { path: '/other', body: { query: '{ __typename }' } }],
     ['a query in the URL of a POST', { path: '/graphql?query={a}', body: { query: '{ __typename }' } }],
@@ -177,7 +182,7 @@ describe('listener and fetch answer alike', () => {
     ['a content encoding', { headers: { 'content-encoding': 'gzip' }, body: { query: '{ __typename }' } }],
     ['no key', { headers: { authorization: '' }, body: { query: '{ notificationGroups { name } }' } }],
     ['a malformed key', { headers: { authorization: 'Bearer x' }, body: { query: '{ __typename }' } }],
-    ['a request id that cannot be used', { headers: { 'x-request-id': 'a b' }, body: { query: '{ nothing }' } }],
+    ['an invalid request id', { headers: { 'x-request-id': 'a b' }, body: { query: '{ nothing }' } }],
     ['an allowed origin', { headers: { origin: 'https://app.example.com' }, body: { query: '{ __typename }' } }],
     ['another origin', { headers: { origin: 'https://evil.example.com' }, body: { query: '{ __typename }' } }],
     [
@@ -202,8 +207,8 @@ describe('listener and fetch answer alike', () => {
       },
     ],
   ])('for %s', async (_, request) => {
-    const { listener, fetch } = await ways.ask(request);
-    // An id that cannot be used is replaced by a new one.
+    const { listener, fetch } = await gateways.ask(request);
+    // An invalid request id is replaced by a generated one.
     const idOf = (answer: unknown) => JSON.stringify(answer).replace(/[\da-f]{8}-[\da-f-]{27}/g, 'an id');
     expect(idOf(listener)).toEqual(idOf(fetch));
   });
@@ -226,32 +231,32 @@ describe('listener and fetch answer alike', () => {
     ' ',
     ',,',
   ])('for a client that accepts %j', async (accept) => {
-    await same({ headers: { accept }, body: { query: '{ notificationGroups { name } }' } });
-    await same({ headers: { accept }, body: { query: '{ nothing }' } });
+    await expectSame({ headers: { accept }, body: { query: '{ notificationGroups { name } }' } });
+    await expectSame({ headers: { accept }, body: { query: '{ nothing }' } });
   });
 });
 
-it('refuses a body that is too large before it is read', async () => {
-  const { status } = await same({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` } });
+it('rejects a body that is too large before reading it', async () => {
+  const { status } = await expectSame({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` } });
   expect(status).toBe(413);
 });
 
-it('refuses a chunked body that is too large while it is read', async () => {
-  const { status } = await same({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` }, isChunked: true });
+it('rejects a chunked body that is too large while reading it', async () => {
+  const { status } = await expectSame({ body: { query: `{ __typename } #${'x'.repeat(300_000)}` }, isChunked: true });
   expect(status).toBe(413);
 });
 
-/** No limit of its own ends a call. */
+/** Timeouts that are too long to end a call. */
 const PATIENT = {
   operationTimeoutMs: 60_000,
   attemptTimeoutMs: 60_000,
   headersTimeoutMs: 60_000,
 };
 
-it('the listener ends the upstream calls of a client that disconnects', async () => {
+it('the listener aborts the upstream calls of a client that disconnects', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  await using hanging = await startTwoWays((_, { response }) => {
+  await using hanging = await startGatewayPair((_, { response }) => {
     response.once('close', () => closed.resolve());
     resolve();
     return 'taken over';

@@ -10,18 +10,18 @@ const READS =
   '{ a: workflow(idOrIdentifier: "a") { id } b: workflow(idOrIdentifier: "b") { id } notificationGroups { id } }';
 const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }';
 
-/** No limit of its own ends a call. */
+/** Timeouts that are too long to end a call. */
 const PATIENT = {
   operationTimeoutMs: 60_000,
   attemptTimeoutMs: 60_000,
   headersTimeoutMs: 60_000,
 };
 
-/** A gateway whose upstream takes every request and answers none. */
-async function stage(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
-  let asked = Promise.withResolvers<void>();
+/** Starts a gateway whose upstream never responds. */
+async function setUp(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
+  let upstreamCalled = Promise.withResolvers<void>();
   const upstream = await startScriptedUpstream(() => {
-    asked.resolve();
+    upstreamCalled.resolve();
     return 'taken over';
   });
   const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options }, deps);
@@ -33,20 +33,19 @@ async function stage(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
   return {
     gateway,
     requests: upstream.requests,
-    /** The next request reaches the upstream. */
-    asked: async () => {
-      await asked.promise;
-      asked = Promise.withResolvers();
+    /** Waits for the next upstream request. */
+    waitForUpstreamCall: async () => {
+      await upstreamCalled.promise;
+      upstreamCalled = Promise.withResolvers();
     },
-    /** The line of the log about the next operation. */
-    logged: async () => {
+    /** Returns the log line of the only operation. */
+    operationLog: async () => {
       await expect.poll(() => operations().length).toBe(1);
       return operations()[0];
     },
   };
 }
 
-/** Opens a connection and sends bytes. */
 async function sendBytes(url: string, bytes: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -63,51 +62,51 @@ describe('a client that disconnects', () => {
     ['a query', READ, 'query'],
     ['a query of several calls', READS, 'query'],
     ['a mutation', CREATE, 'mutation'],
-  ])('is CLIENT_CLOSED in the log, and no warning: %s', async (_, query, type) => {
-    const on = await stage({});
-    const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query })));
-    await on.asked();
+  ])('is logged as CLIENT_CLOSED, without a warning, during %s', async (_, query, type) => {
+    const setup = await setUp({});
+    const socket = await sendBytes(setup.gateway.url, post(JSON.stringify({ query })));
+    await setup.waitForUpstreamCall();
     socket.destroy();
-    expect(await on.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499, type });
-    expect(on.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499, type });
+    expect(setup.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
-  it('while its call waits for a retry is CLIENT_CLOSED too', async () => {
-    const pausing = Promise.withResolvers<void>();
+  it('is logged as CLIENT_CLOSED while its call waits for a retry', async () => {
+    const retryDelayed = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
     const random = () => {
-      pausing.resolve();
+      retryDelayed.resolve();
       return 1;
     };
-    const pauses = { retryBaseDelayMs: 10_000, retryMaxDelayMs: 60_000 };
-    const on = await stage({ upstream: upstream.url, operationTimeoutMs: 120_000, ...pauses }, { random });
-    const socket = await sendBytes(on.gateway.url, post(JSON.stringify({ query: READ })));
-    await pausing.promise;
+    const delays = { retryBaseDelayMs: 10_000, retryMaxDelayMs: 60_000 };
+    const setup = await setUp({ upstream: upstream.url, operationTimeoutMs: 120_000, ...delays }, { random });
+    const socket = await sendBytes(setup.gateway.url, post(JSON.stringify({ query: READ })));
+    await retryDelayed.promise;
     socket.destroy();
-    expect(await on.logged()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499 });
-    expect(on.gateway.log).toHaveLength(1);
+    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499 });
+    expect(setup.gateway.log).toHaveLength(1);
   });
 
-  it('is not a client whose operation has run out of time', async () => {
-    const on = await stage({ operationTimeoutMs: 100 });
-    const { status, codes } = await on.gateway.send(READ);
+  it('is not confused with an operation that times out', async () => {
+    const setup = await setUp({ operationTimeoutMs: 100 });
+    const { status, codes } = await setup.gateway.send(READ);
     expect([status, codes]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
-    expect(await on.logged()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', status: 200 });
-    expect(on.gateway.log.filter(({ level }) => level === 40)).toMatchObject([{ code: 'UPSTREAM_TIMEOUT' }]);
+    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', status: 200 });
+    expect(setup.gateway.log.filter(({ level }) => level === 40)).toMatchObject([{ code: 'UPSTREAM_TIMEOUT' }]);
   });
 
   it.each([
     ['with a length', 'Content-Length: 1000'],
     ['in chunks', 'Transfer-Encoding: chunked'],
-  ])('has not sent its whole body is no error: %s', async (_, headers) => {
-    const on = await stage({});
+  ])('before it has sent the whole body causes no warning: %s', async (_, headers) => {
+    const setup = await setUp({});
     const half = headers.startsWith('T') ? '8\r\n{"query"\r\n' : '{"query"';
-    const socket = await sendBytes(on.gateway.url, post(half, headers));
+    const socket = await sendBytes(setup.gateway.url, post(half, headers));
     await once(socket.resume().end(), 'close');
     socket.destroy();
-    expect((await on.gateway.send('{ __typename }')).status).toBe(200);
+    expect((await setup.gateway.send('{ __typename }')).status).toBe(200);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(on.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
-    expect(on.requests).toEqual([]);
+    expect(setup.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(setup.requests).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { service } from '../support/service.ts';
+import { healthyService } from '../support/service.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -19,22 +19,22 @@ const GROUPS = 'query Groups { notificationGroups { name } }';
 const FLOW = 'query Flow { workflow(idOrIdentifier: "w1") { name } }';
 const MANIFEST = { [sha256Of(GROUPS)]: GROUPS, [sha256Of(FLOW)]: FLOW, 'flow/v1': FLOW };
 
-interface Stage extends AsyncDisposable {
+interface Setup extends AsyncDisposable {
   gateway: TestGateway;
   upstream: { readonly requests: readonly { headers: Record<string, unknown> }[] };
-  /** Moves the gateway's clock. */
-  pass(seconds: number): void;
+  /** Advances the gateway's clock. */
+  advance(seconds: number): void;
 }
 
-interface StageOptions {
+interface SetupOptions {
   clientTokens?: Partial<NonNullable<GatewayOptions['clientTokens']>>;
   browser?: Partial<BrowserOptions>;
   options?: Partial<GatewayOptions>;
 }
 
-async function stage({ clientTokens, browser, options }: StageOptions = {}): Promise<Stage> {
+async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Promise<Setup> {
   let time = Date.UTC(2026, 5, 1);
-  const upstream = await startScriptedUpstream(service);
+  const upstream = await startScriptedUpstream(healthyService);
   const gateway = await startGateway(
     {
       upstream: upstream.url,
@@ -48,7 +48,7 @@ async function stage({ clientTokens, browser, options }: StageOptions = {}): Pro
   return {
     gateway,
     upstream,
-    pass(seconds) {
+    advance(seconds) {
       time += seconds * 1_000;
     },
     async [Symbol.asyncDispose]() {
@@ -58,7 +58,7 @@ async function stage({ clientTokens, browser, options }: StageOptions = {}): Pro
   };
 }
 
-interface TokenAnswer {
+interface TokenResponse {
   status: number;
   headers: Headers;
   text: string;
@@ -67,16 +67,16 @@ interface TokenAnswer {
   error: { message: string; extensions: Record<string, unknown> };
 }
 
-/** Asks for a token as a server does. */
-async function askForToken(
-  { gateway }: Pick<Stage, 'gateway'>,
+/** Requests a token, as a server would. */
+async function requestToken(
+  { gateway }: Pick<Setup, 'gateway'>,
   body: unknown,
   {
     path = '/client-tokens',
     authorization = ACME,
     ...init
   }: RequestInit & { path?: string; authorization?: string } = {},
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const response = await fetch(new URL(path, gateway.url), {
     method: 'POST',
     body: init.method === 'GET' ? null : typeof body === 'string' ? body : JSON.stringify(body),
@@ -93,14 +93,14 @@ async function askForToken(
   return { status: response.status, headers: response.headers, text, body: parsed, token: String(parsed.token), error };
 }
 
-const tokenFor = async (on: Pick<Stage, 'gateway'>, body: unknown, authorization = ACME): Promise<string> => {
-  const { status, token, text } = await askForToken(on, body, { authorization });
+const tokenFor = async (setup: Pick<Setup, 'gateway'>, body: unknown, authorization = ACME): Promise<string> => {
+  const { status, token, text } = await requestToken(setup, body, { authorization });
   expect([status, text.includes('errors')]).toEqual([200, false]);
   return token;
 };
 
-/** Sends an operation with the token, so often that it is compiled, too. */
-async function use({ gateway }: Pick<Stage, 'gateway'>, token: string, query = GROUPS) {
+/** Sends an operation with the token twice, so that the compiled operation is tested too. */
+async function sendWithToken({ gateway }: Pick<Setup, 'gateway'>, token: string, query = GROUPS) {
   const request = { authorization: `Bearer ${token}` };
   const first = await gateway.send(query, {}, request);
   const second = await gateway.send(query, {}, request);
@@ -117,10 +117,10 @@ async function use({ gateway }: Pick<Stage, 'gateway'>, token: string, query = G
 const WORKS = { status: 200, code: undefined, reason: undefined, scope: undefined };
 const refusedFor = (reason: string) => ({ status: 401, code: 'UNAUTHENTICATED', reason, scope: undefined });
 
-describe('the endpoint', () => {
-  it('answers a token with everything that its frontend has to know, and nothing else', async () => {
-    await using on = await stage();
-    const { status, headers, body, token } = await askForToken(on, {
+describe('the client token endpoint', () => {
+  it('returns a token with its expiry and scopes, and nothing else', async () => {
+    await using setup = await setUp();
+    const { status, headers, body, token } = await requestToken(setup, {
       scopes: ['groups:read', 'groups:read', 'stats:read'],
     });
     expect(status).toBe(200);
@@ -149,13 +149,13 @@ describe('the endpoint', () => {
       exp: Date.UTC(2026, 5, 1) / 1_000 + 900,
       jti: expect.any(String),
     });
-    expect(on.upstream.requests).toEqual([]);
+    expect(setup.upstream.requests).toEqual([]);
   });
 
-  it('takes documents by any of their ids, a lifetime and a subject', async () => {
-    await using on = await stage();
+  it('accepts any document id, a lifetime and a subject', async () => {
+    await using setup = await setUp();
     const flow = sha256Of(FLOW);
-    const { body, token } = await askForToken(on, {
+    const { body, token } = await requestToken(setup, {
       scopes: ['workflows:read'],
       documents: ['flow/v1', `sha256:${sha256Of(GROUPS)}`],
       expiresInSeconds: 3_600,
@@ -165,21 +165,25 @@ describe('the endpoint', () => {
     expect(decodeJwt(token)).toMatchObject({ sub: 'user-1', documents: [flow, sha256Of(GROUPS)] });
   });
 
-  it('gives the tenant of the key, whoever asks', async () => {
-    await using on = await stage();
+  it('issues tokens for the tenant of the API key', async () => {
+    await using setup = await setUp();
     for (const [tenant, key] of Object.entries(TENANT_KEYS)) {
-      const { body, token } = await askForToken(on, { scopes: ['groups:read'] }, { authorization: `ApiKey ${key}` });
+      const { body, token } = await requestToken(
+        setup,
+        { scopes: ['groups:read'] },
+        { authorization: `ApiKey ${key}` },
+      );
       expect(body.tenant).toBe(tenant);
-      await use(on, token);
-      expect(on.upstream.requests.at(-1)?.headers.authorization).toBe(`ApiKey ${key}`);
+      await sendWithToken(setup, token);
+      expect(setup.upstream.requests.at(-1)?.headers.authorization).toBe(`ApiKey ${key}`);
     }
-    const { error } = await askForToken(on, { scopes: ['groups:read'], tenant: 'globex' });
+    const { error } = await requestToken(setup, { scopes: ['groups:read'], tenant: 'globex' });
     expect(error.extensions.code).toBe('BAD_USER_INPUT');
   });
 
-  it.each(['GET', 'PUT', 'DELETE', 'PATCH'])('refuses %s', async (method) => {
-    await using on = await stage();
-    const { status, headers, error } = await askForToken(on, { scopes: ['groups:read'] }, { method });
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH'])('rejects the method %s', async (method) => {
+    await using setup = await setUp();
+    const { status, headers, error } = await requestToken(setup, { scopes: ['groups:read'] }, { method });
     expect([status, headers.get('allow'), error.extensions.code]).toEqual([405, 'POST', 'METHOD_NOT_ALLOWED']);
     expect(headers.get('cache-control')).toBe('no-store');
   });
@@ -191,16 +195,16 @@ describe('the endpoint', () => {
     '/x/client-tokens',
     '/client-token',
     '/graphql/client-tokens',
-  ])('is not at %s', async (path) => {
-    await using on = await stage();
-    const { status, text } = await askForToken(on, { scopes: ['groups:read'] }, { path });
+  ])('does not exist at %s', async (path) => {
+    await using setup = await setUp();
+    const { status, text } = await requestToken(setup, { scopes: ['groups:read'] }, { path });
     expect([status, text.includes('"token"')]).toEqual([404, false]);
   });
 
-  it('is not there without secrets', async () => {
-    await using upstream = await startScriptedUpstream(service);
+  it('does not exist if no secrets are configured', async () => {
+    await using upstream = await startScriptedUpstream(healthyService);
     await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
-    expect((await askForToken({ gateway }, { scopes: ['groups:read'] })).status).toBe(404);
+    expect((await requestToken({ gateway }, { scopes: ['groups:read'] })).status).toBe(404);
   });
 
   it.each([
@@ -212,25 +216,25 @@ describe('the endpoint', () => {
     ['the name of a tenant', 'ApiKey acme'],
     ['a part of the key', ACME.slice(0, -1)],
     ['Basic', 'Basic a2V5'],
-  ])('refuses %s with 401, and says nothing of what it knows', async (_, authorization) => {
-    await using on = await stage();
-    const answer = await askForToken(on, { scopes: ['groups:read'] }, { authorization });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="notigraph"');
-    expect(answer.error.extensions).toEqual({
+  ])('rejects %s with 401 and reveals nothing about tenants or keys', async (_, authorization) => {
+    await using setup = await setUp();
+    const response = await requestToken(setup, { scopes: ['groups:read'] }, { authorization });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('ApiKey realm="notigraph"');
+    expect(response.error.extensions).toEqual({
       code: 'UNAUTHENTICATED',
       retryable: false,
-      requestId: answer.headers.get('x-request-id'),
+      requestId: response.headers.get('x-request-id'),
     });
-    expect(answer.text).not.toMatch(/acme|globex|key-of/);
+    expect(response.text).not.toMatch(/acme|globex|key-of/);
   });
 
-  it('refuses a token, of its own or of an issuer: it cannot be used to get another one', async () => {
-    await using on = await stage();
-    const own = await tokenFor(on, { scopes: ['groups:read'] });
+  it('rejects a client token or issuer token, so that a token cannot be exchanged for another one', async () => {
+    await using setup = await setUp();
+    const own = await tokenFor(setup, { scopes: ['groups:read'] });
     for (const token of [own, await signer.sign()]) {
       for (const authorization of [`Bearer ${token}`, `ApiKey ${token}`]) {
-        const { status } = await askForToken(on, { scopes: ['groups:read'] }, { authorization });
+        const { status } = await requestToken(setup, { scopes: ['groups:read'] }, { authorization });
         expect(status).toBe(401);
       }
     }
@@ -243,9 +247,9 @@ describe('the endpoint', () => {
     ['application/jsonp', 415],
     ['application/json; charset=utf-8', 200],
     ['Application/JSON', 200],
-  ])('answers a body of type %s with %i', async (type, expected) => {
-    await using on = await stage();
-    const { status } = await askForToken(on, { scopes: ['groups:read'] }, { headers: { 'content-type': type } });
+  ])('responds to a body of type %s with %i', async (type, expected) => {
+    await using setup = await setUp();
+    const { status } = await requestToken(setup, { scopes: ['groups:read'] }, { headers: { 'content-type': type } });
     expect(status).toBe(expected);
   });
 
@@ -258,17 +262,17 @@ describe('the endpoint', () => {
     ['null', 'null', 'Token refused: the body must be a JSON object.'],
     ['a text', '"x"', 'Token refused: the body must be a JSON object.'],
     ['no scopes', {}, 'Token refused: "scopes" must be a list.'],
-    ['no list of scopes', { scopes: 'groups:read' }, 'Token refused: "scopes" must be a list.'],
+    ['scopes that are not a list', { scopes: 'groups:read' }, 'Token refused: "scopes" must be a list.'],
     ['an empty list of scopes', { scopes: [] }, 'Token refused: "scopes" must contain at least one scope.'],
-    ['a scope that there is not', { scopes: ['groups:read', 'admin'] }, SCOPES_LIST],
-    ['a scope that is no text', { scopes: [1, null] }, SCOPES_LIST],
+    ['an unknown scope', { scopes: ['groups:read', 'admin'] }, SCOPES_LIST],
+    ['scopes that are not strings', { scopes: [1, null] }, SCOPES_LIST],
     [
-      'no list of documents',
+      'documents that are not a list',
       { scopes: ['groups:read'], documents: 'x' },
       'Token refused: "documents" must be a list of document ids.',
     ],
     [
-      'documents that are no texts',
+      'documents that are not strings',
       { scopes: ['groups:read'], documents: [1] },
       'Token refused: "documents" must be a list of document ids.',
     ],
@@ -283,24 +287,24 @@ describe('the endpoint', () => {
       'Token refused: "documents" must contain at most 50 ids.',
     ],
     [
-      'a document that no manifest lists',
+      'a document that is in no manifest',
       { scopes: ['groups:read'], documents: [sha256Of(GROUPS), 'unknown'] },
       'Token refused: "documents" contains an id that is in no manifest of this gateway.',
     ],
     [
-      'a document named like a member of objects',
+      'a document named like a property of Object.prototype',
       { scopes: ['groups:read'], documents: ['constructor'] },
       'Token refused: "documents" contains an id that is in no manifest of this gateway.',
     ],
     ['a lifetime of 0', { scopes: ['groups:read'], expiresInSeconds: 0 }, LIFETIME],
-    ['a lifetime below 0', { scopes: ['groups:read'], expiresInSeconds: -1 }, LIFETIME],
+    ['a negative lifetime', { scopes: ['groups:read'], expiresInSeconds: -1 }, LIFETIME],
     ['a lifetime of more than an hour', { scopes: ['groups:read'], expiresInSeconds: 3_601 }, LIFETIME],
-    ['a lifetime that is not whole', { scopes: ['groups:read'], expiresInSeconds: 1.5 }, LIFETIME],
-    ['a lifetime that is a text', { scopes: ['groups:read'], expiresInSeconds: '900' }, LIFETIME],
+    ['a lifetime that is not an integer', { scopes: ['groups:read'], expiresInSeconds: 1.5 }, LIFETIME],
+    ['a lifetime that is a string', { scopes: ['groups:read'], expiresInSeconds: '900' }, LIFETIME],
     ['a lifetime that is null', { scopes: ['groups:read'], expiresInSeconds: null }, LIFETIME],
-    ['a lifetime beyond numbers', '{"scopes":["groups:read"],"expiresInSeconds":1e999}', LIFETIME],
+    ['a lifetime that overflows to Infinity', '{"scopes":["groups:read"],"expiresInSeconds":1e999}', LIFETIME],
     [
-      'a subject that is no text',
+      'a subject that is not a string',
       { scopes: ['groups:read'], subject: 1 },
       'Token refused: "subject" must be a string.',
     ],
@@ -311,18 +315,18 @@ describe('the endpoint', () => {
       'Token refused: "subject" must have at most 128 characters.',
     ],
     [
-      'another member',
+      'an unknown property',
       { scopes: ['groups:read'], tenant: 'globex' },
       'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
     ],
     [
-      'a prototype',
+      'a __proto__ property',
       '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}',
       'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
     ],
-  ])('refuses %s with one sentence', async (_, body, message) => {
-    await using on = await stage();
-    const { status, headers, error, token } = await askForToken(on, body);
+  ])('rejects %s with a specific message', async (_, body, message) => {
+    await using setup = await setUp();
+    const { status, headers, error, token } = await requestToken(setup, body);
     expect([status, token]).toEqual([400, 'undefined']);
     expect(error.message).toMatch(message);
     expect(error.extensions).toEqual({
@@ -332,8 +336,8 @@ describe('the endpoint', () => {
     });
   });
 
-  it('refuses a body that is too large, also when it does not say how large it is', async () => {
-    await using on = await stage();
+  it('rejects a body that is too large, with or without Content-Length', async () => {
+    await using setup = await setUp();
     const large = JSON.stringify({ scopes: ['groups:read'], subject: 'x'.repeat(17 * 1_024) });
     const stream = new ReadableStream({
       start(controller) {
@@ -343,33 +347,33 @@ describe('the endpoint', () => {
     });
     for (const body of [large, stream]) {
       const init: RequestInit & { duplex: 'half' } = { body, duplex: 'half' };
-      const { status, error } = await askForToken(on, '', init);
+      const { status, error } = await requestToken(setup, '', init);
       expect([status, error.extensions.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
     }
   });
 
-  it('gives no scope beyond what the configuration lets browsers have', async () => {
-    await using on = await stage({ browser: { scopes: ['groups:read'] } });
-    const { status, error } = await askForToken(on, { scopes: ['groups:read', 'groups:write', 'stats:read'] });
+  it('grants only scopes that are configured for browsers', async () => {
+    await using setup = await setUp({ browser: { scopes: ['groups:read'] } });
+    const { status, error } = await requestToken(setup, { scopes: ['groups:read', 'groups:write', 'stats:read'] });
     expect([status, error.extensions.code]).toEqual([403, 'FORBIDDEN']);
     expect(error.message).toBe('Token refused: groups:write, stats:read are not in clients.browser.scopes.');
-    expect((await askForToken(on, { scopes: ['groups:read'] })).status).toBe(200);
+    expect((await requestToken(setup, { scopes: ['groups:read'] })).status).toBe(200);
   });
 
-  it('gives no longer life than the configuration says, also by default', async () => {
-    await using on = await stage({ clientTokens: { maxLifetimeSeconds: 60 } });
-    expect((await askForToken(on, { scopes: ['groups:read'] })).body.expiresInSeconds).toBe(60);
-    expect((await askForToken(on, { scopes: ['groups:read'], expiresInSeconds: 61 })).status).toBe(400);
+  it('limits the requested and the default lifetime to the configured maximum', async () => {
+    await using setup = await setUp({ clientTokens: { maxLifetimeSeconds: 60 } });
+    expect((await requestToken(setup, { scopes: ['groups:read'] })).body.expiresInSeconds).toBe(60);
+    expect((await requestToken(setup, { scopes: ['groups:read'], expiresInSeconds: 61 })).status).toBe(400);
   });
 
-  it('is limited for each tenant, and for unknown keys together, with Retry-After', async () => {
+  it('is rate limited per tenant, and for all unknown keys together, with Retry-After', async () => {
     const rateLimit = { calls: 1, perSeconds: 3_600, burst: 2 };
-    await using on = await stage({ clientTokens: { rateLimit } });
+    await using setup = await setUp({ clientTokens: { rateLimit } });
     const body = { scopes: ['groups:read'] };
     const statuses = async (authorizations: string[]) => {
       const all: number[] = [];
       for (const authorization of authorizations) {
-        all.push((await askForToken(on, body, { authorization })).status);
+        all.push((await requestToken(setup, body, { authorization })).status);
       }
       return all;
     };
@@ -377,7 +381,7 @@ describe('the endpoint', () => {
     expect(await statuses([ACME, ACME, ACME])).toEqual([200, 200, 429]);
     const globex = `ApiKey ${TENANT_KEYS.globex}`;
     expect(await statuses([globex, globex, globex])).toEqual([200, 200, 429]);
-    const { headers, error } = await askForToken(on, body);
+    const { headers, error } = await requestToken(setup, body);
     const wait = Number(headers.get('retry-after'));
     expect(Math.abs(wait - 3_600)).toBeLessThan(30);
     expect(error.extensions).toEqual({
@@ -386,28 +390,28 @@ describe('the endpoint', () => {
       retryAfterSeconds: wait,
       requestId: headers.get('x-request-id'),
     });
-    // What was refused for its body counts too: keys cannot be tried out without end.
-    expect((await askForToken(on, '{')).status).toBe(429);
+    // Requests with an invalid body count too, so that keys cannot be guessed without a limit.
+    expect((await requestToken(setup, '{')).status).toBe(429);
   });
 
-  it('writes a line for each token and for each refusal, without the token, the key or the subject', async () => {
-    await using on = await stage();
-    const token = await tokenFor(on, { scopes: ['groups:read', 'stats:read'], subject: 'person@example.com' });
-    await askForToken(on, { scopes: ['groups:read'] }, { authorization: 'ApiKey of-nobody' });
-    await use(on, token);
-    const lines = on.gateway.log.filter(({ msg }) => msg === 'client token');
+  it('logs each issued token and each rejection, without the token, the key or the subject', async () => {
+    await using setup = await setUp();
+    const token = await tokenFor(setup, { scopes: ['groups:read', 'stats:read'], subject: 'person@example.com' });
+    await requestToken(setup, { scopes: ['groups:read'] }, { authorization: 'ApiKey of-nobody' });
+    await sendWithToken(setup, token);
+    const lines = setup.gateway.log.filter(({ msg }) => msg === 'client token');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({ tenant: 'acme', scopes: ['groups:read', 'stats:read'], expiresInSeconds: 900 });
-    expect(on.gateway.log.filter(({ msg }) => msg === 'client token refused')).toMatchObject([
+    expect(setup.gateway.log.filter(({ msg }) => msg === 'client token refused')).toMatchObject([
       { code: 'UNAUTHENTICATED', status: 401 },
     ]);
-    const log = JSON.stringify(on.gateway.log);
+    const log = JSON.stringify(setup.gateway.log);
     expect(log).not.toMatch(/key-of|of-nobody|person@|eyJ|a-fake-secret/);
     expect(log).not.toContain(token.split('.')[2]);
   });
 
-  it("lets no page of another origin read its answer, except where that origin is a server's", async () => {
-    await using on = await stage({
+  it('sends CORS headers only to the origins of server clients', async () => {
+    await using setup = await setUp({
       browser: { corsOrigins: ['https://app.example.com'] },
       options: {
         clients: clientsOf(
@@ -423,7 +427,7 @@ describe('the endpoint', () => {
       ['null', null],
       ['https://backend.example.com', 'https://backend.example.com'],
     ] as const) {
-      const { status, headers } = await askForToken(on, { scopes: ['groups:read'] }, { headers: { origin } });
+      const { status, headers } = await requestToken(setup, { scopes: ['groups:read'] }, { headers: { origin } });
       expect([origin, status, headers.get('access-control-allow-origin')]).toEqual([origin, 200, expected]);
       expect(headers.get('access-control-allow-credentials')).toBeNull();
     }
@@ -431,48 +435,45 @@ describe('the endpoint', () => {
 });
 
 describe('a client token', () => {
-  it('permits its scopes and no others', async () => {
-    await using on = await stage();
-    const token = await tokenFor(on, { scopes: ['groups:read'] });
-    expect(await use(on, token)).toEqual(WORKS);
-    expect(await use(on, token, FLOW)).toEqual({
+  it('permits only its scopes', async () => {
+    await using setup = await setUp();
+    const token = await tokenFor(setup, { scopes: ['groups:read'] });
+    expect(await sendWithToken(setup, token)).toEqual(WORKS);
+    expect(await sendWithToken(setup, token, FLOW)).toEqual({
       status: 403,
       code: 'FORBIDDEN',
       reason: undefined,
       scope: 'workflows:read',
     });
-    expect(on.upstream.requests.every(({ headers }) => headers.authorization === ACME)).toBe(true);
+    expect(setup.upstream.requests.every(({ headers }) => headers.authorization === ACME)).toBe(true);
   });
 
-  it.each(['off', 'log', 'enforce'] as const)(
-    'permits its documents and no others, in mode %s',
-    async (trustedDocuments) => {
-      await using on = await stage({ browser: { trustedDocuments } });
-      const token = await tokenFor(on, { scopes: ['groups:read', 'workflows:read'], documents: ['flow/v1'] });
-      expect(await use(on, token, FLOW)).toEqual(WORKS);
-      const before = on.upstream.requests.length;
-      for (const query of [GROUPS, `${FLOW} `, '{ __typename }', '{ __schema { queryType { name } } }']) {
-        expect(await use(on, token, query)).toMatchObject({ status: 400, code: 'DOCUMENT_NOT_TRUSTED' });
-      }
-      expect(on.upstream.requests).toHaveLength(before);
-      const free = await tokenFor(on, { scopes: ['groups:read'] });
-      expect(await use(on, free)).toEqual(WORKS);
-    },
-  );
-
-  it('expires', async () => {
-    await using on = await stage();
-    const token = await tokenFor(on, { scopes: ['groups:read'], expiresInSeconds: 100 });
-    expect(await use(on, token)).toEqual(WORKS);
-    on.pass(99);
-    expect(await use(on, token)).toEqual(WORKS);
-    on.pass(1);
-    expect(await use(on, token)).toEqual(refusedFor('TOKEN_EXPIRED'));
+  it.each(['off', 'log', 'enforce'] as const)('permits only its documents in mode %s', async (trustedDocuments) => {
+    await using setup = await setUp({ browser: { trustedDocuments } });
+    const token = await tokenFor(setup, { scopes: ['groups:read', 'workflows:read'], documents: ['flow/v1'] });
+    expect(await sendWithToken(setup, token, FLOW)).toEqual(WORKS);
+    const before = setup.upstream.requests.length;
+    for (const query of [GROUPS, `${FLOW} `, '{ __typename }', '{ __schema { queryType { name } } }']) {
+      expect(await sendWithToken(setup, token, query)).toMatchObject({ status: 400, code: 'DOCUMENT_NOT_TRUSTED' });
+    }
+    expect(setup.upstream.requests).toHaveLength(before);
+    const free = await tokenFor(setup, { scopes: ['groups:read'] });
+    expect(await sendWithToken(setup, free)).toEqual(WORKS);
   });
 
-  it('cannot be changed, and not signed by anybody else', async () => {
-    await using on = await stage();
-    const token = await tokenFor(on, { scopes: ['groups:read'] });
+  it('is rejected after it expires', async () => {
+    await using setup = await setUp();
+    const token = await tokenFor(setup, { scopes: ['groups:read'], expiresInSeconds: 100 });
+    expect(await sendWithToken(setup, token)).toEqual(WORKS);
+    setup.advance(99);
+    expect(await sendWithToken(setup, token)).toEqual(WORKS);
+    setup.advance(1);
+    expect(await sendWithToken(setup, token)).toEqual(refusedFor('TOKEN_EXPIRED'));
+  });
+
+  it('is rejected if it is modified or signed with another key or algorithm', async () => {
+    await using setup = await setUp();
+    const token = await tokenFor(setup, { scopes: ['groups:read'] });
     const [header = '', payload = '', signature = ''] = token.split('.');
     const encode = (value: object) => base64url.encode(JSON.stringify(value));
     const claims = decodeJwt(token);
@@ -490,42 +491,42 @@ describe('a client token', () => {
       'alg none with a signature': `${encode({ alg: 'none', kid })}.${payload}.${signature}`,
       'another secret': hmac(header, widened, 'x'.repeat(40)),
       'an empty secret': hmac(header, widened, ''),
-      'the id of the key as secret': hmac(header, widened, String(kid)),
+      'the kid as secret': hmac(header, widened, String(kid)),
       'the public key of an issuer as secret': hmac(header, widened, signer.publicKey),
       'HS512 with the right secret': hmac(encode({ alg: 'HS512', kid }), payload, SECRET, 'sha512'),
-      'ES256 by an issuer, with the id of the key': await signer.sign({ ...claims }, { kid: String(kid) }),
+      'ES256 by an issuer, with the kid of the secret': await signer.sign({ ...claims }, { kid: String(kid) }),
       'ES256 by an issuer': await signer.sign({ ...claims }),
-      'no id of a key': hmac(encode({ alg: 'HS256' }), payload, SECRET),
-      'another id of a key': hmac(encode({ alg: 'HS256', kid: 'constructor' }), payload, SECRET),
-      'a key of its own': hmac(encode({ alg: 'HS256', kid, jwk: { kty: 'oct', k: 'eA' } }), widened, 'x'),
+      'no kid': hmac(encode({ alg: 'HS256' }), payload, SECRET),
+      'an unknown kid': hmac(encode({ alg: 'HS256', kid: 'constructor' }), payload, SECRET),
+      'a key in its header': hmac(encode({ alg: 'HS256', kid, jwk: { kty: 'oct', k: 'eA' } }), widened, 'x'),
     })) {
-      expect([what, await use(on, forged)]).toEqual([what, refusedFor('TOKEN_INVALID')]);
+      expect([what, await sendWithToken(setup, forged)]).toEqual([what, refusedFor('TOKEN_INVALID')]);
     }
-    expect(on.upstream.requests).toEqual([]);
-    // A token of an issuer with the gateway's secret, or of the gateway under an issuer's name.
+    expect(setup.upstream.requests).toEqual([]);
+    // Signed with the gateway's secret, but with the claims of an issuer, another audience, or no expiry.
     const asIssuer = hmac(
       header,
       encode({ ...claims, iss: 'https://login.example.com', aud: 'notigraph-test' }),
       SECRET,
     );
-    expect(await use(on, asIssuer)).toEqual(refusedFor('TOKEN_INVALID'));
+    expect(await sendWithToken(setup, asIssuer)).toEqual(refusedFor('TOKEN_INVALID'));
     const forAnother = hmac(header, encode({ ...claims, aud: 'other' }), SECRET);
-    expect(await use(on, forAnother)).toEqual(refusedFor('TOKEN_FOR_ANOTHER'));
+    expect(await sendWithToken(setup, forAnother)).toEqual(refusedFor('TOKEN_FOR_ANOTHER'));
     const withoutEnd = hmac(header, encode({ ...claims, exp: undefined }), SECRET);
-    expect(await use(on, withoutEnd)).toEqual(refusedFor('TOKEN_INVALID'));
-    expect(await use(on, token)).toEqual(WORKS);
+    expect(await sendWithToken(setup, withoutEnd)).toEqual(refusedFor('TOKEN_INVALID'));
+    expect(await sendWithToken(setup, token)).toEqual(WORKS);
   });
 
-  it('does not work at another gateway with the same tenants', async () => {
-    await using on = await stage();
-    await using other = await stage({ clientTokens: { secrets: ['another-fake-secret-of-client-tokens'] } });
-    await using renamed = await stage({ clientTokens: { issuer: 'another-gateway' } });
-    const token = await tokenFor(on, { scopes: ['groups:read'] });
-    expect(await use(other, token)).toEqual(refusedFor('TOKEN_INVALID'));
-    expect(await use(renamed, token)).toEqual(refusedFor('TOKEN_FOR_ANOTHER'));
+  it('is rejected by another gateway with the same tenants', async () => {
+    await using setup = await setUp();
+    await using other = await setUp({ clientTokens: { secrets: ['another-fake-secret-of-client-tokens'] } });
+    await using renamed = await setUp({ clientTokens: { issuer: 'another-gateway' } });
+    const token = await tokenFor(setup, { scopes: ['groups:read'] });
+    expect(await sendWithToken(other, token)).toEqual(refusedFor('TOKEN_INVALID'));
+    expect(await sendWithToken(renamed, token)).toEqual(refusedFor('TOKEN_FOR_ANOTHER'));
   });
 
-  it("ends with its tenant's key, and with its secret; a secret is replaced without a token's being refused", async () => {
+  it('stays valid while its secret is replaced, and becomes invalid when the secret is removed', async () => {
     await using folder = await createTemporaryFolder();
     const write = async (name: string, text: string) => {
       await writeFile(folder.path('next'), text);
@@ -534,29 +535,30 @@ describe('a client token', () => {
     const [first, second] = ['first-fake-secret-of-client-tokens', 'second-fake-secret-of-client-tokens'];
     await write('signing', `${first}\n`);
     await write('before', `${first}\n`);
-    await using on = await stage({
-      options: { reloadSeconds: 1 },
+    await using setup = await setUp({
+      options: { reloadSeconds: 0.1 },
       clientTokens: { secrets: [{ file: folder.path('signing') }, { file: folder.path('before') }] },
     });
-    const kidNow = async () => decodeProtectedHeader(await tokenFor(on, { scopes: ['groups:read'] })).kid;
-    const old = await tokenFor(on, { scopes: ['groups:read'], expiresInSeconds: 3_600 });
+    const kidNow = async () => decodeProtectedHeader(await tokenFor(setup, { scopes: ['groups:read'] })).kid;
+    const old = await tokenFor(setup, { scopes: ['groups:read'], expiresInSeconds: 3_600 });
     const firstKid = await kidNow();
-    expect(await use(on, old)).toEqual(WORKS);
+    expect(await sendWithToken(setup, old)).toEqual(WORKS);
 
     await write('signing', `${second}\n`);
     await expect.poll(kidNow, { timeout: 5_000 }).not.toBe(firstKid);
-    const renewed = await tokenFor(on, { scopes: ['groups:read'], expiresInSeconds: 3_600 });
-    on.pass(61); // What was checked before is checked again.
-    expect(await use(on, old)).toEqual(WORKS);
-    expect(await use(on, renewed)).toEqual(WORKS);
+    const renewed = await tokenFor(setup, { scopes: ['groups:read'], expiresInSeconds: 3_600 });
+    setup.advance(61); // Expires the cached verification.
+    expect(await sendWithToken(setup, old)).toEqual(WORKS);
+    expect(await sendWithToken(setup, renewed)).toEqual(WORKS);
 
     await write('before', `${second}\n`);
-    await expect.poll(() => use(on, old), { timeout: 5_000 }).toEqual(refusedFor('TOKEN_INVALID')); // At once, not when it is checked again.
-    expect(await use(on, renewed)).toEqual(WORKS);
+    // Applies immediately, not only when the cached verification expires.
+    await expect.poll(() => sendWithToken(setup, old), { timeout: 5_000 }).toEqual(refusedFor('TOKEN_INVALID'));
+    expect(await sendWithToken(setup, renewed)).toEqual(WORKS);
 
     await write('signing', 'too short');
-    await expect.poll(() => on.gateway.log.filter(({ level }) => level === 50).length, { timeout: 5_000 }).toBe(1);
-    expect(await use(on, renewed)).toEqual(WORKS);
-    expect(JSON.stringify(on.gateway.log)).not.toMatch(/too short"|fake-secret/);
+    await expect.poll(() => setup.gateway.log.filter(({ level }) => level === 50).length, { timeout: 5_000 }).toBe(1);
+    expect(await sendWithToken(setup, renewed)).toEqual(WORKS);
+    expect(JSON.stringify(setup.gateway.log)).not.toMatch(/too short"|fake-secret/);
   });
 });

@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe('GraphQL over HTTP', () => {
-  // A GET needs the proof that it is no simple request, see useRequestGate.
+  // GET requests need a header that triggers a preflight (CSRF prevention).
   const fetchFn = (url: string, init: RequestInit = {}) =>
     fetch(url, {
       ...init,
@@ -31,7 +31,7 @@ describe('GraphQL over HTTP', () => {
 
 describe('the Authorization header', () => {
   it.each(['Bearer x', 'ApiKey', 'ApiKey ', 'ApiKey  x', 'ApiKey a b', 'apikey x', 'ApiKey\tx', 'x', 'Basic YTpi'])(
-    'is refused with 401 before any call when it is %j',
+    'is rejected with 401 before any upstream call when it is %j',
     async (authorization) => {
       gateway.forget();
       const { status, headers, body } = await gateway.send(
@@ -47,7 +47,7 @@ describe('the Authorization header', () => {
     },
   );
 
-  it('may be missing where no upstream call is needed, and is UNAUTHENTICATED at the field where one is', async () => {
+  it('is only required by fields that make upstream calls, which fail with UNAUTHENTICATED', async () => {
     gateway.forget();
     const { status, body } = await gateway.send(
       '{ __typename notificationGroups { name } }',
@@ -78,7 +78,7 @@ describe('the Authorization header', () => {
   });
 });
 
-it('two keys never see each other’s records', async () => {
+it('clients with different keys never see each other’s records', async () => {
   const asProduction = { authorization: `ApiKey ${SANDBOX_KEYS.production}` };
   const query = '{ notificationGroups { id name } workflow(idOrIdentifier: "welcome-onboarding") { name } }';
   const [development, production] = await Promise.all([
@@ -92,7 +92,7 @@ it('two keys never see each other’s records', async () => {
   expect(production.notificationGroups.filter(({ id }) => ids.has(id))).toEqual([]);
 });
 
-it('sends upstream a closed set of headers, nothing of the client’s', async () => {
+it('sends a fixed set of headers upstream and forwards no others', async () => {
   gateway.forget();
   const headers = {
     cookie: 'a=b',
@@ -121,7 +121,7 @@ it('sends upstream a closed set of headers, nothing of the client’s', async ()
   });
 });
 
-it('answers the caller’s request id, and one of its own where the caller’s is none', async () => {
+it('returns the client’s request id, or a generated one if it is invalid', async () => {
   const idFor = async (id: string | undefined) => {
     const { headers } = await gateway.send(
       '{ __typename }',
@@ -136,7 +136,7 @@ it('answers the caller’s request id, and one of its own where the caller’s i
   expect(await idFor(undefined)).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-it('answers a variable that does not fit with 400 and BAD_USER_INPUT', async () => {
+it('responds to an invalid variable with 400 and BAD_USER_INPUT', async () => {
   const { status, codes } = await gateway.send('query ($days: Int) { notificationStats(days: $days) { key } }', {
     days: 'x',
   });
@@ -144,7 +144,7 @@ it('answers a variable that does not fit with 400 and BAD_USER_INPUT', async () 
   expect(codes).toEqual(['BAD_USER_INPUT']);
 });
 
-it('answers 404 on another path and nothing to other origins', async () => {
+it('responds with 404 on other paths and sends no CORS headers', async () => {
   const response = await fetch(gateway.url.replace('/graphql', '/other'), {
     headers: { origin: 'https://evil.example' },
   });
@@ -156,12 +156,12 @@ it('answers 404 on another path and nothing to other origins', async () => {
   expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
 });
 
-it('a client that leaves aborts its upstream calls', async () => {
+it('a client that disconnects aborts its upstream calls', async () => {
   const arrived = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   await using upstream = await startScriptedUpstream((_, { response }) => {
     response.once('close', aborted.resolve);
-    response.writeHead(200, { 'content-type': 'application/json' }).write('{'); // Past the time for headers.
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{'); // Sends headers in time, so that only the client ends the call.
     arrived.resolve();
     return 'taken over';
   });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // Whatever came, it still answers.
+  expect(await gateway.data('{ __typename }')).toEqual({ __typename: 'Query' }); // The gateway still works after each test.
 });
 
 afterAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey canary-key' };
 
-/** Sends a raw request; checks that nothing went upstream and nothing internal came back. */
+/** Sends a raw request and checks that it causes no upstream call and that the response reveals no internals. */
 async function send(init: RequestInit & { duplex?: 'half' }, path = '') {
   gateway.forget();
   const response = await fetch(gateway.url + path, init);
@@ -39,10 +39,10 @@ const post = (body: string, headers: Record<string, string> = {}) =>
 const query = (document: string, headers: Record<string, string> = {}) =>
   post(JSON.stringify({ query: document }), headers);
 
-describe('what is no GraphQL request is 400', () => {
+describe('an invalid GraphQL request is rejected with 400', () => {
   it.each([
     ['an empty body', ''],
-    ['no JSON', 'NONSENSE'],
+    ['text that is not JSON', 'NONSENSE'],
     ['half of JSON', '{"query":'],
     ['a string', '"str"'],
     ['null', 'null'],
@@ -80,7 +80,7 @@ it.each([
   'user@host',
   'a?b',
   'a\\b',
-])('a Host that is none, %j, is 400 and makes no other address of the request', async (host) => {
+])('the invalid Host header %j is rejected with 400', async (host) => {
   const body = JSON.stringify({ query: '{ __typename }' });
   for (const [method, path] of [
     ['POST', '/graphql'],
@@ -97,7 +97,7 @@ it.each([
   }
 });
 
-it('a target that cannot be part of a URL is 400', async () => {
+it('a target that is not valid in a URL is rejected with 400', async () => {
   for (const [method, path] of [
     ['GET', 'http://[:::::]/graphql'],
     ['POST', 'http://localhost:99999/graphql'],
@@ -113,7 +113,7 @@ it('a target that cannot be part of a URL is 400', async () => {
   }
 });
 
-it('a document with more than 32,768 characters is 400, however few tokens it has', async () => {
+it('a document with more than 32,768 characters is rejected with 400, even with few tokens', async () => {
   for (const document of [`{ __typename } #${'x'.repeat(32_768)}`, `{ __typename }${' '.repeat(32_768)}`]) {
     const { status, text } = await query(document);
     expect(status).toBe(400);
@@ -125,7 +125,7 @@ it('a document with more than 32,768 characters is 400, however few tokens it ha
   }
 });
 
-it('a document with more than 1,000 tokens is 400, however few fields it has', async () => {
+it('a document with more than 1,000 tokens is rejected with 400, even with few fields', async () => {
   const { status, text } = await query(`{ workflows(idsOrIdentifiers: [${'"a" '.repeat(1_000)}]) { id } }`);
   expect(status).toBe(400);
   expect(JSON.parse(text)).toMatchObject({
@@ -144,17 +144,17 @@ it.each([
   expect([status, JSON.parse(text).errors[0].extensions.code]).toEqual([400, 'GRAPHQL_PARSE_FAILED']);
 });
 
-it('a key with more than 2,048 characters is 401', async () => {
+it('a key with more than 2,048 characters is rejected with 401', async () => {
   const { status } = await query('{ __typename }', { authorization: `ApiKey ${'k'.repeat(2_049)}` });
   expect(status).toBe(401);
 });
 
-describe('a document that is too large is 400 before it is validated', () => {
+describe('a document that exceeds a limit is rejected with 400 before validation', () => {
   const nested = (depth: number) => `{ ${'workflow(idOrIdentifier: "a") { '.repeat(depth)} id ${'}'.repeat(depth)} }`;
   const documents: [string, string][] = [
     ['1,001 tokens', `{ ${'a '.repeat(1_000)} }`],
-    ['braces 60,000 deep', '{a'.repeat(60_000)],
-    ['a list 60,000 deep', `{ a(x: ${'['.repeat(60_000)}) }`],
+    ['braces nested 60,000 deep', '{a'.repeat(60_000)],
+    ['a list nested 60,000 deep', `{ a(x: ${'['.repeat(60_000)}) }`],
     ['500 times __typename', `{ ${'__typename '.repeat(500)} }`],
     [
       '101 aliases',
@@ -179,7 +179,7 @@ describe('a document that is too large is 400 before it is validated', () => {
       `{ workflow(idOrIdentifier: "a") { ${'...f '.repeat(10)} } } fragment f on Workflow { ${'id '.repeat(50)} }`,
     ],
     [
-      'the schema under 29 names',
+      '29 aliases of __schema',
       `{ __schema { ${Array.from({ length: 29 }, (_, i) => `a${i}: types { ...f }`).join(' ')} } }
        fragment f on __Type { name fields { name description type { name fields { name type { name ofType { name } } } }
          args { name description defaultValue type { name ofType { name } } } } }`,
@@ -212,7 +212,7 @@ describe('a document that is too large is 400 before it is validated', () => {
     expect(status).toBe(400);
   });
 
-  it('what is just within the limits is served', async () => {
+  it('a document just within the limits is executed', async () => {
     const aliases = Array.from({ length: 30 }, (_, i) => `a${i}: __typename`).join(' ');
     expect(await gateway.data(`{ workflow(idOrIdentifier: "none") { ${aliases} } }`)).toEqual({ workflow: null });
     expect(await gateway.data(`{ workflow(idOrIdentifier: "none") { ${'id '.repeat(499)} } }`)).toEqual({
@@ -238,20 +238,20 @@ describe('a document that is too large is 400 before it is validated', () => {
 });
 
 describe('methods, paths and content types', () => {
-  it('a mutation by GET is 405 with Allow', async () => {
+  it('a mutation with GET is rejected with 405 and Allow', async () => {
     const document = encodeURIComponent('mutation { createFeed(input: { name: "x" }) { __typename } }');
     const { status, headers } = await send({ headers: JSON_TYPE }, `?query=${document}`);
     expect(status).toBe(405);
     expect(headers.get('allow')).toBe('POST');
   });
 
-  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('%s is 405 with Allow', async (method) => {
+  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('%s is rejected with 405 and Allow', async (method) => {
     const { status, headers } = await send({ method, headers: JSON_TYPE });
     expect(status).toBe(405);
     expect(headers.get('allow')).toBe('GET, POST');
   });
 
-  it('a GET without a proof header is 403; with one it is served', async () => {
+  it('a GET request is rejected with 403 unless it has a CSRF prevention header', async () => {
     const path = '?query={__typename}';
     expect(await send({}, path)).toMatchObject({ status: 403, text: expect.stringContaining('CSRF_REFUSED') });
     for (const headers of [{ 'graphql-require-preflight': 'true' }, { authorization: 'ApiKey x' }]) {
@@ -266,30 +266,33 @@ describe('methods, paths and content types', () => {
     'application/graphql',
     'application/jsonx',
     '',
-  ])('a POST of type %j is 415', async (type) => {
+  ])('a POST request with the content type %j is rejected with 415', async (type) => {
     const body = new Blob(['{"query":"{ __typename }"}'], { type });
     const { status, text } = await send({ method: 'POST', headers: type === '' ? {} : { 'content-type': type }, body });
     expect(status).toBe(415);
     expect(text).toContain('UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('a compressed body is 415 and never inflated', async () => {
+  it('a compressed body is rejected with 415 and never decompressed', async () => {
     const { status } = await post('not even gzip', { 'content-encoding': 'gzip' });
     expect(status).toBe(415);
   });
 
-  it('an Accept that cannot be met is 406', async () => {
+  it('an Accept header without a supported type is rejected with 406', async () => {
     const { status } = await query('{ __typename }', { accept: 'image/png' });
     expect(status).toBe(406);
   });
 
-  it.each(['/other', '/graphql/', '/x/graphql', '/health', '/graphql/health'])('the path %s is 404', async (path) => {
-    const response = await fetch(new URL(path, gateway.url), { method: 'POST', headers: JSON_TYPE, body: '{}' });
-    expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
-  });
+  it.each(['/other', '/graphql/', '/x/graphql', '/health', '/graphql/health'])(
+    'the path %s responds with 404',
+    async (path) => {
+      const response = await fetch(new URL(path, gateway.url), { method: 'POST', headers: JSON_TYPE, body: '{}' });
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+    },
+  );
 
-  it('a query string that looks like another path changes nothing', async () => {
+  it('a query string that resembles another path has no effect', async () => {
     expect(await post('{"query":"{ __typename }"}')).toMatchObject({ status: 200 });
     const { status, text } = await send(
       { method: 'POST', headers: JSON_TYPE, body: '{"query":"{ __typename }"}' },
@@ -302,14 +305,14 @@ describe('methods, paths and content types', () => {
 describe('the size of the body', () => {
   const large = JSON.stringify({ query: '{ __typename }', variables: { x: 'x'.repeat(300 * 1024) } });
 
-  it('over 256 KiB by its length is 413', async () => {
+  it('over 256 KiB according to Content-Length is rejected with 413', async () => {
     const { status, text, headers } = await post(large);
     expect(status).toBe(413);
     expect(text).toContain('PAYLOAD_TOO_LARGE');
     expect(headers.get('connection')).toBe('close');
   });
 
-  it('over 256 KiB in chunks is 413 while it is read', async () => {
+  it('over 256 KiB in chunks is rejected with 413 while it is read', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -324,11 +327,11 @@ describe('the size of the body', () => {
     const outcome = await send({ method: 'POST', headers: JSON_TYPE, body: endless, duplex: 'half' }).catch(
       () => undefined,
     );
-    expect(outcome?.status ?? 413).toBe(413); // Where the answer overtakes the body, fetch sees a cut connection.
-    expect(sent).toBeLessThan(500); // Buffers of the sockets hold some.
+    expect(outcome?.status ?? 413).toBe(413); // If the response arrives before the body is sent, fetch may only see a closed connection.
+    expect(sent).toBeLessThan(500); // Socket buffers take some of the body.
   });
 
-  it('of 255 KiB is served, by its length and in chunks', async () => {
+  it('of 255 KiB is accepted, with Content-Length and in chunks', async () => {
     const body = JSON.stringify({ query: '{ __typename }', variables: { x: 'x'.repeat(255 * 1024) } });
     expect((await post(body)).status).toBe(200);
     const chunks = new Blob([body]).stream();
@@ -336,12 +339,12 @@ describe('the size of the body', () => {
   });
 });
 
-describe('numbers that JavaScript cannot hold', () => {
+describe('numbers that JavaScript cannot represent', () => {
   const create =
     'mutation ($data: JSONObject) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }';
 
   it.each(['9007199254740993', '-9007199254740993', '123456789012345678901234567890', '1e400'])(
-    '%s in a variable is refused instead of changing on its way',
+    'are rejected in variables instead of being rounded: %s',
     async (number) => {
       const { status, text } = await post(`{"query":${JSON.stringify(create)},"variables":{"data":{"n":${number}}}}`, {
         accept: 'application/graphql-response+json',
@@ -351,19 +354,19 @@ describe('numbers that JavaScript cannot hold', () => {
     },
   );
 
-  it.each(['9007199254740993', '1e400'])('%s in a literal is refused', async (number) => {
+  it.each(['9007199254740993', '1e400'])('are rejected in literals: %s', async (number) => {
     const document = `mutation { createSubscriber(input: { subscriberId: "n", data: { n: ${number} } }) { __typename } }`;
     expect((await query(document, { accept: 'application/graphql-response+json' })).status).toBe(400);
   });
 
-  it('ids of many digits in strings are not numbers', async () => {
+  it('do not include ids with many digits in strings', async () => {
     const { codes } = await gateway.send('query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', {
       id: '12345678901234567890',
     });
     expect(codes).toEqual([]);
   });
 
-  it('one from upstream breaks its field alone', async () => {
+  it('in an upstream response fail only their field', async () => {
     const record = JSON.stringify({ data: workflow() }).replace('"tags"', '"data":{"n":9007199254740993},"tags"');
     await using upstream = await startScriptedUpstream(() => ({ body: record }));
     await using other = await startGateway({ upstream: upstream.url });
@@ -378,14 +381,14 @@ describe('other origins', () => {
   const body = '{"query":"{ __typename }"}';
   const corsHeaders = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-  it('get no Access-Control header unless they are on the list', async () => {
+  it('receive no CORS headers unless they are listed', async () => {
     const { headers } = await send({ method: 'POST', headers: from('https://evil.example'), body });
     expect(corsHeaders(headers)).toEqual([]);
     await using open = await startSandboxedGateway({ options: { corsOrigins: ['https://app.example'] } });
     const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
     for (const origin of ['https://evil.example', 'https://app.example.evil', 'null', 'https://APP.example']) {
-      const answer = await fetch(open.url, { method: 'POST', headers: from(origin), body });
-      expect(corsHeaders(answer.headers)).toEqual([]);
+      const response = await fetch(open.url, { method: 'POST', headers: from(origin), body });
+      expect(corsHeaders(response.headers)).toEqual([]);
       const refused = await fetch(open.url, { method: 'OPTIONS', headers: { ...from(origin), ...preflight } });
       expect(corsHeaders(refused.headers)).toEqual([]);
     }
@@ -403,7 +406,7 @@ describe('other origins', () => {
   });
 });
 
-it('introspection can be switched off', async () => {
+it('introspection can be disabled', async () => {
   await using closed = await startSandboxedGateway({ options: { introspection: false } });
   const { status } = await closed.send('{ __schema { types { name } } }');
   expect(status).toBe(400);

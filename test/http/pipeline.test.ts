@@ -26,9 +26,9 @@ async function codeOf(response: Response): Promise<unknown> {
   return errors?.[0].extensions.code;
 }
 
-describe('before anything is executed', () => {
+describe('before execution', () => {
   it.each(['image/png', 'text/html', 'multipart/mixed', 'application/json; charset=latin1'])(
-    'a mutation whose client accepts only %s is refused',
+    'a mutation is rejected if the client accepts only %s',
     async (accept) => {
       const response = await post({ query: CREATE }, { accept });
       expect([response.status, await codeOf(response)]).toEqual([406, 'NOT_ACCEPTABLE']);
@@ -37,10 +37,10 @@ describe('before anything is executed', () => {
   );
 
   it.each([
-    ['alone', { query: CREATE }],
-    ['chosen by its name', { query: `query Read { __typename } ${CREATE}`, operationName: 'Create' }],
+    ['with only one operation', { query: CREATE }],
+    ['selected by name', { query: `query Read { __typename } ${CREATE}`, operationName: 'Create' }],
     ['with extensions', { query: CREATE, extensions: '{"a":1}' }],
-  ])('a mutation sent with GET is refused, %s', async (_, params) => {
+  ])('a mutation sent with GET is rejected, %s', async (_, params) => {
     for (let i = 0; i < 5; i += 1) {
       const response = await get(params);
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -49,7 +49,7 @@ describe('before anything is executed', () => {
     expect(gateway.upstream()).toEqual([]);
   });
 
-  it('a query sent with GET is executed, also next to a mutation', async () => {
+  it('a query sent with GET is executed, even if the document also has a mutation', async () => {
     const params = { query: `query Read { notificationGroups { name } } ${CREATE}`, operationName: 'Read' };
     expect(await codeOf(await get(params))).toBeUndefined();
     expect(gateway.upstream()).toHaveLength(1);
@@ -60,13 +60,13 @@ describe('before anything is executed', () => {
     ['an unknown name', { query: CREATE, operationName: 'Other' }],
     ['a name that ends in NUL', { query: CREATE, operationName: 'Create\0' }],
     ['no operation', { query: 'fragment F on Query { __typename }' }],
-  ])('an operation that cannot be resolved is refused: %s', async (_, body) => {
+  ])('an operation that cannot be resolved is rejected: %s', async (_, body) => {
     const response = await post(body);
     expect([response.status, await codeOf(response)]).toEqual([400, 'OPERATION_RESOLUTION_FAILURE']);
     expect(gateway.upstream()).toEqual([]);
   });
 
-  it('variables that do not fit are refused with five errors and one that says that there are more', async () => {
+  it('invalid variables are rejected with the first five errors and a note that there are more', async () => {
     const response = await post({
       query: 'mutation ($i: CreateSubscribersInput!) { createSubscribers(input: $i) { failed } }',
       variables: { i: { subscribers: Array.from({ length: 90 }, () => ({})) } },
@@ -80,7 +80,7 @@ describe('before anything is executed', () => {
 });
 
 describe('the executor', () => {
-  it('executes the first request already, and stops at its limits', async () => {
+  it('executes the first request of an operation and stops at its limits', async () => {
     const steps = Array.from({ length: 150 }, (_, i) => ({ _id: `s${i}`, name: { not: 'a string' } }));
     await using upstream = await startScriptedUpstream(() => ({ body: { data: { ...workflow(), steps } } }));
     await using fresh = await startGateway({ upstream: upstream.url });
@@ -93,7 +93,7 @@ describe('the executor', () => {
 });
 
 describe('the log', () => {
-  it('has one line for every request, however it ends', async () => {
+  it('has one line per request, regardless of its outcome', async () => {
     const lines = () => gateway.log.filter(({ msg }) => msg === 'operation');
     const before = lines().length;
     const responses = [

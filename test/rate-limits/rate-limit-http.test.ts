@@ -6,24 +6,24 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/clients.ts';
 import { startGateway } from '../support/gateway.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
 const HOUR = 3_600;
 
-/** One call an hour comes back: none does while a test runs. */
+/** Returns a limit that refills one call per hour, so that nothing is refilled during a test. */
 const hourly = (burst: number): RateLimit => ({ calls: 1, perSeconds: HOUR, burst });
 
 const ONE_CALL = '{ workflow(idOrIdentifier: "w1") { name } }';
 const FIVE_CALLS = '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d", "e"]) { name } }';
 const NO_CALL = '{ __typename }';
 
-const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = service) =>
-  startTwoWays(script, {
+const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = healthyService) =>
+  startGatewayPair(script, {
     clients: clientsOf(
       signer,
       { ...(browser && { rateLimit: browser }) },
@@ -31,27 +31,32 @@ const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script
     ),
   });
 
-async function ask(ways: TwoWays, query: string, claims = {}, request: Partial<WireRequest> = {}): Promise<WireAnswer> {
+async function ask(
+  ways: GatewayPair,
+  query: string,
+  claims = {},
+  request: Partial<WireRequest> = {},
+): Promise<WireResponse> {
   const { headers, ...others } = request;
   const authorization = await signer.bearer(claims);
-  return askBoth(ways, {
+  return sendToBoth(ways, {
     headers: { authorization, ...headers },
     body: request.method === 'GET' ? '' : { query },
     ...others,
   });
 }
 
-const askAsServer = (ways: TwoWays, query: string, key = 'a') =>
-  askBoth(ways, { headers: { authorization: `ApiKey ${key}` }, body: { query } });
+const askAsServer = (ways: GatewayPair, query: string, key = 'a') =>
+  sendToBoth(ways, { headers: { authorization: `ApiKey ${key}` }, body: { query } });
 
-/** What an answer says about the limit: all of it, what is left, and when everything is there again. */
-const limitIn = ({ headers }: WireAnswer) =>
+/** Returns the rate-limit headers of a response: limit, remaining calls and seconds until the full limit is available. */
+const limitIn = ({ headers }: WireResponse) =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'].map((name) =>
     headers[name] === undefined ? undefined : Number(headers[name]),
   );
 
-describe('a limit', () => {
-  it('lets its calls through, and refuses the next one before anything is asked upstream', async () => {
+describe('a rate limit', () => {
+  it('permits its number of calls and rejects the next request before any upstream call', async () => {
     await using ways = await startLimited(hourly(3));
     for (const remaining of [2, 1, 0]) {
       const answer = await ask(ways, ONE_CALL);
@@ -72,7 +77,7 @@ describe('a limit', () => {
     expect(limitIn(refused)).toEqual([3, 0, 3 * HOUR]);
   });
 
-  it('refuses mutations without their being carried out, and requests of any other form', async () => {
+  it('rejects requests of every form, mutations included, before any upstream call', async () => {
     await using ways = await startLimited(hourly(1));
     await ask(ways, ONE_CALL);
     const mutation = 'mutation { createFeed(input: { name: "a" }) { __typename } }';
@@ -91,7 +96,7 @@ describe('a limit', () => {
     }
   });
 
-  it('is counted in calls upstream, and the headers say what is left right after them', async () => {
+  it('counts upstream calls, and the headers show the remaining calls after each operation', async () => {
     await using ways = await startLimited(hourly(20));
     const costs: [query: string, calls: number][] = [
       [ONE_CALL, 1],
@@ -113,13 +118,13 @@ describe('a limit', () => {
     }
   });
 
-  it('says that everything is there after an operation that costs nothing', async () => {
+  it('is unused after an operation without upstream calls', async () => {
     await using ways = await startLimited(hourly(3));
     expect(limitIn(await ask(ways, NO_CALL))).toEqual([3, 3, 0]);
     expect(limitIn(await ask(ways, NO_CALL))).toEqual([3, 3, 0]);
   });
 
-  it('takes nothing for what is refused', async () => {
+  it('is not charged for rejected requests', async () => {
     await using ways = await startLimited(hourly(2));
     for (const [status, request, claims] of [
       [400, { body: { query: '{ nothing }' } }, {}],
@@ -140,7 +145,7 @@ describe('a limit', () => {
     expect(limitIn(await ask(ways, ONE_CALL))).toEqual([2, 1, HOUR]);
   });
 
-  it('lets an operation cost more than is left, and then waits until that is paid off', async () => {
+  it('permits an operation that costs more than remains, and rejects later ones until the debt is paid off', async () => {
     await using ways = await startLimited(hourly(3));
     const answer = await ask(ways, FIVE_CALLS);
     expect(answer.status).toBe(200);
@@ -151,13 +156,13 @@ describe('a limit', () => {
     expect(limitIn(refused)).toEqual([3, 0, 5 * HOUR]);
   });
 
-  it('comes back with the time', async () => {
+  it('is refilled over time', async () => {
     await using ways = await startLimited({ calls: 10, perSeconds: 1, burst: 1 });
     expect((await ask(ways, ONE_CALL)).status).toBe(200);
     await expect.poll(async () => (await ask(ways, NO_CALL)).status).toBe(200);
   });
 
-  it("is each identity's own: tenant, person, key", async () => {
+  it('is separate for each identity: tenant, person, key', async () => {
     await using ways = await startLimited(hourly(1), hourly(1));
     const people = [
       { tenant: 'acme', sub: 'user-1' },
@@ -170,7 +175,7 @@ describe('a limit', () => {
       expect((await ask(ways, ONE_CALL, claims)).status).toBe(200);
     }
     for (const claims of people) {
-      // Another token of the same person is the same identity.
+      // A second token of the same person has the same identity.
       expect((await ask(ways, ONE_CALL, { ...claims, jti: 'another', scope: 'workflows:read' })).status).toBe(429);
     }
     for (const status of [200, 429]) {
@@ -179,13 +184,13 @@ describe('a limit', () => {
     }
   });
 
-  it("is not shared with a server that holds the tenant's key", async () => {
+  it("is not shared with a server that uses the tenant's key", async () => {
     await using ways = await startLimited(hourly(1), hourly(1));
     await ask(ways, ONE_CALL);
     expect((await askAsServer(ways, ONE_CALL, 'key-of-acme')).status).toBe(200);
   });
 
-  it("is each kind of client's own, and where there is none no header says anything", async () => {
+  it('is separate for each kind of client, and responses without a limit have no rate-limit headers', async () => {
     await using ways = await startLimited(hourly(1));
     await ask(ways, ONE_CALL);
     for (let i = 0; i < 3; i += 1) {
@@ -196,7 +201,7 @@ describe('a limit', () => {
     }
   });
 
-  it('asks nobody who shows no credential', async () => {
+  it('does not apply to requests without a credential', async () => {
     await using ways = await startLimited(hourly(1), hourly(1));
     for (const { url } of [ways.listener, ways.fetch]) {
       for (let i = 0; i < 3; i += 1) {
@@ -211,15 +216,15 @@ describe('a limit', () => {
   });
 });
 
-describe('an operation whose client leaves', () => {
-  it('has cost what it has called', async () => {
+describe('an operation whose client disconnects', () => {
+  it('is charged for the calls that it has made', async () => {
     let held = 0;
     await using upstream = await startScriptedUpstream((request, raw) => {
       if (/\/hang/.test(request.path)) {
         held += 1;
         return 'taken over';
       }
-      return service(request, raw);
+      return healthyService(request, raw);
     });
     await using gateway = await startGateway({
       upstream: upstream.url,
@@ -249,11 +254,11 @@ describe('an operation whose client leaves', () => {
   });
 });
 
-describe('the limit of the service', () => {
+describe('the rate limit of the service', () => {
   const limitedService =
     (headers: Record<string, string>): Script =>
     async (request, raw) => {
-      const answer = await service(request, raw);
+      const answer = await healthyService(request, raw);
       return answer === 'taken over' ? answer : { ...answer, headers };
     };
 
@@ -266,13 +271,13 @@ describe('the limit of the service', () => {
     expect(limitIn(await askAsServer(ways, NO_CALL))).toEqual([undefined, undefined, undefined]);
   });
 
-  it("is passed on where it is nearer than the gateway's own, and else that one", async () => {
+  it("is passed on if it is closer than the gateway's own limit", async () => {
     await using ways = await startLimited(hourly(10), hourly(2), limitedService(TIGHT));
     expect(limitIn(await ask(ways, ONE_CALL))).toEqual([100, 2, 30]);
     expect(limitIn(await askAsServer(ways, ONE_CALL))).toEqual([2, 1, HOUR]);
   });
 
-  it('is passed on with Retry-After when it refuses', async () => {
+  it('is passed on with Retry-After if the service rejects a call', async () => {
     await using ways = await startLimited(hourly(10), undefined, () => ({
       status: 429,
       headers: { 'retry-after': '2', 'ratelimit-limit': '50', 'ratelimit-remaining': '0' },
@@ -285,20 +290,20 @@ describe('the limit of the service', () => {
   });
 });
 
-/** A connection to Redis whose answers can be held back. */
-async function startBetween(redis: string) {
+/** Starts a proxy for Redis that can hold back its responses. */
+async function startRedisProxy(redis: string) {
   const { hostname, port } = new URL(redis);
   let asked: (() => void) | undefined;
   let held: (() => void)[] | undefined;
   const server = createServer((socket) => {
-    const behind = connect(Number(port), hostname);
-    socket.on('error', () => {}).on('close', () => behind.destroy());
-    behind.on('error', () => {}).on('close', () => socket.destroy());
+    const redisSocket = connect(Number(port), hostname);
+    socket.on('error', () => {}).on('close', () => redisSocket.destroy());
+    redisSocket.on('error', () => {}).on('close', () => socket.destroy());
     socket.on('data', (command) => {
-      behind.write(command);
+      redisSocket.write(command);
       asked?.();
     });
-    behind.on('data', (answer) => {
+    redisSocket.on('data', (answer) => {
       const pass = () => void socket.write(answer);
       if (held === undefined) {
         pass();
@@ -312,7 +317,7 @@ async function startBetween(redis: string) {
   const address = server.address();
   return {
     url: `redis://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : ''}`,
-    /** From now on; settles when something is asked. */
+    /** Holds back responses from now on. @returns a promise that resolves when a command arrives */
     hold() {
       held = [];
       return new Promise<void>((resolve) => {
@@ -333,15 +338,15 @@ async function startBetween(redis: string) {
 }
 
 describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
-  it('nothing is given back to who leaves after being refused', async () => {
+  it('a client that disconnects while it is being rejected gets no refund', async () => {
     await using redis = await startRedis();
-    await using between = await startBetween(redis.url);
-    await using upstream = await startScriptedUpstream(service);
+    await using proxy = await startRedisProxy(redis.url);
+    await using upstream = await startScriptedUpstream(healthyService);
     const clients = clientsOf(signer, { rateLimit: hourly(3) });
     await using gateway = await startGateway({
       upstream: upstream.url,
       clients,
-      rateLimits: { store: { redis: { url: between.url } } },
+      rateLimits: { store: { redis: { url: proxy.url } } },
     });
     const authorization = await signer.bearer();
     const send = async () => (await gateway.send(ONE_CALL, {}, { authorization })).status;
@@ -349,23 +354,23 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
     const body = JSON.stringify({ query: ONE_CALL });
     const headers = { authorization, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
     for (let i = 0; i < 3; i += 1) {
-      const asked = between.hold();
+      const asked = proxy.hold();
       const request = sendRequest(gateway.url, { method: 'POST', agent: false, headers }).on('error', () => {});
       request.end(body);
       await asked;
       const left = new Promise((resolve) => request.once('close', resolve));
       request.destroy();
       await left;
-      await immediate(); // The gateway sees it go,
+      await immediate(); // The gateway notices the disconnect first,
       await immediate();
-      between.release(); // and then what Redis says.
+      proxy.release(); // and gets the response of Redis afterwards.
     }
     expect(await send()).toBe(429);
   });
 
   it('two gateways share one limit', async () => {
     await using redis = await startRedis();
-    await using upstream = await startScriptedUpstream(service);
+    await using upstream = await startScriptedUpstream(healthyService);
     const options: GatewayOptions = {
       upstream: upstream.url,
       clients: clientsOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),

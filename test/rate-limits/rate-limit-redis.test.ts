@@ -7,13 +7,13 @@ import { createRedisRateLimiter, type RedisRateLimiterOptions } from '../../src/
 import type { RateLimit } from '../../src/settings/clients.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 
-/** One call an hour: nothing comes back while a test runs. */
+/** Limit that refills one call per hour, so that nothing is refilled during a test. */
 const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
 
-const AWAY = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
-const BACK = 'Redis is available again. Rate limits are shared.';
+const UNAVAILABLE = 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.';
+const AVAILABLE_AGAIN = 'Redis is available again. Rate limits are shared.';
 
-/** A limiter with its log. */
+/** Creates a limiter with its log. */
 function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
@@ -27,7 +27,7 @@ function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = 
   };
 }
 
-/** Something that accepts connections, and answers as the test says. */
+/** Starts a server that accepts connections and responds as the test says. */
 async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -43,7 +43,7 @@ async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
   const port = typeof address === 'object' ? address?.port : 0;
   return {
     url: `redis://127.0.0.1:${port}`,
-    /** That were made so far. */
+    /** Returns the number of connections made so far. */
     connections: () => connections,
     open: () => sockets.size,
     async [Symbol.asyncDispose]() {
@@ -56,166 +56,168 @@ async function startListener(onData: (socket: Socket, chunk: Buffer) => void) {
   };
 }
 
-/** Milliseconds that it takes. */
+/** Returns how long the work takes, in milliseconds. */
 async function timed(work: () => unknown): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
 }
 
-const patient = { timeout: 15_000, interval: 20 };
+const SLOW_POLL = { timeout: 15_000, interval: 20 };
 
 describe(`a rate limiter in Redis${redisOnly}`, () => {
+  it.runIf(hasRedis)('stores no identities in plain text, and nothing for longer than necessary', async () => {
+    await using redis = await startRedis();
+    await using setup = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
+    await setup.take('ApiKey canary-4711');
+    await setup.limiter.charge('full', HOURLY, -1);
+    const keys = await redis.command('KEYS', '*');
+    expect(keys).toEqual([expect.stringMatching(/^test:[\w-]{43}$/)]);
+    const [key = ''] = Array.isArray(keys) ? keys : [];
+    expect(await redis.command('PTTL', key)).toBeLessThanOrEqual(3_600_000);
+    expect(await redis.command('PTTL', key)).toBeGreaterThan(3_500_000);
+    expect(await redis.command('GET', key)).toMatch(/^\d{13}(\.\d+)?$/);
+  });
+
+  it.runIf(hasRedis)('continues after Redis has lost its script', async () => {
+    await using redis = await startRedis();
+    await using setup = createLimiter(redis.url, { timeoutMs: 10_000 });
+    await setup.take();
+    await redis.command('SCRIPT', 'FLUSH', 'SYNC');
+    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 98 });
+    expect(setup.log).toEqual([]);
+  });
+
   it.runIf(hasRedis)(
-    'keeps nothing there that names an identity, and nothing for longer than it is needed',
+    'counts locally while Redis is unavailable, logs that once, and reconnects on its own',
     async () => {
       await using redis = await startRedis();
-      await using on = createLimiter(redis.url, { prefix: 'test:', timeoutMs: 10_000 });
-      await on.take('ApiKey canary-4711');
-      await on.limiter.charge('full', HOURLY, -1);
-      const keys = await redis.command('KEYS', '*');
-      expect(keys).toEqual([expect.stringMatching(/^test:[\w-]{43}$/)]);
-      const [key = ''] = Array.isArray(keys) ? keys : [];
-      expect(await redis.command('PTTL', key)).toBeLessThanOrEqual(3_600_000);
-      expect(await redis.command('PTTL', key)).toBeGreaterThan(3_500_000);
-      expect(await redis.command('GET', key)).toMatch(/^\d{13}(\.\d+)?$/);
+      await using setup = createLimiter(redis.url, { timeoutMs: 2_000 });
+      expect(await setup.take()).toMatchObject({ remaining: 99 });
+      expect(await setup.take()).toMatchObject({ remaining: 98 });
+
+      await redis.kill();
+      const results = await Promise.all(Array.from({ length: 120 }, () => setup.take()));
+      expect(results.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
+      expect(await setup.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
+      expect(setup.messages()).toEqual([UNAVAILABLE]);
+
+      await redis.start();
+      await expect.poll(() => setup.take('b').then(setup.messages), SLOW_POLL).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
+      expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // Redis has restarted without data.
+      expect(await redis.command('DBSIZE')).toBe(2);
     },
   );
 
-  it.runIf(hasRedis)('works on after Redis has forgotten its script', async () => {
-    await using redis = await startRedis();
-    await using on = createLimiter(redis.url, { timeoutMs: 10_000 });
-    await on.take();
-    await redis.command('SCRIPT', 'FLUSH', 'SYNC');
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 98 });
-    expect(on.log).toEqual([]);
-  });
-
-  it.runIf(hasRedis)('counts by itself while Redis is gone, says so once, and comes back by itself', async () => {
-    await using redis = await startRedis();
-    await using on = createLimiter(redis.url, { timeoutMs: 2_000 });
-    expect(await on.take()).toMatchObject({ remaining: 99 });
-    expect(await on.take()).toMatchObject({ remaining: 98 });
-
-    await redis.kill();
-    const alone = await Promise.all(Array.from({ length: 120 }, () => on.take()));
-    expect(alone.filter(({ isAllowed }) => isAllowed)).toHaveLength(100);
-    expect(await on.limiter.charge('a', HOURLY, 1)).toMatchObject({ isAllowed: true, remaining: 0 });
-    expect(on.messages()).toEqual([AWAY]);
-
-    await redis.start();
-    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 }); // It has started empty.
-    expect(await redis.command('DBSIZE')).toBe(2);
-  });
-
-  it.runIf(hasRedis)('starts without Redis, and uses it when it is there', async () => {
+  it.runIf(hasRedis)('starts without Redis and uses it once it is available', async () => {
     await using redis = await startRedis();
     await redis.kill();
-    await using on = createLimiter(redis.url, { timeoutMs: 50 });
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 98 });
-    expect(on.messages()).toEqual([AWAY]);
+    await using setup = createLimiter(redis.url, { timeoutMs: 50 });
+    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 98 });
+    expect(setup.messages()).toEqual([UNAVAILABLE]);
     await redis.start();
-    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
-    expect(await on.take()).toMatchObject({ remaining: 99 });
+    await expect.poll(() => setup.take('b').then(setup.messages), SLOW_POLL).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
+    expect(await setup.take()).toMatchObject({ remaining: 99 });
   });
 
-  it.runIf(hasRedis)('counts by itself where its password is wrong, and writes none into the log', async () => {
+  it.runIf(hasRedis)('counts locally if the password is wrong, and logs no password', async () => {
     await using redis = await startRedis({ password: 'right-0815' });
     const url = redis.url.replace('right-0815', 'wrong-4711');
-    await using on = createLimiter(url, { timeoutMs: 1_000 });
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(on.log).toMatchObject([{ msg: AWAY, reason: 'WRONGPASS' }]);
+    await using setup = createLimiter(url, { timeoutMs: 1_000 });
+    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(setup.log).toMatchObject([{ msg: UNAVAILABLE, reason: 'WRONGPASS' }]);
     await using without = createLimiter(redis.url.replace(':right-0815@', ''), { timeoutMs: 10_000 });
     expect(await without.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(without.log).toMatchObject([{ msg: AWAY, reason: 'NOAUTH' }]);
+    expect(without.log).toMatchObject([{ msg: UNAVAILABLE, reason: 'NOAUTH' }]);
     await using right = createLimiter(redis.url, { timeoutMs: 10_000 });
     expect(await right.take()).toMatchObject({ remaining: 99 });
     expect(right.log).toEqual([]);
-    expect(JSON.stringify([on.log, without.log])).not.toMatch(/4711|0815|redis:/);
+    expect(JSON.stringify([setup.log, without.log])).not.toMatch(/4711|0815|redis:/);
   });
 
-  it.runIf(hasRedis)('counts by itself while Redis answers with errors', async () => {
+  it.runIf(hasRedis)('counts locally while Redis returns errors', async () => {
     await using redis = await startRedis();
-    await using on = createLimiter(redis.url, { timeoutMs: 1_000 });
-    await on.take();
+    await using setup = createLimiter(redis.url, { timeoutMs: 1_000 });
+    await setup.take();
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(on.log).toMatchObject([{ msg: AWAY, reason: 'OOM' }]);
+    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(setup.log).toMatchObject([{ msg: UNAVAILABLE, reason: 'OOM' }]);
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');
-    await expect.poll(() => on.take('b').then(on.messages), patient).toEqual([AWAY, BACK]);
-    expect(await on.take()).toMatchObject({ remaining: 98 });
+    await expect.poll(() => setup.take('b').then(setup.messages), SLOW_POLL).toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
+    expect(await setup.take()).toMatchObject({ remaining: 98 });
   });
 
-  it.runIf(hasRedis)('counts by itself while Redis stands still', async () => {
+  it.runIf(hasRedis)('counts locally while Redis does not respond', async () => {
     await using redis = await startRedis();
-    await using hasty = createLimiter(redis.url, { timeoutMs: 500 });
-    await expect.poll(() => hasty.take('b').then(() => redis.command('DBSIZE')), patient).toBe(1);
-    const before = hasty.log.length;
+    await using shortTimeout = createLimiter(redis.url, { timeoutMs: 500 });
+    await expect.poll(() => shortTimeout.take('b').then(() => redis.command('DBSIZE')), SLOW_POLL).toBe(1);
+    const before = shortTimeout.log.length;
     await redis.command('CLIENT', 'PAUSE', '2500', 'ALL');
-    expect(await hasty.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(hasty.log.slice(before)).toMatchObject([{ msg: AWAY, reason: 'TIMEOUT' }]);
-    await expect.poll(() => hasty.take('b').then(() => hasty.messages().slice(before)), patient).toEqual([AWAY, BACK]);
+    expect(await shortTimeout.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(shortTimeout.log.slice(before)).toMatchObject([{ msg: UNAVAILABLE, reason: 'TIMEOUT' }]);
+    await expect
+      .poll(() => shortTimeout.take('b').then(() => shortTimeout.messages().slice(before)), SLOW_POLL)
+      .toEqual([UNAVAILABLE, AVAILABLE_AGAIN]);
   });
 });
 
 describe('a rate limiter whose Redis', () => {
-  it('accepts and never answers waits for one time-out, and then not at all', async () => {
+  it('accepts connections but never responds waits for a single timeout', async () => {
     await using listener = await startListener(() => {});
-    await using on = createLimiter(listener.url, { timeoutMs: 1_000 });
-    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => on.take())))).toBeLessThan(1_900);
-    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => on.take())))).toBeLessThan(500);
-    expect(await on.take()).toMatchObject({ isAllowed: false });
-    expect(on.messages()).toEqual([AWAY]);
+    await using setup = createLimiter(listener.url, { timeoutMs: 1_000 });
+    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => setup.take())))).toBeLessThan(1_900);
+    expect(await timed(() => Promise.all(Array.from({ length: 50 }, () => setup.take())))).toBeLessThan(500);
+    expect(await setup.take()).toMatchObject({ isAllowed: false });
+    expect(setup.messages()).toEqual([UNAVAILABLE]);
   });
 
-  it('is closed while it hangs ends at once and leaves no connection', async () => {
+  it('hangs can be disposed immediately and leaves no connection', async () => {
     await using listener = await startListener(() => {});
-    const on = createLimiter(listener.url, { timeoutMs: 10_000 });
-    await expect.poll(listener.open, patient).toBe(1);
-    const waiting = on.take();
-    expect(await timed(on.limiter.dispose)).toBeLessThan(500);
-    await expect.poll(listener.open, patient).toBe(0);
-    await on.limiter.dispose();
+    const setup = createLimiter(listener.url, { timeoutMs: 10_000 });
+    await expect.poll(listener.open, SLOW_POLL).toBe(1);
+    const waiting = setup.take();
+    expect(await timed(setup.limiter.dispose)).toBeLessThan(500);
+    await expect.poll(listener.open, SLOW_POLL).toBe(0);
+    await setup.limiter.dispose();
     expect(await timed(() => waiting)).toBeLessThan(500);
     expect(await waiting).toMatchObject({ isAllowed: true });
-    expect(on.log).toEqual([]);
+    expect(setup.log).toEqual([]);
   });
 
-  it('is closed while it is being connected leaves no connection', async () => {
+  it('is being connected can be disposed and leaves no connection', async () => {
     await using listener = await startListener(() => {});
-    const on = createLimiter(listener.url);
-    const begun = Promise.withResolvers<void>();
-    const close = () => begun.resolve(on.limiter.dispose());
+    const setup = createLimiter(listener.url);
+    const disposed = Promise.withResolvers<void>();
+    const close = () => disposed.resolve(setup.limiter.dispose());
     subscribe('net.client.socket', close);
-    await begun.promise;
+    await disposed.promise;
     unsubscribe('net.client.socket', close);
-    expect(await on.take()).toMatchObject({ isAllowed: true });
-    expect(on.log).toEqual([]);
+    expect(await setup.take()).toMatchObject({ isAllowed: true });
+    expect(setup.log).toEqual([]);
     await expect.poll(listener.connections).toBe(1);
     await expect.poll(listener.open, { timeout: 2_000 }).toBe(0);
   });
 
   it.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '+OK\r\n', '\u0000\u0001\u0002', '*1\r\n'])(
-    'is no Redis, and answers %j, is done without',
+    'responds %j, because it is not Redis, is ignored',
     async (answer) => {
       await using listener = await startListener((socket) => void socket.write(answer));
-      await using on = createLimiter(listener.url, { timeoutMs: 300 });
-      expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-      expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 98 });
-      expect(on.messages()).toEqual([AWAY]);
+      await using setup = createLimiter(listener.url, { timeoutMs: 300 });
+      expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+      expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 98 });
+      expect(setup.messages()).toEqual([UNAVAILABLE]);
     },
   );
 
-  it('answers everything with OK is done without', async () => {
+  it('responds OK to every command is ignored', async () => {
     await using listener = await startListener((socket, chunk) => {
       const commands = String(chunk).match(/^\*\d+\r$/gm) ?? [];
       socket.write('+OK\r\n'.repeat(commands.length));
     });
-    await using on = createLimiter(listener.url, { timeoutMs: 5_000 });
-    expect(await on.take()).toMatchObject({ isAllowed: true, remaining: 99 });
-    expect(on.log).toMatchObject([{ msg: AWAY, reason: 'TypeError' }]);
+    await using setup = createLimiter(listener.url, { timeoutMs: 5_000 });
+    expect(await setup.take()).toMatchObject({ isAllowed: true, remaining: 99 });
+    expect(setup.log).toMatchObject([{ msg: UNAVAILABLE, reason: 'TypeError' }]);
   });
 
   it.each([
@@ -225,7 +227,7 @@ describe('a rate limiter whose Redis', () => {
     'redis://',
     'redis://:secret-4711@host:port',
     'redis://h/secret-4711',
-  ])('has the address %j is refused, and the message does not quote it', (url) => {
+  ])('has the URL %j is rejected, and the message does not quote it', (url) => {
     expect(() => createLimiter(url)).toThrow(TypeError);
     expect(() => createLimiter(url)).not.toThrow(/4711|nonsense|localhost/);
   });

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Folders whose files take longest, longest first. */
+/** Folders with the slowest test files, slowest first. */
 const LONG = [
   'cli',
   'browser',
@@ -14,7 +14,7 @@ const LONG = [
   'client',
 ];
 
-/** Starts files that take long before others, so that no worker is left with one at the end. */
+/** Starts slow files first, so that no worker is left with a slow one at the end. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const bySize = await super.sort(specifications);

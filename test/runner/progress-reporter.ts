@@ -6,7 +6,7 @@ import {
   type TestSpecification,
 } from 'vitest/node';
 
-/** Prints a line for each test file as it ends, with a count, also where the output is no terminal. In CI a skipped test is a failure. */
+/** Prints a line with a count for each finished test file, even if the output is not a terminal. In CI, skipped tests fail the run. */
 export default class ProgressReporter extends DefaultReporter {
   #files = 0;
   #ended = 0;
@@ -22,7 +22,7 @@ export default class ProgressReporter extends DefaultReporter {
     super.onTestModuleEnd(module);
   }
 
-  /** Called by the super class when a file has ended. */
+  /** Called by the base class when a file has finished. */
   protected override printTestModule(module: TestModule): void {
     if (!module.ok()) {
       super.printTestModule(module);

@@ -1,4 +1,4 @@
-/** Tests that start processes or browsers, wait for real timeouts, or try many examples: all others are in `npm run test:quick`. */
+/** Tests that start processes or browsers, wait for real timeouts, or try many examples. `npm run test:quick` runs all others. */
 export const TAKES_LONG = [
   'test/{add-a-noun,attacks,browser,cli,docs,rate-limits,sandbox-versions}/**/*.test.ts',
   'test/package.test.ts',
@@ -8,8 +8,8 @@ export const TAKES_LONG = [
   'test/upstream/{faults,properties,silent-upstream}.test.ts',
 ];
 
-/** Tests that take samples: small ones in `npm test`, large ones in `npm run test:slow`. */
+/** Tests with samples, which are small in `npm test` and large in `npm run test:slow`. */
 export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
-/** Tests of which a small sample would show nothing: they run in `npm run test:slow` alone. */
+/** Tests that need large samples and therefore run only in `npm run test:slow`. */
 export const ONLY_LARGE = ['test/slow/{default-timeouts,memory,rate-limit-memory}.test.ts'];

@@ -1,4 +1,4 @@
-/** Upgrades a sandbox file with a last migration that never ends: a process to be killed in the middle of an upgrade. */
+/** Upgrades a sandbox file with a migration that never ends, so that a test can kill the process during an upgrade. */
 import { SandboxDatabase } from '../../src/sandbox/database.ts';
 import { collectMigrations } from '../../src/sandbox/open-database.ts';
 import { resources } from '../../src/sandbox/resources/index.gen.ts';

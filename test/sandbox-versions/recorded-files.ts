@@ -17,7 +17,7 @@ export function restore(version: number, file: string): Recording {
   return JSON.parse(read(`version-${version}.json`).toString());
 }
 
-/** The version and the rows of a sandbox file, by table. */
+/** Version and rows of a sandbox file, by table. */
 export interface Contents {
   version: unknown;
   tables: Record<string, unknown[]>;
@@ -49,5 +49,5 @@ export function change(file: string, sql: string): void {
   database.close();
 }
 
-/** The recorded writes that a client may repeat. */
+/** Returns the recorded writes with an idempotency key, which a client may repeat. */
 export const withKeys = ({ writes }: Recording): RecordedExchange[] => writes.filter(({ key }) => key !== undefined);

@@ -19,7 +19,7 @@ const MIGRATIONS = collectMigrations(resources);
 const LATEST = MIGRATIONS.at(-1)?.version ?? 0;
 const ENDLESS_UPGRADE = fileURLToPath(new URL('endless-upgrade.ts', import.meta.url));
 
-/** Tables by the name they have now. */
+/** Current names of renamed tables, by former name. */
 const RENAMED: Record<string, string> = { idempotent_answers: 'idempotent_responses' };
 
 /** Expects that every recorded read still has its response, and that every write with a key is replayed, not repeated. */
@@ -94,7 +94,7 @@ describe('a file of version 1', () => {
     other.exec('COMMIT');
     other.close();
 
-    await Promise.allSettled(starting); // One that failed must not leave the other behind.
+    await Promise.allSettled(starting); // If one start fails, the other sandbox must still be closed.
     for (const { url } of await Promise.all(starting)) {
       const send = await createSandboxClient(url);
       for (const { as, target, body, key = '', text } of withKeys(recording)) {
@@ -149,7 +149,7 @@ function countReaders(file: string): number {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isOpenIn(name)).length;
 }
 
-describe('a file that is not ours to change', () => {
+describe('a file that the sandbox must not change', () => {
   it('is rejected if a newer Notigraph wrote it', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('newer.db');
@@ -183,7 +183,7 @@ describe('a file that is not ours to change', () => {
 describe('migrations', () => {
   const migration = (version: number, description: string) => ({ version, description, sql: '' });
 
-  it('are ordered by version, and share only the first one', () => {
+  it('are ordered by version, and only version 1 is shared', () => {
     expect(new Set(MIGRATIONS.map(({ version }) => version))).toEqual(
       new Set(Array.from({ length: LATEST }, (_, i) => i + 1)),
     );
@@ -194,7 +194,7 @@ describe('migrations', () => {
     ]);
   });
 
-  it('with the same version are rejected, and a missing version too', () => {
+  it('are rejected if two have the same version or a version is missing', () => {
     expect(() =>
       orderMigrations([migration(1, 'A.'), migration(2, 'B.'), migration(3, 'C.'), migration(2, 'D.')]),
     ).toThrow(

@@ -20,8 +20,8 @@ async function failure(start: Promise<unknown>): Promise<SandboxError> {
   return error;
 }
 
-describe('a file', () => {
-  it('is created with its folder, and keeps what was written', async () => {
+describe('a sandbox file', () => {
+  it('is created with its folder and keeps what was written', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('new', 'folder', 'sandbox.db');
     const groups: unknown[] = [];
@@ -37,7 +37,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('gets the same sample ids as every other one', async () => {
+  it('has the same sample ids as any other', async () => {
     const read = async () => {
       await using sandbox = await startSandbox();
       const send = await createSandboxClient(sandbox.url);
@@ -46,7 +46,7 @@ describe('a file', () => {
     expect(await read()).toEqual(await read());
   });
 
-  it('is never given a second set of samples, and deleted samples stay deleted', async () => {
+  it('gets its samples only once, and deleted samples stay deleted', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     for (const expected of [4, 3]) {
@@ -58,7 +58,7 @@ describe('a file', () => {
     }
   });
 
-  it('that is no database is refused and left as it is', async () => {
+  it('that is not a database is rejected and not changed', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('notes.txt');
     const content = 'Buy milk, and read about databases.\n'.repeat(40);
@@ -69,7 +69,7 @@ describe('a file', () => {
     expect(await readFile(file, 'utf8')).toBe(content);
   });
 
-  it('of another program is refused and left as it is', async () => {
+  it('of another program is rejected and not changed', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('other.db');
     const other = new DatabaseSync(file);
@@ -82,7 +82,7 @@ describe('a file', () => {
     expect(await readFile(file)).toEqual(content);
   });
 
-  it('that cannot be opened is named in the refusal', async () => {
+  it('that cannot be opened is named in the error', async () => {
     await using folder = await createTemporaryFolder();
     await mkdir(folder.path('folder.db'));
     const isFolder = await failure(startSandbox({ file: folder.path('folder.db') }));
@@ -96,7 +96,7 @@ describe('a file', () => {
     });
   });
 
-  it('that may not be written is refused', async () => {
+  it('that is read-only is rejected', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await (await startSandbox({ file })).close();
@@ -118,7 +118,7 @@ describe('a file', () => {
 });
 
 describe('a port', () => {
-  it('that is in use is refused, and the file is free again', async () => {
+  it('that is in use is rejected, and the file is released', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await using sandbox = await startSandbox();
@@ -131,12 +131,12 @@ describe('a port', () => {
     database.close();
   });
 
-  it('of an address that is not ours, or out of range, is refused', async () => {
+  it('that is out of range, or on an address of another machine, is rejected', async () => {
     expect(await failure(startSandbox({ host: '192.0.2.1' }))).toMatchObject({ code: 'SANDBOX_PORT' });
     expect(await failure(startSandbox({ port: 70_000 }))).toMatchObject({ code: 'SANDBOX_PORT' });
   });
 
-  it('is part of the address, wherever the sandbox listens', async () => {
+  it('is part of a loopback URL even if the sandbox listens on all addresses', async () => {
     await using sandbox = await startSandbox({ host: '0.0.0.0' });
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });

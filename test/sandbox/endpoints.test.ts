@@ -32,7 +32,7 @@ describe('workflows', () => {
     expect(byId.body).toEqual(byIdentifier.body);
   });
 
-  it('have neither a group object nor fields of a deletion', async () => {
+  it('have neither a group object nor deletion fields', async () => {
     const { data } = await send('GET /v1/workflows/payment-failed');
     expect(data).not.toHaveProperty('notificationGroup');
     expect(data).not.toHaveProperty('deletedAt');
@@ -42,7 +42,7 @@ describe('workflows', () => {
     expect(group.data).toMatchObject({ name: 'Billing' });
   });
 
-  it('show digests, delays, filters and all five channels', async () => {
+  it('include digests, delays, filters and all five channels', async () => {
     const identifiers = [
       'welcome-onboarding',
       'comment-mention',
@@ -62,7 +62,7 @@ describe('workflows', () => {
     expect(answers[1]?.data.steps).toMatchObject([{ metadata: { backoff: true, backoffAmount: 2 } }, {}, {}]);
   });
 
-  it('have one e-mail step whose content is a list of editor blocks', async () => {
+  it('have one email step whose content is a list of editor blocks', async () => {
     const { data } = await send('GET /v1/workflows/welcome-onboarding');
     expect(data.steps).toMatchObject([
       { template: { content: [{ type: 'text' }, { type: 'text' }, { type: 'button' }] } },
@@ -72,7 +72,7 @@ describe('workflows', () => {
     ]);
   });
 
-  it('that are switched off become drafts, and back', async () => {
+  it('become drafts when they are switched off, and active again when they are switched on', async () => {
     const { data: before } = await send('GET /v1/workflows/order-shipped');
 
     const off = await send(`PUT /v1/workflows/${before._id}/status`, { body: { active: false } });
@@ -85,19 +85,19 @@ describe('workflows', () => {
     expect(on.data).toMatchObject({ active: true, draft: false });
   });
 
-  it('refuse the status they already have', async () => {
+  it('reject the status that they already have', async () => {
     const { data } = await send('GET /v1/workflows/password-reset');
     const { status, body } = await send(`PUT /v1/workflows/${data._id}/status`, { body: { active: true } });
     expect(status).toBe(400);
     expect(body).toMatchObject({ message: expect.stringContaining('already active'), error: 'Bad Request' });
   });
 
-  it('take a new status by id only', async () => {
+  it('accept a new status by id only', async () => {
     expect((await send('PUT /v1/workflows/password-reset/status', { body: { active: false } })).status).toBe(404);
     expect((await send('GET /v1/workflows/password-reset')).data).toMatchObject({ active: true });
   });
 
-  it('that do not exist answer 404', async () => {
+  it('that do not exist return 404', async () => {
     expect((await send(`GET /v1/workflows/${UNKNOWN_ID}`)).status).toBe(404);
     expect((await send('GET /v1/workflows/not-an-id-at-all')).status).toBe(404);
     expect((await send(`PUT /v1/workflows/${UNKNOWN_ID}/status`, { body: { active: true } })).status).toBe(404);
@@ -123,7 +123,7 @@ describe('subscribers', () => {
     expect(data).not.toHaveProperty('firstName');
   });
 
-  it('are updated when their subscriberId is known: absent fields stay, data is replaced', async () => {
+  it('are updated if their subscriberId exists: absent fields stay, data is replaced', async () => {
     const first = await send('POST /v1/subscribers', {
       body: {
         subscriberId: 'again',
@@ -147,7 +147,7 @@ describe('subscribers', () => {
     expect(second.data.data).toEqual({ c: 3 });
   });
 
-  it('say in one sentence for each field what is wrong with it', async () => {
+  it('are rejected with one sentence per invalid field', async () => {
     const { status, body } = await send('POST /v1/subscribers', {
       body: { email: 7, channels: [{}, 'chat'], data: [] },
     });
@@ -182,12 +182,12 @@ describe('notification groups', () => {
     expect((await send('GET /v1/notification-groups')).list).not.toContainEqual(renamed.data);
   });
 
-  it('of the sample are four', async () => {
+  it('of the samples are four', async () => {
     const { list } = await send('GET /v1/notification-groups');
     expect(list.map(({ name }) => name).slice(0, 4)).toEqual(['Lifecycle', 'Community', 'Billing', 'Orders']);
   });
 
-  it('that do not exist answer 404', async () => {
+  it('that do not exist return 404', async () => {
     for (const id of [UNKNOWN_ID, 'malformed', '%00']) {
       expect((await send(`GET /v1/notification-groups/${id}`)).status).toBe(404);
       expect((await send(`PATCH /v1/notification-groups/${id}`, { body: { name: 'x' } })).status).toBe(404);
@@ -195,7 +195,7 @@ describe('notification groups', () => {
     }
   });
 
-  it('may be deleted while workflows belong to them, which then point nowhere', async () => {
+  it('may be deleted while workflows refer to them', async () => {
     await using own = await startSandbox();
     const sendOwn = await createSandboxClient(own.url);
     const { data: workflow } = await sendOwn('GET /v1/workflows/payment-failed');
@@ -218,7 +218,7 @@ describe('notification groups', () => {
 });
 
 describe('feeds', () => {
-  it('get their name as identifier, and are deleted with the remaining ones as the answer', async () => {
+  it('use their name as identifier, and a deletion returns the remaining ones', async () => {
     const kept = await send('POST /v1/feeds', { body: { name: 'Kept' } });
     const gone = await send('POST /v1/feeds', { body: { name: 'Gone' } });
     expect(gone.status).toBe(201);
@@ -230,13 +230,13 @@ describe('feeds', () => {
     expect(list).not.toContainEqual(gone.data);
   });
 
-  it('refuse a name that is taken', async () => {
+  it('reject a name that is taken', async () => {
     const { status, body } = await send('POST /v1/feeds', { body: { name: 'Activity' } });
     expect(status).toBe(409);
     expect(body).toMatchObject({ error: 'Conflict', message: 'A feed named "Activity" already exists.' });
   });
 
-  it('that are unknown, or used by a message template, answer 400', async () => {
+  it('that are unknown or used by a message template return 400', async () => {
     const unknown = await send(`DELETE /v1/feeds/${UNKNOWN_ID}`);
     expect(unknown).toMatchObject({ status: 400, body: { message: expect.stringContaining('no feed') } });
 
@@ -246,7 +246,7 @@ describe('feeds', () => {
     expect(used).toMatchObject({ status: 400, body: { message: expect.stringContaining('"comment-mention"') } });
   });
 
-  it('of the sample include one that no workflow uses', async () => {
+  it('of the samples include one that no workflow uses', async () => {
     const { data } = await send('POST /v1/feeds', { body: { name: 'To see the others' } });
     const { list } = await send(`DELETE /v1/feeds/${data._id}`);
     const unused = list.find(({ name }) => name === 'Announcements');
@@ -255,7 +255,7 @@ describe('feeds', () => {
 });
 
 describe('messages', () => {
-  it('of a transaction are deleted by channel, then altogether', async () => {
+  it('of a transaction can be deleted by channel or all together', async () => {
     const address = '/v1/messages/transaction/sample-transaction-0001';
     expect((await send(`DELETE ${address}?channel=email`)).status).toBe(204);
     // Nothing is left on these channels, but the transaction still has messages.
@@ -266,14 +266,14 @@ describe('messages', () => {
     expect((await send(`DELETE ${address}?channel=email`)).status).toBe(404);
   });
 
-  it('deleted on all their channels one by one leave no transaction', async () => {
+  it('that are deleted channel by channel leave no transaction', async () => {
     const address = '/v1/messages/transaction/sample-transaction-0002';
     expect((await send(`DELETE ${address}?channel=push`)).status).toBe(204);
     expect((await send(`DELETE ${address}?channel=sms`)).status).toBe(204);
     expect((await send(`DELETE ${address}`)).status).toBe(404);
   });
 
-  it('refuse a channel that does not exist', async () => {
+  it('reject an unknown channel', async () => {
     const { status, body } = await send('DELETE /v1/messages/transaction/sample-transaction-0003?channel=fax');
     expect(status).toBe(422);
     expect(body).toMatchObject({ message: ['"channel" must be one of in_app, email, sms, chat, push.'] });

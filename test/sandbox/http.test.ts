@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 describe('API keys', () => {
-  it('are needed on every endpoint', async () => {
+  it('are required on every endpoint', async () => {
     const { status, body, headers } = await send('GET /v1/notification-groups', { as: null });
     expect(status).toBe(401);
     expect(headers.get('www-authenticate')).toBe('ApiKey');
@@ -43,7 +43,7 @@ describe('API keys', () => {
     }
   });
 
-  it('keep the records of one environment from the other', async () => {
+  it('separate the records of the two environments', async () => {
     const as = 'production';
     const development = await send('GET /v1/workflows/comment-mention');
     const group = await send('POST /v1/notification-groups', { body: { name: 'Private' } });
@@ -80,13 +80,13 @@ describe('API keys', () => {
 });
 
 describe('addresses', () => {
-  it('that do not exist answer 404', async () => {
+  it('that do not exist return 404', async () => {
     for (const path of ['/v1', '/v1/nothing', '/v2/feeds', '/v1/workflows', '/v1/workflows/a/b', '//v1/feeds']) {
       expect((await send(`GET ${path}`)).status, path).toBe(404);
     }
   });
 
-  it('answer 405 with Allow to other methods', async () => {
+  it('return 405 with Allow for other methods', async () => {
     const allowed = async (target: string) => {
       const { status, headers } = await send(target);
       return [status, headers.get('allow')];
@@ -97,7 +97,7 @@ describe('addresses', () => {
     expect(await allowed('POST /v1/notifications/graph/stats')).toEqual([405, 'GET']);
   });
 
-  it('may hold any text as an id: it is one segment, decoded once', async () => {
+  it('accept any text as an id, as one segment that is decoded once', async () => {
     for (const id of ['a/b', 'a%2Fb', 'ä ö?#', '..%2f', 'a+b', '%', ' x ']) {
       const { status, body } = await send(`GET /v1/workflows/${encodeURIComponent(id)}`);
       expect(status, id).toBe(404);
@@ -105,14 +105,14 @@ describe('addresses', () => {
     }
   });
 
-  it('with a broken percent escape answer 400', async () => {
+  it('with a broken percent escape return 400', async () => {
     expect((await send('GET /v1/workflows/%ZZ')).status).toBe(400);
     expect((await send('DELETE /v1/feeds/a%E0%A4%A')).status).toBe(400);
   });
 });
 
 describe('bodies', () => {
-  it('that are not JSON answer 400', async () => {
+  it('that are not JSON return 400', async () => {
     for (const body of ['{', '{"name":}', "{'name': 1}"]) {
       expect((await send('POST /v1/feeds', { body })).status).toBe(400);
     }
@@ -134,15 +134,15 @@ describe('bodies', () => {
     expect((await send('GET /v1/notification-groups')).status).toBe(200);
   });
 
-  it('that hold JSON in a JSON text are not taken for an object', async () => {
+  it('that are a JSON string of JSON are not parsed twice', async () => {
     const { status, body } = await send('POST /v1/feeds', { body: JSON.stringify('{"name":"Twice"}') });
     expect(status).toBe(422);
     expect(body).toMatchObject({ message: ['The body must be a JSON object.'] });
   });
 });
 
-describe('a bug', () => {
-  it('answers 500 with an errorId and is logged once, with its stack', async () => {
+describe('an internal error', () => {
+  it('returns 500 with an errorId and is logged once with its stack', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await using broken = await startSandbox({ file });
@@ -164,8 +164,8 @@ describe('a bug', () => {
   });
 });
 
-describe('close', () => {
-  it('ends at once though connections are kept alive, and may be called twice', async () => {
+describe('closing a sandbox', () => {
+  it('completes immediately despite keep-alive connections, and may be repeated', async () => {
     const own = await startSandbox();
     const agent = new Agent({ keepAlive: true });
     const call = request(`${own.url}/v1/notification-groups`, { agent, headers: { authorization } }).end();
@@ -182,7 +182,7 @@ describe('close', () => {
     unused.destroy();
   });
 
-  it('lets a running request finish', async () => {
+  it('waits for an in-flight request', async () => {
     const own = await startSandbox();
     const body = JSON.stringify({ name: 'Last' });
     const call = request(`${own.url}/v1/feeds`, {
@@ -206,7 +206,7 @@ describe('close', () => {
     await closed;
   });
 
-  it('closes by `await using`', async () => {
+  it('works with `await using`', async () => {
     let url: string;
     {
       await using own = await startSandbox();

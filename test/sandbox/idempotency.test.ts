@@ -21,7 +21,7 @@ afterAll(() => sandbox.close());
 const withKey = (key: string, body: unknown) => ({ body, headers: { 'idempotency-key': key } });
 
 describe('a repeated Idempotency-Key', () => {
-  it('repeats the first answer to the byte and writes nothing again', async () => {
+  it('replays the first response byte for byte and writes nothing', async () => {
     const first = await send('POST /v1/notification-groups', withKey('replay', { name: 'Once' }));
     const second = await send('POST /v1/notification-groups', withKey('replay', { name: 'Once' }));
     expect(first.status).toBe(201);
@@ -33,7 +33,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(list.filter(({ name }) => name === 'Once')).toHaveLength(1);
   });
 
-  it('counts on PATCH as well', async () => {
+  it('works with PATCH as well', async () => {
     const { data } = await send('POST /v1/notification-groups', { body: { name: 'Before' } });
     const address = `/v1/notification-groups/${data._id}`;
     await send(`PATCH ${address}`, withKey('patch', { name: 'First' }));
@@ -43,14 +43,14 @@ describe('a repeated Idempotency-Key', () => {
     expect((await send(`GET ${address}`)).data.name).toBe('Second');
   });
 
-  it('with another body answers 422', async () => {
+  it('with another body returns 422', async () => {
     await send('POST /v1/feeds', withKey('body', { name: 'This' }));
     const { status, body } = await send('POST /v1/feeds', withKey('body', { name: 'That' }));
     expect(status).toBe(422);
     expect(body).toMatchObject({ message: expect.stringContaining('idempotency') });
   });
 
-  it('repeats refusals too, even when the request would succeed by now', async () => {
+  it('replays rejections too, even if the request would now succeed', async () => {
     const { data } = await send('POST /v1/feeds', { body: { name: 'Taken' } });
     const refused = await send('POST /v1/feeds', withKey('refusal', { name: 'Taken' }));
     expect(refused.status).toBe(409);
@@ -61,7 +61,7 @@ describe('a repeated Idempotency-Key', () => {
     expect(replay.headers.get('idempotency-replay')).toBe('true');
   });
 
-  it('is not tied to the path: another endpoint repeats the wrong answer', async () => {
+  it('is not tied to the path: another endpoint replays the wrong response', async () => {
     const group = await send('POST /v1/notification-groups', withKey('path', { name: 'Group or feed' }));
     const response = await fetch(`${sandbox.url}/v1/feeds`, {
       method: 'POST',
@@ -75,14 +75,14 @@ describe('a repeated Idempotency-Key', () => {
     expect(await response.text()).toBe(group.text);
   });
 
-  it('belongs to its environment', async () => {
+  it('is separate for each environment', async () => {
     await send('POST /v1/feeds', withKey('both', { name: 'Both' }));
     const other = await send('POST /v1/feeds', { ...withKey('both', { name: 'Other' }), as: 'production' });
     expect(other.status).toBe(201);
     expect(other.headers.get('idempotency-replay')).toBeNull();
   });
 
-  it('is not remembered from a request without a valid API key', async () => {
+  it('is not stored for a request without a valid API key', async () => {
     const refused = await send('POST /v1/feeds', { ...withKey('unauthorized', { name: 'Locked' }), as: null });
     expect(refused.status).toBe(401);
     expect((await send('POST /v1/feeds', withKey('unauthorized', { name: 'Locked' }))).status).toBe(201);
@@ -111,14 +111,14 @@ describe('an Idempotency-Key', () => {
     expect(tooLong.status).toBe(400);
   });
 
-  it('means nothing on methods that can be repeated anyway', async () => {
+  it('is ignored on idempotent methods', async () => {
     const { data } = await send('GET /v1/workflows/weekly-digest');
     const address = `PUT /v1/workflows/${data._id}/status`;
     expect((await send(address, withKey('put', { active: false }))).status).toBe(200);
     expect((await send(address, withKey('put', { active: false }))).status).toBe(400);
   });
 
-  it('answers 409 with Retry-After while its first request runs', async () => {
+  it('returns 409 with Retry-After while its first request is in flight', async () => {
     const body = JSON.stringify({ name: 'Slow' });
     const slow = request(`${sandbox.url}/v1/feeds`, {
       method: 'POST',
@@ -131,7 +131,7 @@ describe('an Idempotency-Key', () => {
       },
     });
     slow.flushHeaders();
-    // The sandbox has the headers and waits for the body.
+    // The sandbox has received the headers and waits for the body.
     await once(slow, 'continue');
 
     const early = await send('POST /v1/feeds', withKey('slow', { name: 'Slow' }));
@@ -148,7 +148,7 @@ describe('an Idempotency-Key', () => {
     expect(late.headers.get('idempotency-replay')).toBe('true');
   });
 
-  it('is free again when its first request broke off', async () => {
+  it('can be used again if its first request was aborted', async () => {
     const broken = request(`${sandbox.url}/v1/feeds`, {
       method: 'POST',
       headers: {

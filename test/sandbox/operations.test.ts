@@ -7,7 +7,7 @@ import { createRouter } from '../../src/sandbox/router.ts';
 
 const now = () => new Date('2026-01-15T12:00:00Z');
 
-/** A resource with one handler and no tables. */
+/** Creates a resource with one handler and no tables. */
 const handling = (operationId: string): Resource => ({
   migrations: [],
   createHandlers: () => ({ [operationId]: () => ({ status: 204, body: null, headers: {} }) }),
@@ -34,6 +34,6 @@ it.each([
     [...resources, handling('createTopic')],
     'The operation createTopic is not in the OpenAPI document.',
   ],
-])('an operation that has %s prevents the start', async (_, all, message) => {
+])('an operation with %s prevents the start', async (_, all, message) => {
   await expect(collect(all)).rejects.toThrow(message);
 });

@@ -14,10 +14,10 @@ interface Entry {
 const TODAY = new Date('2026-03-18T10:30:00.000Z');
 const TOMORROW = new Date('2026-03-19T00:00:05.000Z');
 
-/** Statistics by day; the order of the answer is not promised. */
+/** Returns the statistics by day, because the order of the response is not specified. */
 async function readStats(send: SandboxClient, query = '', as: 'development' | 'production' = 'development') {
   const { body } = await send(`GET /v1/notifications/graph/stats${query}`, { as });
-  // The client has held the body against the contract, which makes it a list of entries.
+  // The client has validated the body against the contract, so it is a list of entries.
   const entries = body as Entry[];
   return new Map(entries.map((entry) => [entry._id, entry]));
 }
@@ -40,7 +40,7 @@ describe('statistics', () => {
     expect((await readStats(send)).size).toBe(32);
   });
 
-  it('leave out days without traffic, all of them 40 to 80 days ago', async () => {
+  it('omit days without traffic, all of which are 40 to 80 days ago', async () => {
     await using sandbox = await startSandbox({ now: () => TODAY });
     const stats = await readStats(await createSandboxClient(sandbox.url), '?days=3650');
 
@@ -51,7 +51,7 @@ describe('statistics', () => {
     expect(stats.size).toBe(90 - quiet.length);
   });
 
-  it('name workflows that exist, and in older days one that was deleted', async () => {
+  it('refer to existing workflows, and on older days also to a deleted one', async () => {
     await using sandbox = await startSandbox({ now: () => TODAY });
     const send = await createSandboxClient(sandbox.url);
     const stats = await readStats(send, '?days=90');
@@ -74,7 +74,7 @@ describe('statistics', () => {
     expect(lastDays.size).toBe(8);
   });
 
-  it('follow the rhythm of the week', async () => {
+  it('vary by day of the week', async () => {
     await using sandbox = await startSandbox({ now: () => TODAY });
     const stats = await readStats(await createSandboxClient(sandbox.url), '?days=30');
     expect(stats.get('2026-03-16')?.count).toBeGreaterThan(stats.get('2026-03-15')?.count ?? 0);
@@ -85,7 +85,7 @@ describe('statistics', () => {
     }
   });
 
-  it('are the same in every new sandbox of a date', async () => {
+  it('are the same in every sandbox created on the same date', async () => {
     await using first = await startSandbox({ now: () => TODAY });
     await using second = await startSandbox({ now: () => new Date('2026-03-18T23:59:59.999Z') });
     const sendFirst = await createSandboxClient(first.url);
@@ -93,7 +93,7 @@ describe('statistics', () => {
     expect(await readStats(sendFirst, '?days=90')).toEqual(await readStats(sendSecond, '?days=90'));
   });
 
-  it('count what was sent, whether its messages are deleted or not', async () => {
+  it('count sent notifications even if their messages were deleted', async () => {
     await using sandbox = await startSandbox({ now: () => TODAY });
     const send = await createSandboxClient(sandbox.url);
     const before = await readStats(send);
@@ -101,7 +101,7 @@ describe('statistics', () => {
     expect(await readStats(send)).toEqual(before);
   });
 
-  it('refuse days that are not a number in range', async () => {
+  it('reject days that are not a number in range', async () => {
     await using sandbox = await startSandbox();
     const send = await createSandboxClient(sandbox.url);
     for (const days of ['many', '', '0', '-3', '0.5', '3651', 'Infinity', 'NaN', '1&days=2']) {
@@ -115,7 +115,7 @@ describe('statistics', () => {
 });
 
 describe('sample traffic', () => {
-  it('is topped up when a file is opened on a later day, and what was there stays', async () => {
+  it('is added for new days when a file is opened later, without changing existing days', async () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     const open = async (now: Date) => {
@@ -143,7 +143,7 @@ describe('sample traffic', () => {
     await later.sandbox.close();
   });
 
-  it('reaches the new day in a sandbox that runs past midnight', async () => {
+  it('is added for the new day while a sandbox runs past midnight', async () => {
     let now = TODAY;
     await using sandbox = await startSandbox({ now: () => now });
     const send = await createSandboxClient(sandbox.url);
@@ -154,7 +154,7 @@ describe('sample traffic', () => {
     expect(stats.get('2026-03-19')?.count).toBeGreaterThan(0);
   });
 
-  it('leaves out workflows that are switched off', async () => {
+  it('omits workflows that are switched off', async () => {
     let now = TODAY;
     await using sandbox = await startSandbox({ now: () => now });
     const send = await createSandboxClient(sandbox.url);

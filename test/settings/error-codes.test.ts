@@ -7,7 +7,7 @@ import { startSandboxedGateway } from '../support/gateway.ts';
 
 const entries: [string, ErrorCodeEntry][] = Object.entries(ERROR_CODES);
 
-it('every code that the gateway refuses a request with is in the table', () => {
+it('every code of a rejected request is in the table', () => {
   const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   );
@@ -17,7 +17,7 @@ it('every code that the gateway refuses a request with is in the table', () => {
   expect([...used].filter((code) => !entries.some(([known]) => known === code))).toEqual([]);
 });
 
-describe('a refused request', () => {
+describe('a rejected request', () => {
   const JSON_TYPE = { 'content-type': 'application/json', authorization: 'ApiKey x' };
   const post = (body: string, headers: Record<string, string> = {}): RequestInit => ({
     method: 'POST',

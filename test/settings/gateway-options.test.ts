@@ -10,7 +10,7 @@ import { blocks, read } from '../support/docs.ts';
 
 const UPSTREAM = 'http://127.0.0.1:9';
 
-/** Returns the error of a gateway with these options, which the types of TypeScript may not allow. */
+/** Returns the error of `createGateway` with these options, which may violate their TypeScript types. */
 function errorOf(options: Record<string, unknown>): unknown {
   try {
     void Reflect.apply(createGateway, undefined, [{ upstream: UPSTREAM, ...options }]).dispose();
@@ -33,7 +33,7 @@ describe('createGateway', () => {
     ],
     ['a setting of the command', { port: 1 }, 'createGateway has the unknown option "port".'],
     [
-      'a misspelled word',
+      'a misspelled value',
       { clients: { server: { trustedDocuments: 'enforced' } } },
       'clients.server.trustedDocuments must be off, log or enforce.',
     ],
@@ -43,7 +43,7 @@ describe('createGateway', () => {
       'clients has the unknown setting "browsers" (did you mean "browser"?).',
     ],
     [
-      'a word in place of a section',
+      'a string in place of a section',
       { trustedDocuments: 'enforced' },
       'trustedDocuments must be an object of settings.',
     ],
@@ -60,12 +60,12 @@ describe('createGateway', () => {
       'TypeError: upstream must be the base address of the service, such as https://notifications.example.com.',
     ],
     [
-      'an upstream that is no URL',
+      'an upstream that is not a URL',
       { upstream: 'example' },
       'upstream must be a URL such as https://notifications.example.com.',
     ],
     [
-      'an endpoint that the server answers',
+      'an endpoint that is reserved by the server',
       { endpoint: '/livez' },
       'endpoint must be a path such as /graphql, other than',
     ],
@@ -80,19 +80,19 @@ describe('createGateway', () => {
     expect(String(error)).toContain(message);
   });
 
-  it('names all problems together, and never a value', () => {
+  it('reports all problems together without quoting values', () => {
     const error = errorOf({ logSecret: 'short-canary', colour: 'canary', clientTokens: { secrets: [7] } });
     expect(String(error).split('\n')).toHaveLength(3);
     expect(String(error)).not.toContain('canary');
   });
 
-  it('accepts a URL, and the same form of its sections as the configuration file', () => {
+  it('accepts a URL object and sections in the form of the configuration file', () => {
     expect(errorOf({ upstream: new URL(UPSTREAM), clients: { browser }, clientTokens: { secrets } })).toBeUndefined();
   });
 });
 
 describe('the settings table', () => {
-  it('documents every setting, at whatever depth', () => {
+  it('documents every setting at every depth', () => {
     const undocumented: string[] = [];
     let count = 0;
     const visit = (schema: unknown, path: string): void => {
@@ -117,7 +117,7 @@ describe('the settings table', () => {
     expect(undocumented).toEqual([]);
   });
 
-  it('is the JSON Schema of the configuration file, which docs/configuration.md matches', () => {
+  it('matches the JSON Schema of the configuration file and the example in docs/configuration.md', () => {
     const text = readFileSync(new URL('../../schema/config.schema.json', import.meta.url), 'utf8');
     const schema = z.fromJSONSchema(JSON.parse(text));
     const [complete = ''] = blocks(read('docs/configuration.md'), 'yaml');

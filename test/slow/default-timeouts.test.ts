@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { READ, stage, WRITES, watchTimers } from '../support/faults.ts';
+import { READ, setUp, WRITES, watchTimers } from '../support/faults.ts';
 
 watchTimers();
 
-it('an operation ends in 15 s, and an attempt in 6 s, with the default timeouts', async () => {
+it('by default an operation times out after 15 s and an attempt after 6 s', async () => {
   const dripped: number[] = [];
-  await using on = await stage(({ path }, connection) => {
+  await using setup = await setUp(({ path }, connection) => {
     if (path.endsWith('/drip')) {
       dripped.push(performance.now());
       connection.send('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n');
@@ -13,9 +13,9 @@ it('an operation ends in 15 s, and an attempt in 6 s, with the default timeouts'
     }
   });
   const [read, write, drip] = await Promise.all([
-    on.run(READ),
-    on.run(WRITES.createSubscriber),
-    on.run('{ workflow(idOrIdentifier: "drip") { id } }'),
+    setup.run(READ),
+    setup.run(WRITES.createSubscriber),
+    setup.run('{ workflow(idOrIdentifier: "drip") { id } }'),
   ]);
   expect([read.error?.code, write.error?.code, drip.error?.code]).toEqual(Array(3).fill('UPSTREAM_TIMEOUT'));
   for (const { ms } of [read, drip]) {
@@ -24,7 +24,7 @@ it('an operation ends in 15 s, and an attempt in 6 s, with the default timeouts'
   }
   expect(write.error).toMatchObject({ outcome: 'UNKNOWN' });
   expect(write.ms).toBeLessThan(6_300);
-  expect(on.calls().filter((method) => method === 'POST')).toHaveLength(1);
+  expect(setup.calls().filter((method) => method === 'POST')).toHaveLength(1);
   expect(dripped.length).toBeGreaterThan(1);
   const [first = 0, second = 0] = dripped;
   expect(second - first).toBeGreaterThan(5_900);

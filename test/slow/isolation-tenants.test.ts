@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRandom, digestOf, echo, runCrowd } from '../support/crowd.ts';
+import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
@@ -24,24 +24,24 @@ const LIST = () => '{ notificationGroups { name } }';
 const WRITE = () =>
   'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { subscriber { firstName } } } }';
 
-/** Mostly reads of one record. */
+/** Mix of operations, mostly reads of one record. */
 const MIX = [READ, READ, READ, READ, READ, LIST, LIST, WRITE];
 
-/** Somebody who asks, and the key that the service must be called with for them. */
-interface Asker {
+/** Credential of a client, and the API key that the upstream must receive for it. */
+interface Caller {
   authorization: string;
   key: string;
 }
 
-interface Crowd {
+interface PairOptions {
   pairs: number;
   keys: Readonly<Record<string, string>>;
-  pairOf(pair: number): readonly [Asker, Asker];
+  pairOf(pair: number): readonly [Caller, Caller];
   idOf(pair: number): string;
 }
 
-/** Sends pairs of the same operation in the same tick, to an upstream that fails one time in ten. */
-async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
+/** Sends pairs of the same operation in the same tick. The upstream fails or delays one request in ten. */
+async function sendPairs({ pairs, keys, pairOf, idOf }: PairOptions) {
   const random = createRandom(42);
   const requested = new Map<string, number>();
 
@@ -54,9 +54,9 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
     } else if (dice < 0.06) {
       connection.reset();
     } else if (dice < 0.1) {
-      setTimeout(() => connection.answer(echo(request)), 5 + 20 * random());
+      setTimeout(() => connection.answer(echoKeyDigest(request)), 5 + 20 * random());
     } else {
-      connection.answer(echo(request));
+      connection.answer(echoKeyDigest(request));
     }
   }
 
@@ -78,7 +78,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
   const crossed: string[] = [];
   let served = 0;
 
-  async function send(document: string, { authorization, key }: Asker): Promise<void> {
+  async function send(document: string, { authorization, key }: Caller): Promise<void> {
     const { body } = await client.request({
       path: pathname,
       method: 'POST',
@@ -93,7 +93,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
     served += seen === undefined ? 0 : 1;
   }
 
-  await runCrowd(pairs, 40, (pair) => {
+  await runConcurrently(pairs, 40, (pair) => {
     const document = (MIX[pair % MIX.length] ?? READ)(idOf(pair));
     return Promise.all(pairOf(pair).map((asker) => send(document, asker)));
   });
@@ -103,24 +103,24 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: Crowd) {
 
 const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant, sub })}`;
 
-describe('of thousands of pairs of the same operation in the same tick', () => {
-  it("by tokens of two tenants, each gets its own tenant's answer", async () => {
+describe('thousands of pairs of the same operation in the same tick', () => {
+  it('with tokens of two tenants get the responses of their own tenants', async () => {
     const pairs = sampleSize(600, 4_000);
     const names = Array.from({ length: 48 }, (_, i) => `tenant-${i}`);
     const keys = Object.fromEntries(names.map((name) => [name, `key-of-${name}`]));
-    const askers = names.map(
-      (name): Asker => ({ authorization: browser(name, 'the same person'), key: `key-of-${name}` }),
+    const callers = names.map(
+      (name): Caller => ({ authorization: browser(name, 'the same person'), key: `key-of-${name}` }),
     );
-    const askerOf = (i: number) => askers[i % askers.length] ?? { authorization: '', key: '' };
-    // Tokens that are new come between those that were seen before.
-    const renewed = (pair: number, asker: Asker): Asker =>
+    const callerOf = (i: number) => callers[i % callers.length] ?? { authorization: '', key: '' };
+    // Every tenth pair uses new tokens.
+    const renewed = (pair: number, asker: Caller): Caller =>
       pair % 10 === 0
         ? { ...asker, authorization: browser(asker.key.slice('key-of-'.length), `person ${pair}`) }
         : asker;
     const { crossed, served, requested } = await sendPairs({
       pairs,
       keys,
-      pairOf: (pair) => [renewed(pair, askerOf(pair * 7)), renewed(pair, askerOf(pair * 7 + 1))],
+      pairOf: (pair) => [renewed(pair, callerOf(pair * 7)), renewed(pair, callerOf(pair * 7 + 1))],
       idOf: (pair) => `id-${pair % 3}`,
     });
     expect(crossed).toEqual([]);
@@ -129,7 +129,7 @@ describe('of thousands of pairs of the same operation in the same tick', () => {
     expect(used).toEqual(new Set(Object.values(keys)));
   });
 
-  it('by a token and by a server with another key, each gets its own answer, and none is shared', async () => {
+  it('with a token and with the API key of a server get their own responses and share no calls', async () => {
     const pairs = sampleSize(400, 2_000);
     const { crossed, served, requested } = await sendPairs({
       pairs,

@@ -1,13 +1,13 @@
 import { Pool } from 'undici';
 import { expect, it } from 'vitest';
-import { createRandom, digestOf, echo, runCrowd } from '../support/crowd.ts';
+import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { sampleSize } from '../support/samples.ts';
 
 interface Operation {
   document: (id: string) => string;
-  /** Finds the digest in its answer. */
+  /** Matches the digest in the response. */
   digest: RegExp;
 }
 
@@ -22,19 +22,19 @@ const WRITE: Operation = {
   digest: /"firstName":"(\w+)"/,
 };
 
-/** Mostly reads of one record. */
+/** Mix of operations, mostly reads of one record. */
 const MIX = [READ, READ, READ, READ, READ, READ, READ, LIST, LIST, WRITE];
 
-interface Crowd {
+interface PairOptions {
   pairs: number;
-  /** Pairs on their way at a time. */
+  /** Maximum number of pairs in flight. */
   atOnce: number;
   keyOf(pair: number, side: 'a' | 'b'): string;
   idOf(pair: number): string;
 }
 
-/** Sends pairs of the same operation with two keys in the same tick, to an upstream that fails one time in ten. */
-async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
+/** Sends pairs of the same operation with two keys in the same tick. The upstream fails or delays one request in ten. */
+async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
   const random = createRandom(42);
   const faults = { unavailable: 0, reset: 0, slow: 0, refused: 0 };
   const requested = new Map<string, number>();
@@ -51,7 +51,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
       connection.reset();
     } else if (dice < 0.09) {
       faults.slow += 1;
-      setTimeout(() => connection.answer(echo(request)), 5 + 20 * random());
+      setTimeout(() => connection.answer(echoKeyDigest(request)), 5 + 20 * random());
     } else if (dice < 0.1) {
       faults.refused += 1;
       connection.answer({
@@ -59,7 +59,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
         body: { message: `"name":"${digestOf(request.headers.authorization ?? '')}"` },
       });
     } else {
-      connection.answer(echo(request));
+      connection.answer(echoKeyDigest(request));
     }
   }
 
@@ -92,7 +92,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
     outcomes[seen !== undefined ? 'data' : told !== undefined ? 'refused' : 'failed'] += 1;
   }
 
-  await runCrowd(pairs, atOnce, (pair) => {
+  await runConcurrently(pairs, atOnce, (pair) => {
     const { document, digest } = MIX[pair % MIX.length] ?? READ;
     const text = document(idOf(pair));
     return Promise.all([send(text, digest, keyOf(pair, 'a')), send(text, digest, keyOf(pair, 'b'))]);
@@ -101,7 +101,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: Crowd) {
   return { crossed, outcomes, faults, requested, log: gateway.log };
 }
 
-it('of thousands of pairs of the same operation with two keys in the same tick, each gets its own answer', async () => {
+it('thousands of pairs of the same operation with two keys in the same tick get their own responses', async () => {
   const pairs = sampleSize(1_000, 10_000);
   const isNew = (pair: number) => pair % 4 !== 0;
   const { crossed, outcomes, faults, requested } = await sendPairs({
@@ -115,7 +115,7 @@ it('of thousands of pairs of the same operation with two keys in the same tick, 
   expect(outcomes.data).toBeGreaterThan(2 * pairs * 0.95);
   expect(Math.min(...Object.values(faults))).toBeGreaterThan(pairs / 200);
 
-  // Every key was asked for: a pair is two calls, and only the repetitions of a read come on top.
+  // Each pair leads to two calls, and only reads are retried.
   const ofNew = [...requested].filter(([call]) => call.includes(' new-'));
   expect(ofNew).toHaveLength((2 * (pairs * 3)) / 4);
   expect(Math.max(...ofNew.map(([, count]) => count))).toBe(3);
@@ -124,7 +124,7 @@ it('of thousands of pairs of the same operation with two keys in the same tick, 
   expect(keys.size).toBe((2 * (pairs * 3)) / 4 + 2 * 6);
 });
 
-it('of pairs that share calls within a key, none shares with the other key', async () => {
+it('pairs that share calls of one key share none with the other key', async () => {
   const pairs = sampleSize(500, 2_000);
   const { crossed, outcomes, requested } = await sendPairs({
     pairs,
@@ -135,7 +135,7 @@ it('of pairs that share calls within a key, none shares with the other key', asy
   expect(crossed).toEqual([]);
   expect(outcomes.data + outcomes.refused).toBeGreaterThan(2 * pairs * 0.9);
   const total = [...requested.values()].reduce((sum, count) => sum + count, 0);
-  expect(total).toBeLessThan(pairs); // They did share.
+  expect(total).toBeLessThan(pairs); // Calls were shared.
   for (const key of ['a', 'b']) {
     expect(requested.get(`ApiKey ${key} GET /v1/workflows/same`)).toBeGreaterThan(10);
   }

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
-import { growthOf, MAX_CALLERS_MB } from '../support/growth.ts';
+import { MAX_CALLERS_MB, measureGrowth } from '../support/growth.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-/** Bound on the caches of documents, errors and plans together. */
+/** Maximum memory of the caches of documents, errors and plans together, in MB. */
 const MAX_CACHES_MB = 32;
 
-/** Room for what is no cache: compiled code, inline caches, buffers of connections. */
+/** Allowance for memory other than caches: compiled code, inline caches, connection buffers. */
 const MARGIN_MB = 8;
 
 let upstream: ScriptedUpstream;
@@ -23,7 +23,7 @@ afterEach(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** Pads a document with a comment, so that it takes all the room there is for a text. */
+/** Pads a document with a comment up to the maximum length. */
 const padded = (document: string, character = 'x'): string =>
   `${document}#${character.repeat(32_700 - document.length)}`;
 
@@ -35,7 +35,7 @@ const WORKFLOW = `fragment f on Workflow { id name active draft critical isBluep
 const TYPE = `fragment t on __Type { kind name description fields { name description isDeprecated type { kind name ofType { name } } args { name } }
   inputFields { name } enumValues { name } interfaces { name } possibleTypes { name } ofType { name } }`;
 
-/** Returns one of 16 requests with the same document, each of which includes other fields. */
+/** Returns one of 16 requests with the same document and different conditions. */
 const withConditions = (i: number, fields: string, fragment: string): Attack =>
   post(
     `query ($a: Boolean!, $b: Boolean!, $c: Boolean!, $d: Boolean!) { ${fields} a: __typename @include(if: $a)
@@ -99,8 +99,8 @@ const DOCUMENTS: [string, number, (i: number) => Attack][] = [
   ],
 ];
 
-it.each(DOCUMENTS)('%s fill the caches to their limit only', async (_, count, attackOf) => {
-  const growth = await growthOf(gateway, count, attackOf);
+it.each(DOCUMENTS)('%s do not fill the caches beyond their limit', async (_, count, attackOf) => {
+  const growth = await measureGrowth(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CACHES_MB + MARGIN_MB);
 });
 
@@ -108,7 +108,7 @@ const CALLERS: [string, number, (i: number) => Attack][] = [
   ['API keys of 2 KB', 9_000, (i) => postWithLongKey('{ __typename }', i)],
   ['API keys of 2 KB that call the service', 4_000, (i) => postWithLongKey('{ notificationGroups { id } }', i)],
   [
-    'names and headers that nothing knows',
+    'unknown names and headers',
     4_000,
     (i) => ({
       ...post('query a { __typename }', {
@@ -126,7 +126,7 @@ const CALLERS: [string, number, (i: number) => Attack][] = [
   ],
 ];
 
-it.each(CALLERS)('%s leave little behind', async (_, count, attackOf) => {
-  const growth = await growthOf(gateway, count, attackOf);
+it.each(CALLERS)('%s leave little memory allocated', async (_, count, attackOf) => {
+  const growth = await measureGrowth(gateway, count, attackOf);
   expect(growth).toBeLessThan(MAX_CALLERS_MB);
 });

@@ -14,7 +14,7 @@ import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { sampleOf } from '../support/samples.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-/** Bounds on a request that is rejected or has no credential. */
+/** Limits for a request that is rejected or has no credential. */
 const MAX_CPU_MS = 50;
 const BASE_CPU_MS = 10;
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -36,17 +36,17 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
-  expect(upstream.requests.filter(({ method }) => method !== 'HEAD')).toEqual([]); // The gateway looks for the service as it starts.
+  expect(upstream.requests.filter(({ method }) => method !== 'HEAD')).toEqual([]); // The gateway checks the upstream with HEAD when it starts.
   await upstream[Symbol.asyncDispose]();
 });
 
-/** Pads a document to 32 KB with line breaks in front, so that each location is the last of 30,000 lines. */
+/** Pads a document to 32 KB with leading line breaks, so that every error location is on line 30,000 or later. */
 const afterLines = (document: string, lineBreak = '\n'): string =>
   lineBreak.repeat(Math.floor((32_700 - document.length) / lineBreak.length)) + document;
 
 const inWorkflow = (selections: string): string => `{ workflow(idOrIdentifier: "a") { ${selections} } }`;
 
-/** Documents that fail validation, with as many nodes in their errors as the limits allow. */
+/** Documents that fail validation with as many nodes in their errors as the limits allow. */
 const INVALID: [string, string][] = [
   ['two fields that conflict', inWorkflow('x: name x: id')],
   [
@@ -124,7 +124,7 @@ const INVALID: [string, string][] = [
   ['spreads that do not exist', inWorkflow(repeat(450, (i) => `...f${i}`))],
 ];
 
-/** Sends each document once as it is and once after as many line breaks as there is room for. */
+/** Each document unchanged, and after as many line breaks as fit. */
 const DOCUMENTS: [string, (run: number) => Attack][] = INVALID.flatMap(([name, document]) => [
   [name, (run) => post(`${document} #${run}`)],
   [`${name}, after 30,000 lines`, (run) => post(afterLines(`${document} #${run}`))],
@@ -154,7 +154,7 @@ const OTHERS: [string, (run: number) => Attack][] = [
     (run) => ({ headers: JSON_TYPE, body: JSON.stringify({ documentId: `${run}${'d'.repeat(250_000)}` }) }),
   ],
   [
-    '250 KB of document id beside a document',
+    '250 KB of document id together with a document',
     (run) => post('{ __typename }', { documentId: `${run}${'d'.repeat(250_000)}` }),
   ],
   [
@@ -195,7 +195,7 @@ const OTHERS: [string, (run: number) => Attack][] = [
 const nested = (depth: number, open: string, inner: string, close: string) =>
   `${open.repeat(depth)}${inner}${close.repeat(depth)}`;
 
-/** A query whose variables are given as JSON text: deep values cannot be written. */
+/** Creates a request with variables as JSON text, because JSON.stringify overflows the stack on deep values. */
 const withVariablesText =
   (document: string, text: string) =>
   (run: number): Attack => ({
@@ -410,7 +410,7 @@ describe('a rejected request costs little and its response is small', () => {
     const { bytes, text } = await attack(attackOf, limitMs);
     expect(bytes).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
     expect(text).not.toContain('"data"');
-    expect(JSON.parse(text).errors.length).toBeLessThanOrEqual(6); // Five, and one that says that there are more.
+    expect(JSON.parse(text).errors.length).toBeLessThanOrEqual(6); // Five errors and a note that there are more.
   });
 });
 

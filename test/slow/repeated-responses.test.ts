@@ -3,17 +3,17 @@ import type { Socket } from 'node:net';
 import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { digestOf, runCrowd } from '../support/crowd.ts';
+import { digestOf, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
 
 const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
 
-/** A response with a digest of the credential. */
+/** Returns a response with a digest of the credential. */
 const echo = ({ path, headers }: RawRequest): string =>
-  rawAnswer({
+  formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
 
@@ -29,13 +29,13 @@ function echoTwice() {
       connection.send(response);
     } else {
       const sentAt = performance.now();
-      // On a busy machine a timer may be late, so that the socket has rested long enough for another credential.
+      // On a busy machine a timer may be so late that the idle socket may be used for another credential.
       setTimeout(() => performance.now() - sentAt < 15 && connection.send(response), delay);
     }
   };
 }
 
-/** Counts this process's sockets to one port, from their attempt to connect to their end. */
+/** Counts the sockets of this process to one port, from the attempt to connect until they close. */
 function watchSockets(url: string) {
   const { port } = new URL(url);
   let [open, most] = [0, 0];
@@ -71,16 +71,16 @@ function watchSockets(url: string) {
   };
 }
 
-interface Crowd {
+interface LoadOptions {
   calls: number;
-  /** Calls in flight at a time. */
+  /** Maximum number of calls in flight. */
   atOnce: number;
   credentials: number;
   connections: Pick<GatewayOptions, 'sockets' | 'isolateConnections'>;
 }
 
-/** Reads with many credentials in turn from an upstream that sends every response twice. */
-async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
+/** Sends reads with alternating credentials to an upstream that sends every response twice. */
+async function sendLoad({ calls, atOnce, credentials, connections }: LoadOptions) {
   await using upstream = await startRawUpstream(echoTwice());
   using sockets = watchSockets(upstream.url);
   await using gateway = await startGateway({ upstream: upstream.url, ...connections });
@@ -101,7 +101,7 @@ async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
     crossed += seen === undefined || seen === digestOf(authorization) ? 0 : 1;
   }
 
-  await runCrowd(calls, atOnce, send);
+  await runConcurrently(calls, atOnce, send);
   await client.close();
   const shared = new Map<number, Set<string | undefined>>();
   for (const { connection, headers } of upstream.requests) {
@@ -111,7 +111,7 @@ async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
     answered,
     crossed,
     mostSockets: sockets.most(),
-    /** Connections over which more than one credential came. */
+    /** Number of connections used for more than one credential. */
     shared: [...shared.values()].filter(({ size }) => size > 1).length,
     reused: upstream.requests.length - upstream.connections(),
   };
@@ -119,13 +119,13 @@ async function sendCrowd({ calls, atOnce, credentials, connections }: Crowd) {
 
 describe('an upstream that sends every response twice', () => {
   it.each([2, 10, 100].flatMap((credentials) => [64, 8].map((sockets) => ({ credentials, sockets }))))(
-    'crosses no credentials with isolation: $credentials credentials, $sockets sockets',
+    'mixes up no credentials with isolation: $credentials credentials, $sockets sockets',
     async (options) => {
       const { credentials, sockets } = options;
       const calls = sampleSize(200, 1_700);
       const connections = { sockets, isolateConnections: 'credential' as const };
-      const crowd = { calls, atOnce: 20, credentials, connections };
-      const { answered, crossed, mostSockets, shared } = await sendCrowd(crowd);
+      const load = { calls, atOnce: 20, credentials, connections };
+      const { answered, crossed, mostSockets, shared } = await sendLoad(load);
       expect({ crossed, shared }).toEqual({ crossed: 0, shared: 0 });
       expect(answered).toBe(calls);
       expect(mostSockets).toBeGreaterThan(1);
@@ -133,9 +133,9 @@ describe('an upstream that sends every response twice', () => {
     },
   );
 
-  it('crosses hardly any by default, as long as there are sockets to choose from', async () => {
+  it('mixes up less than 1 % of responses by default, as long as enough sockets are available', async () => {
     const calls = sampleSize(600, 2_000);
-    const { crossed, answered, reused } = await sendCrowd({ calls, atOnce: 10, credentials: 10, connections: {} });
+    const { crossed, answered, reused } = await sendLoad({ calls, atOnce: 10, credentials: 10, connections: {} });
     expect(answered).toBe(calls);
     expect(crossed).toBeLessThan(calls / 100); // 6 to 13 % with a pool that reuses the first free socket.
     expect(reused).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripte
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
 
-/** The working directory of the processes of one test. */
+/** Working directory of the processes of one test. */
 let cwd: string;
 
 beforeEach(async () => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
 describe('SIGTERM under load', () => {
   const CLIENTS = 8;
 
-  /** Sends one operation after the other until nothing listens any more; comes back later when told so. @returns what came of each */
+  /** Sends operations one after the other until connections are refused, with pauses as `Retry-After` says. @returns the outcome of each */
   async function sendUntilRefused(url: string, client: number, onAnswer: () => void): Promise<string[]> {
     const { origin, pathname } = new URL(url);
     const pool = new Pool(origin, { connections: 1 });
@@ -51,12 +51,12 @@ describe('SIGTERM under load', () => {
     return outcomes;
   }
 
-  /** Runs a process under load, stops it after so many answers, and returns its end with all that clients saw. */
+  /** Runs a process under load and stops it after this number of responses. @returns its exit and the outcomes that clients saw */
   async function stopUnderLoad(upstream: ScriptedUpstream, answers: number) {
     await using notigraph = await startNotigraph({
       cwd,
       args: ['--upstream', upstream.url],
-      // Nothing is shed but for the stop, however busy the machine is.
+      // Only the shutdown causes 503, even on a busy machine.
       env: { NOTIGRAPH_LAME_DUCK_MS: '800', NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' },
     });
     const { promise: warm, resolve } = Promise.withResolvers<void>();
@@ -74,7 +74,7 @@ describe('SIGTERM under load', () => {
     return { ending: { code, signal, stderr }, counts: Map.groupBy(outcomes, (outcome) => outcome) };
   }
 
-  it('again and again: every request that was accepted is answered, and the exit code is 0', async () => {
+  it('lets every accepted request finish, with exit code 0, in repeated runs', async () => {
     await using upstream = await startScriptedUpstream(async ({ method }) => {
       await sleep(5);
       return method === 'POST'

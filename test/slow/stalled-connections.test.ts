@@ -6,13 +6,13 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const STALLED = sampleSize(1_200, 6_000);
 
-/** A third of them. */
+/** Connection limit of the second case: a third of the stalled connections. */
 const LIMIT = STALLED / 3;
 
-/** Connections that are opened at a time, below the length of the system's queue. */
+/** Connections that are opened concurrently, fewer than the system's backlog. */
 const AT_A_TIME = 100;
 
-/** Time within which another client must have its response, in milliseconds: three times the 450 ms that were measured. */
+/** Maximum response time for another client, in milliseconds: three times the measured 450 ms. */
 const BOUND_MS = 1_500;
 
 const STALLS = {
@@ -21,7 +21,7 @@ const STALLS = {
   'after half of their bodies': postHead('/graphql', 'Content-Length: 200000') + ' '.repeat(100_000),
 };
 
-/** Asks over a connection of its own. Returns the statuses of an operation and of the readiness check, and how long both took. */
+/** Sends an operation and a readiness check on new connections. @returns both statuses and the total duration */
 async function ask(url: string) {
   const startedAt = performance.now();
   const answer = await fetch(url, {
@@ -47,15 +47,15 @@ it.each([
     ['in their headers', 'in their bodies'],
     { NOTIGRAPH_MAX_CONNECTIONS: `${LIMIT}` },
   ],
-  ['holding more memory than there is', ['after half of their bodies'], {}],
-] as const)(`${STALLED} stalled connections, %s, do not keep others from their answers`, async (_, stalls, env) => {
+  ['sending more data than the memory limit permits', ['after half of their bodies'], {}],
+] as const)(`${STALLED} stalled connections, %s, do not delay responses to other clients`, async (_, stalls, env) => {
   await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
   await using gateway = await startProbedGateway(upstream.url, {
     ...env,
-    // The gateway's own time limits would end the attack.
+    // The gateway's default timeouts would end the attack.
     NOTIGRAPH_CLIENT_HEADERS_TIMEOUT_MS: '60000',
     NOTIGRAPH_CLIENT_REQUEST_TIMEOUT_MS: '60000',
-    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '1000', // The tests beside this one may keep the machine busy.
+    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '1000', // Tests that run in parallel may keep the machine busy.
   });
   await ask(gateway.url);
   const clients: RawClient[] = [];

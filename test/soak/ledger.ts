@@ -1,38 +1,38 @@
 import { createHash } from 'node:crypto';
 
-/** What a client was told of its write; 'left': it did not wait for the answer. */
-export type Claim = 'APPLIED' | 'NOT_APPLIED' | 'UNKNOWN' | 'left';
+/** Outcome of a write as reported to its client; 'left' if the client disconnected before the response. */
+export type ReportedOutcome = 'APPLIED' | 'NOT_APPLIED' | 'UNKNOWN' | 'left';
 
-/** One write as the upstream received it. */
+/** Write as the upstream received it. */
 export interface LedgerEntry {
   method: string;
   path: string;
-  /** Of the body. */
+  /** Digest of the body. */
   digest: string;
   idempotencyKey: string | undefined;
-  /** Milliseconds since the soak began. */
+  /** Time since the start of the soak test, in milliseconds. */
   at: number;
-  /** Whether it was carried out, whatever was answered. */
-  isCarriedOut: boolean;
+  /** Whether the upstream applied the write, regardless of its response. */
+  isApplied: boolean;
 }
 
-/** What clients were told against what the upstream did. */
+/** Numbers of writes whose reported outcome differs from what the upstream did. */
 export interface Discrepancies {
-  /** Writes that were carried out twice. */
+  /** Writes that were applied twice. */
   duplicates: number;
-  /** Writes that were carried out although the client was told that they were not. */
+  /** Writes that were applied but reported as not applied. */
   falselyDenied: number;
-  /** Writes that were not carried out although the client was told that they were. */
+  /** Writes that were not applied but reported as applied. */
   falselyConfirmed: number;
 }
 
-/** Holds every write against what its client was told. Each write carries a marker of its own in its path or body. */
+/** Record of all writes and their reported outcomes. Each write has a unique marker in its path or body. */
 export interface Ledger {
   readonly size: number;
-  /** A new marker. */
-  mark(): string;
-  enter(entry: Omit<LedgerEntry, 'digest' | 'at'>, body: string): void;
-  claim(marker: string, claim: Claim): void;
+  /** Returns a new marker. */
+  createMarker(): string;
+  recordWrite(entry: Omit<LedgerEntry, 'digest' | 'at'>, body: string): void;
+  recordOutcome(marker: string, outcome: ReportedOutcome): void;
   audit(): Discrepancies & { examples: string[] };
 }
 
@@ -42,18 +42,18 @@ export const digestOf = (text: string): string => createHash('sha256').update(te
 
 export function createLedger(): Ledger {
   const entries = new Map<string, LedgerEntry[]>();
-  const claims = new Map<string, Claim>();
-  let marked = 0;
+  const outcomes = new Map<string, ReportedOutcome>();
+  let markerCount = 0;
 
   return {
     get size() {
       return entries.size;
     },
-    mark() {
-      marked += 1;
-      return `mk-${marked}-`;
+    createMarker() {
+      markerCount += 1;
+      return `mk-${markerCount}-`;
     },
-    enter(entry, body) {
+    recordWrite(entry, body) {
       const [marker] = MARKER.exec(entry.path) ?? MARKER.exec(body) ?? [];
       if (marker === undefined) {
         throw new Error(`A write without a marker: ${entry.method} ${entry.path}`);
@@ -61,25 +61,25 @@ export function createLedger(): Ledger {
       const earlier = entries.get(marker) ?? [];
       entries.set(marker, [...earlier, { ...entry, digest: digestOf(body), at: Math.round(performance.now()) }]);
     },
-    claim(marker, claim) {
-      claims.set(marker, claim);
+    recordOutcome(marker, outcome) {
+      outcomes.set(marker, outcome);
     },
     audit() {
       const found = { duplicates: 0, falselyDenied: 0, falselyConfirmed: 0 };
       const examples: string[] = [];
-      for (const [marker, claim] of claims) {
+      for (const [marker, outcome] of outcomes) {
         const arrived = entries.get(marker) ?? [];
-        const done = arrived.filter(({ isCarriedOut }) => isCarriedOut);
+        const applied = arrived.filter(({ isApplied }) => isApplied);
         const kinds: (keyof Discrepancies | false)[] = [
-          // The status of a workflow may be set twice: that changes nothing.
-          done.length > 1 && done[0]?.method !== 'PUT' && 'duplicates',
-          done.length > 0 && claim === 'NOT_APPLIED' && 'falselyDenied',
-          done.length === 0 && claim === 'APPLIED' && 'falselyConfirmed',
+          // The status of a workflow may be set twice without effect.
+          applied.length > 1 && applied[0]?.method !== 'PUT' && 'duplicates',
+          applied.length > 0 && outcome === 'NOT_APPLIED' && 'falselyDenied',
+          applied.length === 0 && outcome === 'APPLIED' && 'falselyConfirmed',
         ];
         for (const kind of kinds) {
           if (kind !== false) {
             found[kind] += 1;
-            examples.push(`${kind}: told ${claim}, arrived: ${JSON.stringify(arrived)}`);
+            examples.push(`${kind}: reported ${outcome}, received: ${JSON.stringify(arrived)}`);
           }
         }
       }

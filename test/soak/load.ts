@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import type { Claim, Ledger } from './ledger.ts';
-import { type Answer, createOperations, type Operation, readClaims } from './operations.ts';
+import type { Ledger, ReportedOutcome } from './ledger.ts';
+import { createOperations, type GraphQLResponse, type Operation, readOutcomes } from './operations.ts';
 
-/** What became of one operation. */
-export interface Outcome {
-  /** When it was answered, in milliseconds since the soak began. */
+/** Result of one operation. */
+export interface OperationResult {
+  /** Time of the response since the start of the soak test, in milliseconds. */
   at: number;
   reads: number;
-  /** Reads that were not answered. */
-  unanswered: number;
-  /** What the client was told of each write. */
-  claims: Claim[];
-  /** Codes of `errors`; 'shed' for 503, 'broken' for no answer at all, 'left' for a client that did not wait. */
+  /** Reads that failed. */
+  failedReads: number;
+  /** Reported outcome of each write. */
+  writeOutcomes: ReportedOutcome[];
+  /** Codes of `errors`; 'shed' for 503, 'broken' for no response, 'left' for a client that disconnected. */
   codes: string[];
-  /** Whether the gateway said that it does not call the upstream at present. */
+  /** Whether the gateway reported an open circuit breaker. */
   isCircuitOpen: boolean;
 }
 
@@ -23,39 +23,39 @@ export interface LoadOptions {
   url: string;
   ledger: Ledger;
   random: () => number;
-  /** Each sends one operation at a time. */
+  /** Number of clients, each of which sends one operation at a time. */
   clients: number;
-  onOutcome(outcome: Outcome): void;
+  onResult(result: OperationResult): void;
 }
 
-/** Clients in a closed loop: who waits for an answer sends nothing, so the load limits itself. */
+/** Clients in a closed loop. A client that waits for a response sends nothing, so the load limits itself. */
 export interface Load {
-  /** @param leaveShare how many of the clients go away before they are answered */
-  setLeaveShare(leaveShare: number): void;
-  /** Operations that were sent so far. */
-  readonly offered: number;
-  /** Lets all clients finish what they have begun. */
+  /** Sets the share of operations whose client disconnects before the response. */
+  setDisconnectShare(share: number): void;
+  /** Number of operations sent so far. */
+  readonly sent: number;
+  /** Stops after the operations in flight. */
   stop(): Promise<void>;
 }
 
-/** The pause of a client between two operations, in milliseconds, and after a failure: it is told to come back later. */
+/** Mean pause of a client between two operations, and after a failure, in milliseconds. */
 const THINK_MS = 60;
 const BACK_OFF_MS = 250;
 
-/** How soon those go away who do, in milliseconds. */
-const PATIENCE_MS = 20;
+/** Maximum time after which a client disconnects, in milliseconds. */
+const DISCONNECT_WITHIN_MS = 20;
 
 const KEYS = 200;
 
-export function startLoad({ url, ledger, random, clients, onOutcome }: LoadOptions): Load {
+export function startLoad({ url, ledger, random, clients, onResult }: LoadOptions): Load {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: clients, pipelining: 1 });
   const nextOperation = createOperations(ledger, random);
   const stopping = new AbortController();
-  let leaveShare = 0;
+  let disconnectShare = 0;
   let offered = 0;
 
-  /** Most callers come back; every tenth operation is of one who was never seen. */
+  /** Returns a key: a new one for every tenth operation, otherwise a recurring one. */
   const pickKey = () => (random() < 0.1 ? `once-${offered}` : `key-${Math.floor(random() * KEYS)}`);
 
   async function send({ query, variables }: Operation, signal: AbortSignal | null) {
@@ -66,39 +66,44 @@ export function startLoad({ url, ledger, random, clients, onOutcome }: LoadOptio
       body: JSON.stringify({ query, variables }),
       signal,
     });
-    const answer: unknown = await body.json();
-    return { status: statusCode, answer: answer as Answer }; // The schema's types; `readClaims` doubts the rest.
+    const response: unknown = await body.json();
+    return { status: statusCode, response: response as GraphQLResponse }; // Typed by the schema; `readOutcomes` checks the rest.
   }
 
-  async function run(operation: Operation): Promise<Outcome> {
+  async function run(operation: Operation): Promise<OperationResult> {
     const { reads, markers } = operation;
-    const leaves = random() < leaveShare;
-    const signal = leaves ? AbortSignal.timeout(Math.ceil(random() * PATIENCE_MS)) : null;
-    const base = { reads, unanswered: reads, isCircuitOpen: false };
+    const disconnects = random() < disconnectShare;
+    const signal = disconnects ? AbortSignal.timeout(Math.ceil(random() * DISCONNECT_WITHIN_MS)) : null;
+    const base = { reads, failedReads: reads, isCircuitOpen: false };
     try {
-      const { status, answer } = await send(operation, signal);
+      const { status, response } = await send(operation, signal);
       const at = performance.now();
       if (status !== 200) {
         return {
           ...base,
           at,
-          claims: markers.map(() => 'NOT_APPLIED'),
+          writeOutcomes: markers.map(() => 'NOT_APPLIED'),
           codes: [status === 503 ? 'shed' : `${status}`],
         };
       }
-      const errors = answer.errors ?? [];
-      const unanswered = Math.min(reads, countFailures(errors));
-      const failedFirst = errors.some(({ path }) => path?.length === 1); // Then the other reads were not even begun.
+      const errors = response.errors ?? [];
+      const failedReads = Math.min(reads, countFailures(errors));
+      const failedFirst = errors.some(({ path }) => path?.length === 1); // The other reads were never started.
       return {
         at,
-        reads: failedFirst ? unanswered : reads,
-        unanswered,
-        claims: readClaims(operation, answer),
+        reads: failedFirst ? failedReads : reads,
+        failedReads,
+        writeOutcomes: readOutcomes(operation, response),
         codes: errors.map(({ extensions }) => extensions.code),
-        isCircuitOpen: errors.some(({ message }) => message.includes('not called again yet')),
+        isCircuitOpen: errors.some(({ message }) => message.includes('Calls to it are paused')),
       };
     } catch {
-      return { ...base, at: performance.now(), claims: markers.map(() => 'left'), codes: [leaves ? 'left' : 'broken'] };
+      return {
+        ...base,
+        at: performance.now(),
+        writeOutcomes: markers.map(() => 'left'),
+        codes: [disconnects ? 'left' : 'broken'],
+      };
     }
   }
 
@@ -107,22 +112,22 @@ export function startLoad({ url, ledger, random, clients, onOutcome }: LoadOptio
     while (!stopping.signal.aborted) {
       const operation = nextOperation();
       offered += 1;
-      const outcome = await run(operation);
+      const result = await run(operation);
       for (const [i, marker] of operation.markers.entries()) {
-        ledger.claim(marker, outcome.claims[i] ?? 'UNKNOWN');
+        ledger.recordOutcome(marker, result.writeOutcomes[i] ?? 'UNKNOWN');
       }
-      onOutcome(outcome);
-      const pause = outcome.codes.some((code) => code !== 'left') ? BACK_OFF_MS : THINK_MS;
+      onResult(result);
+      const pause = result.codes.some((code) => code !== 'left') ? BACK_OFF_MS : THINK_MS;
       await sleep(pause * 2 * random());
     }
   }
 
   const running = Array.from({ length: clients }, runClient);
   return {
-    setLeaveShare(share) {
-      leaveShare = share;
+    setDisconnectShare(share) {
+      disconnectShare = share;
     },
-    get offered() {
+    get sent() {
       return offered;
     },
     async stop() {
@@ -133,8 +138,8 @@ export function startLoad({ url, ledger, random, clients, onOutcome }: LoadOptio
   };
 }
 
-/** A list that groups are taken from fails once, however many fields it fails. */
-function countFailures(errors: NonNullable<Answer['errors']>): number {
+/** Counts failed upstream reads. A failed list of groups counts once, however many fields depend on it. */
+function countFailures(errors: NonNullable<GraphQLResponse['errors']>): number {
   const routes = errors.map(({ path, extensions: { upstream } }) =>
     upstream === undefined || upstream.route.endsWith('}') ? path?.join('.') : upstream.route,
   );

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
+import { checkBounds } from './bounds.ts';
 import { planPhases } from './phases.ts';
 import { soak } from './soak.ts';
-import { judge } from './verdict.ts';
 
 /**
- * Runs the gateway as a process of its own under load, with an upstream that fails in every way, and holds it against bounds:
- * `npm run soak -- --minutes 10`. Exits 1 when one is missed.
+ * Runs the gateway in its own process under load, with an upstream that fails in every way, and checks the results against
+ * bounds: `npm run soak -- --minutes 10`. Exits with 1 if a bound is exceeded.
  */
 
 const { values } = parseArgs({
@@ -14,7 +14,7 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const clients = Number(values.clients);
 if (!(minutes > 0 && minutes <= 24 * 60 && Number.isInteger(clients) && clients > 0 && clients <= 500)) {
-  process.stderr.write('--minutes takes a number up to 1440, --clients a whole number from 1 to 500.\n');
+  process.stderr.write('--minutes must be a number up to 1440, --clients a whole number from 1 to 500.\n');
   process.exit(2);
 }
 
@@ -22,16 +22,16 @@ const startedAt = performance.now();
 const report = (line: string) =>
   process.stdout.write(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${line}\n`);
 
-const figures = await soak({ phases: planPhases(minutes), clients, random: Math.random, report });
-const bounds = judge(figures);
+const results = await soak({ phases: planPhases(minutes), clients, random: Math.random, report });
+const bounds = checkBounds(results);
 
 report(
-  `${figures.writes} writes in the ledger; what keeps the process alive at the end: ${figures.end.resources.join(', ')}`,
+  `${results.writes} writes in the ledger; active resources of the process at the end: ${results.end.resources.join(', ')}`,
 );
-for (const example of figures.audit.examples) {
+for (const example of results.audit.examples) {
   report(example);
 }
-for (const { what, found, bound, isKept } of bounds) {
-  process.stdout.write(`${isKept ? 'ok    ' : 'MISSED'}  ${what}: ${found}, bound ${bound}\n`);
+for (const { metric, found, bound, isMet } of bounds) {
+  process.stdout.write(`${isMet ? 'ok    ' : 'MISSED'}  ${metric}: ${found}, bound ${bound}\n`);
 }
-process.exitCode = bounds.every(({ isKept }) => isKept) ? 0 : 1;
+process.exitCode = bounds.every(({ isMet }) => isMet) ? 0 : 1;

@@ -1,23 +1,23 @@
-import type { Claim, Ledger } from './ledger.ts';
+import type { Ledger, ReportedOutcome } from './ledger.ts';
 import { GROUPS, WORKFLOWS } from './upstream.ts';
 
-/** One operation, ready to be sent. */
+/** Operation to send. */
 export interface Operation {
   query: string;
   variables: Record<string, unknown>;
-  /** What it needs of the upstream when all goes well. */
+  /** Number of upstream reads if nothing fails. */
   reads: number;
-  /** Of its writes, in order. */
+  /** Markers of its writes, in order. */
   markers: string[];
 }
 
-/** The parts of an answer that are judged. `result` is the alias of every mutation. */
-export interface Answer {
-  data?: { result?: { results?: { __typename: string; outcome?: Claim }[] } | null } | null;
+/** Parts of a response that are checked. `result` is the alias of every mutation. */
+export interface GraphQLResponse {
+  data?: { result?: { results?: { __typename: string; outcome?: ReportedOutcome }[] } | null } | null;
   errors?: {
     message: string;
     path?: (string | number)[];
-    extensions: { code: string; outcome?: Claim; upstream?: { route: string } };
+    extensions: { code: string; outcome?: ReportedOutcome; upstream?: { route: string } };
   }[];
 }
 
@@ -47,8 +47,8 @@ const CREATE_SUBSCRIBERS = `mutation ($input: CreateSubscribersInput!) {
 
 const BULK = 10;
 
-/** Makes operations: two reads to one write, each write with a marker of its own. */
-export function createOperations(ledger: Pick<Ledger, 'mark'>, random: () => number): () => Operation {
+/** Creates a generator of operations, with two reads per write. Each write has its own marker. */
+export function createOperations(ledger: Pick<Ledger, 'createMarker'>, random: () => number): () => Operation {
   const idOf = (records: readonly { _id?: string }[]) => records[Math.floor(random() * records.length)]?._id ?? '';
   const read = (query: string, reads: number, variables: Record<string, unknown> = {}): Operation => ({
     query,
@@ -57,14 +57,14 @@ export function createOperations(ledger: Pick<Ledger, 'mark'>, random: () => num
     markers: [],
   });
   const write = (query: string, toInput: (marker: string) => object): Operation => {
-    const marker = ledger.mark();
+    const marker = ledger.createMarker();
     return { query, variables: { input: toInput(marker) }, reads: 0, markers: [marker] };
   };
   const kinds: (() => Operation)[] = [
     () => read(WORKFLOW, 2, { id: idOf(WORKFLOWS) }),
     () => read(WORKFLOW, 2, { id: idOf(WORKFLOWS) }),
     () => read(WORKFLOW, 2, { id: idOf(WORKFLOWS) }),
-    // Five workflows of five groups: groups are fetched by one list.
+    // Five workflows of five groups, which are loaded with one list request.
     () =>
       read(WORKFLOW_LIST, 6, {
         ids: WORKFLOWS.slice(Math.floor(random() * 45))
@@ -86,7 +86,7 @@ export function createOperations(ledger: Pick<Ledger, 'mark'>, random: () => num
         ? write(DELETE_MESSAGES, (transactionId) => ({ transactionId }))
         : write(SET_STATUS, (workflowId) => ({ workflowId, active: true })),
     () => {
-      const markers = Array.from({ length: random() < 0.3 ? BULK : 1 }, () => ledger.mark());
+      const markers = Array.from({ length: random() < 0.3 ? BULK : 1 }, () => ledger.createMarker());
       const subscribers = markers.map((subscriberId) => ({ subscriberId }));
       return { query: CREATE_SUBSCRIBERS, variables: { input: { subscribers } }, reads: 0, markers };
     },
@@ -100,8 +100,8 @@ export function createOperations(ledger: Pick<Ledger, 'mark'>, random: () => num
   };
 }
 
-/** What the answer says of each write of the operation. */
-export function readClaims({ markers }: Operation, { data, errors = [] }: Answer): Claim[] {
+/** Returns the reported outcome of each write of the operation. */
+export function readOutcomes({ markers }: Operation, { data, errors = [] }: GraphQLResponse): ReportedOutcome[] {
   const result = data?.result;
   return markers.map((_, i) => {
     if (result === null || result === undefined) {

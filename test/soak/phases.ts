@@ -1,14 +1,14 @@
-/** How long each phase takes, in seconds. */
+/** Duration of each phase, in seconds. */
 export interface Phases {
   warmUp: number;
-  /** One request in ten is answered 503. */
+  /** One request in ten gets 503. */
   busy: number;
-  /** All faults, and clients that leave. */
+  /** All faults occur, and some clients disconnect. */
   mixed: number;
-  /** Two thirds of it everything is 503, then connections are refused. */
+  /** All requests get 503 for two thirds of the phase, then connections are refused. */
   outage: number;
   recovery: number;
-  /** Without load: sockets and timers go away. */
+  /** No load, so that sockets and timers are released. */
   quiet: number;
 }
 

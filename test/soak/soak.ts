@@ -1,43 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ProbedGateway, startProbedGateway, type Vitals } from '../support/probed-gateway.ts';
+import { addResult, type ClientTotals, createTotals, describePhase } from './client-totals.ts';
+import { type FaultRates, MIXED_FAULTS, NO_FAULTS, ONLY_503, SOME_503 } from './fault-rates.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { type Load, startLoad } from './load.ts';
 import type { Phases } from './phases.ts';
-import { addOutcome, createTally, describe, type Tally } from './tally.ts';
 import type { Sample } from './trend.ts';
 import { type SoakUpstream, startSoakUpstream, type Traffic } from './upstream.ts';
-import { BUSY_SIGNAL, DOWN, FAIR, MIXED, type Weather } from './weather.ts';
 
 export interface SoakOptions {
   phases: Phases;
   clients: number;
   random: () => number;
-  /** Takes a line of progress. */
+  /** Called with each line of progress. */
   report(line: string): void;
 }
 
-/** What one phase came to. */
-export interface PhaseFigures {
-  tally: Tally;
+/** Results of one phase. */
+export interface PhaseResults {
+  totals: ClientTotals;
   traffic: Traffic;
 }
 
-/** What the soak came to. */
-export interface Figures {
-  warmUp: PhaseFigures;
-  busy: PhaseFigures;
-  mixed: PhaseFigures;
-  outage: PhaseFigures;
-  recovery: PhaseFigures;
-  /** From the moment that the breaker was seen open until the upstream was back. */
+/** Results of the soak test. */
+export interface SoakResults {
+  warmUp: PhaseResults;
+  busy: PhaseResults;
+  mixed: PhaseResults;
+  outage: PhaseResults;
+  recovery: PhaseResults;
+  /** Operations sent and requests received upstream while the circuit breaker was open during the outage. */
   whileOpen: { offered: number; reached: number };
-  /** From the moment that the upstream was back to the last operation that it failed, in seconds. */
+  /** Time from the end of the outage to the last failure that it caused, in seconds. */
   recoverySeconds: number;
-  /** Once a second, from the end of the warm-up on. */
+  /** Resident memory, measured once per second after the warm-up. */
   rss: Sample[];
   maxSockets: number;
   socketsAtEnd: number;
-  /** After a garbage collection each. */
+  /** Measured after a garbage collection, like `end`. */
   warm: Vitals;
   end: Vitals;
   audit: ReturnType<Ledger['audit']>;
@@ -48,72 +48,72 @@ export interface Figures {
 
 const PROGRESS_SECONDS = 5;
 
-export async function soak({ phases, clients, random, report }: SoakOptions): Promise<Figures> {
+export async function soak({ phases, clients, random, report }: SoakOptions): Promise<SoakResults> {
   const ledger = createLedger();
   await using upstream = await startSoakUpstream(ledger, random);
   await using gateway = await startProbedGateway(upstream.url);
-  let tally = createTally();
-  let onOpen = () => {};
+  let totals = createTotals();
+  let onCircuitOpen = () => {};
   let lastUnavailableAt = 0;
   const load = startLoad({
     url: gateway.url,
     ledger,
     random,
     clients,
-    onOutcome(outcome) {
-      addOutcome(tally, outcome);
-      if (outcome.isCircuitOpen) {
-        onOpen();
+    onResult(result) {
+      addResult(totals, result);
+      if (result.isCircuitOpen) {
+        onCircuitOpen();
       }
-      if (outcome.codes.includes('UPSTREAM_UNAVAILABLE')) {
-        lastUnavailableAt = outcome.at;
+      if (result.codes.includes('UPSTREAM_UNAVAILABLE')) {
+        lastUnavailableAt = result.at;
       }
     },
   });
   const watch = watchGateway({ gateway, upstream, load, report });
 
-  /** Lets a phase run; its figures start anew. */
-  async function runPhase(name: string, seconds: number, weather?: Weather): Promise<PhaseFigures> {
-    tally = createTally();
+  /** Runs a phase and returns its results. */
+  async function runPhase(name: string, seconds: number, faultRates?: FaultRates): Promise<PhaseResults> {
+    totals = createTotals();
     upstream.countTraffic();
-    if (weather !== undefined) {
-      upstream.setWeather(weather);
+    if (faultRates !== undefined) {
+      upstream.setFaultRates(faultRates);
     }
     report(`${name}, ${Math.round(seconds)} s`);
     await sleep(seconds * 1_000);
-    const figures = { tally, traffic: upstream.countTraffic() };
-    report(describe(name, figures.tally, figures.traffic));
-    return figures;
+    const results = { totals, traffic: upstream.countTraffic() };
+    report(describePhase(name, results.totals, results.traffic));
+    return results;
   }
 
-  const warmUp = await runPhase('warm-up', phases.warmUp, FAIR);
+  const warmUp = await runPhase('warm-up', phases.warmUp, NO_FAULTS);
   const warm = await gateway.vitals('collect garbage');
   watch.rss.length = 0;
-  const busy = await runPhase('one in ten is 503', phases.busy, BUSY_SIGNAL);
-  load.setLeaveShare(0.05);
-  const mixed = await runPhase('mixed faults, one client in twenty leaves', phases.mixed, MIXED);
-  load.setLeaveShare(0);
+  const busy = await runPhase('one request in ten is 503', phases.busy, SOME_503);
+  load.setDisconnectShare(0.05);
+  const mixed = await runPhase('mixed faults, one client in twenty disconnects', phases.mixed, MIXED_FAULTS);
+  load.setDisconnectShare(0);
 
   let opened: { offered: number; arrived: number } | undefined;
-  const outageBegan = upstream.arrived;
-  onOpen = () => {
-    opened ??= { offered: load.offered, arrived: upstream.arrived };
+  const arrivedBeforeOutage = upstream.arrived;
+  onCircuitOpen = () => {
+    opened ??= { offered: load.sent, arrived: upstream.arrived };
   };
-  const outage = await runPhase('outage: everything is 503', (phases.outage * 2) / 3, DOWN);
-  await upstream.vanish();
+  const outage = await runPhase('outage: everything is 503', (phases.outage * 2) / 3, ONLY_503);
+  await upstream.stopListening();
   report(`outage: connections are refused, ${Math.round(phases.outage / 3)} s`);
   await sleep((phases.outage / 3) * 1_000);
   const whileOpen =
     opened === undefined
-      ? { offered: 1, reached: upstream.arrived - outageBegan } // It never opened: the bound is missed.
-      : { offered: load.offered - opened.offered, reached: upstream.arrived - opened.arrived };
-  onOpen = () => {};
+      ? { offered: 1, reached: upstream.arrived - arrivedBeforeOutage } // The circuit breaker never opened, which exceeds the bound.
+      : { offered: load.sent - opened.offered, reached: upstream.arrived - opened.arrived };
+  onCircuitOpen = () => {};
 
-  upstream.setWeather(FAIR);
-  await upstream.reappear();
-  const backAt = performance.now();
+  upstream.setFaultRates(NO_FAULTS);
+  await upstream.resumeListening();
+  const outageEndedAt = performance.now();
   const recovery = await runPhase('recovery', phases.recovery);
-  const recoverySeconds = Math.max(0, lastUnavailableAt - backAt) / 1_000;
+  const recoverySeconds = Math.max(0, lastUnavailableAt - outageEndedAt) / 1_000;
 
   await load.stop();
   await watch.stop();
@@ -142,15 +142,15 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
   };
 }
 
-interface Watched {
+interface WatchOptions {
   gateway: ProbedGateway;
   upstream: SoakUpstream;
   load: Load;
   report: SoakOptions['report'];
 }
 
-/** Measures once a second and says how it goes every few. */
-function watchGateway({ gateway, upstream, load, report }: Watched) {
+/** Takes measurements once per second and reports progress every few seconds. */
+function watchGateway({ gateway, upstream, load, report }: WatchOptions) {
   const rss: Sample[] = [];
   let maxSockets = 0;
   const stopping = new AbortController();
@@ -165,8 +165,8 @@ function watchGateway({ gateway, upstream, load, report }: Watched) {
       maxSockets = Math.max(maxSockets, upstream.sockets);
       longestBlockMs = Math.max(longestBlockMs, vitals.longestBlockMs);
       if (second % PROGRESS_SECONDS === 0) {
-        const rate = Math.round((load.offered - offered) / PROGRESS_SECONDS);
-        offered = load.offered;
+        const rate = Math.round((load.sent - offered) / PROGRESS_SECONDS);
+        offered = load.sent;
         report(
           `  ${rate} operations/s, RSS ${vitals.rssMb.toFixed(0)} MB, heap ${vitals.heapMb.toFixed(0)} MB, ` +
             `${upstream.sockets} sockets, longest block ${longestBlockMs.toFixed(0)} ms`,

@@ -1,10 +1,10 @@
-/** One measurement: seconds, and a size in MB. */
+/** Measurement: a time in seconds and a size in MB. */
 export interface Sample {
   at: number;
   size: number;
 }
 
-/** The slope of the line that fits the samples best, in MB a minute. */
+/** Returns the slope of the regression line through the samples, in MB per minute. */
 export function slopeOf(samples: readonly Sample[]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const middleAt = mean(samples.map(({ at }) => at));
@@ -14,7 +14,7 @@ export function slopeOf(samples: readonly Sample[]): number {
   return below === 0 ? 0 : (above / below) * 60;
 }
 
-/** How much larger the median of the last third is than that of the second; 0.1 is a tenth. */
+/** Returns the relative growth of the median from the second third of the samples to the last; 0.1 is 10 %. */
 export function lateGrowth(samples: readonly Sample[]): number {
   const third = Math.floor(samples.length / 3);
   const second = median(samples.slice(third, 2 * third));

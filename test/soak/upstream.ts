@@ -3,14 +3,14 @@ import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
+import { type Fault, type FaultRates, pickFault } from './fault-rates.ts';
 import { digestOf, type Ledger } from './ledger.ts';
-import { type Fault, pickFault, type Weather } from './weather.ts';
 
 export const GROUPS = Array.from({ length: 20 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` }));
 export const WORKFLOWS = Array.from({ length: 50 }, (_, i) =>
   workflow({ _id: `w${i}`, name: `Workflow ${i}`, _notificationGroupId: `g${i % 20}`, tags: ['soak'] }),
 );
-/** One workflow a day, so that each that fails is one error. */
+/** Statistics with one workflow per day, so that each failed workflow leads to one error. */
 const STATS = Array.from({ length: 4 }, (_, i) => ({
   _id: `2026-01-0${i + 1}`,
   count: i,
@@ -18,32 +18,32 @@ const STATS = Array.from({ length: 4 }, (_, i) => ({
   channels: ['email', 'in_app'],
 }));
 
-/** Requests that arrived since they were counted last. */
+/** Requests that arrived since the last count. */
 export interface Traffic {
   requests: number;
-  /** Requests apart from repetitions: the same request id, method, path and body is one call. */
+  /** Distinct calls: requests with the same request id, method, path and body count once. */
   calls: number;
 }
 
-/** A fast service in memory whose answers go wrong as told. */
+/** Fast in-memory upstream with configurable faults. */
 export interface SoakUpstream extends AsyncDisposable {
   readonly url: string;
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly sockets: number;
-  /** Requests that arrived so far. */
+  /** Number of requests that arrived so far. */
   readonly arrived: number;
-  setWeather(weather: Weather): void;
-  /** Starts counting anew. @returns what arrived until now */
+  setFaultRates(rates: FaultRates): void;
+  /** Returns the traffic since the last call and resets the count. */
   countTraffic(): Traffic;
-  /** Refuses connections. */
-  vanish(): Promise<void>;
-  /** Accepts connections again, on the same port. */
-  reappear(): Promise<void>;
+  /** Stops listening and closes all connections. */
+  stopListening(): Promise<void>;
+  /** Listens again on the same port. */
+  resumeListening(): Promise<void>;
 }
 
 export async function startSoakUpstream(ledger: Ledger, random: () => number): Promise<SoakUpstream> {
   const sockets = new Set<Socket>();
-  let weather: Weather = {};
+  let faultRates: FaultRates = {};
   let arrived = 0;
   let counted = 0;
   let calls = new Set<string>();
@@ -51,18 +51,18 @@ export async function startSoakUpstream(ledger: Ledger, random: () => number): P
   const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const body = await text(request).catch(() => undefined);
     if (body === undefined) {
-      return; // The gateway has left.
+      return; // The gateway has disconnected.
     }
     arrived += 1;
     const { method = '', url: path = '', headers } = request;
     calls.add(`${headers['x-request-id']} ${method} ${path} ${digestOf(body)}`);
-    const fault = pickFault(weather, random());
+    const fault = pickFault(faultRates, random());
     if (method !== 'GET' && method !== 'HEAD') {
-      // A failure may come before or after the work is done: the answer does not tell.
-      const isCarriedOut = fault === undefined || fault === 'slow' || fault === 'truncated' || random() < 0.5;
-      ledger.enter({ method, path, idempotencyKey: headers['idempotency-key']?.toString(), isCarriedOut }, body);
+      // A request that fails may or may not have been applied.
+      const isApplied = fault === undefined || fault === 'slow' || fault === 'truncated' || random() < 0.5;
+      ledger.recordWrite({ method, path, idempotencyKey: headers['idempotency-key']?.toString(), isApplied }, body);
     }
-    await sendAnswer(request, response, answerTo(method, path, body), fault);
+    await sendResponse(request, response, createResponse(method, path, body), fault);
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -76,7 +76,7 @@ export async function startSoakUpstream(ledger: Ledger, random: () => number): P
     server.off('error', reject);
   }
 
-  async function vanish(): Promise<void> {
+  async function stopListening(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     server.close(() => resolve());
     server.closeAllConnections();
@@ -96,8 +96,8 @@ export async function startSoakUpstream(ledger: Ledger, random: () => number): P
     get arrived() {
       return arrived;
     },
-    setWeather(next) {
-      weather = next;
+    setFaultRates(next) {
+      faultRates = next;
     },
     countTraffic() {
       const traffic = { requests: arrived - counted, calls: calls.size };
@@ -105,18 +105,18 @@ export async function startSoakUpstream(ledger: Ledger, random: () => number): P
       calls = new Set();
       return traffic;
     },
-    vanish,
-    reappear: () => listen(address.port),
-    [Symbol.asyncDispose]: vanish,
+    stopListening,
+    resumeListening: () => listen(address.port),
+    [Symbol.asyncDispose]: stopListening,
   };
 }
 
-interface Answer {
+interface UpstreamResponse {
   status: number;
   body?: unknown;
 }
 
-function answerTo(method: string, path: string, body: string): Answer {
+function createResponse(method: string, path: string, body: string): UpstreamResponse {
   const [, , noun = '', id = ''] = path.split(/[/?]/);
   const fields: { name?: string; subscriberId?: string; active?: boolean } = body === '' ? {} : JSON.parse(body);
   const name = fields.name ?? 'none';
@@ -148,15 +148,15 @@ function answerTo(method: string, path: string, body: string): Answer {
   }
 }
 
-const found = (data: unknown): Answer =>
+const found = (data: unknown): UpstreamResponse =>
   data === undefined
     ? { status: 404, body: { statusCode: 404, message: 'Unknown.' } }
     : { status: 200, body: { data } };
 
-async function sendAnswer(
+async function sendResponse(
   { socket }: IncomingMessage,
   response: ServerResponse,
-  { status, body }: Answer,
+  { status, body }: UpstreamResponse,
   fault: Fault | undefined,
 ): Promise<void> {
   const headers = { 'content-type': 'application/json' };

@@ -1,8 +1,8 @@
 import { type ProbedGateway, startProbedGateway } from './probed-gateway.ts';
 
-/** A request as an attacker sends it. */
+/** Request of an attacker. */
 export interface Attack {
-  /** @default POST */
+  /** HTTP method. @default POST */
   method?: 'GET' | 'POST';
   /** Appended to the URL of the endpoint. */
   search?: string;
@@ -12,7 +12,7 @@ export interface Attack {
 
 /** CPU time of one request, and its response. */
 export interface Cost {
-  /** CPU time of all threads of the gateway's process. */
+  /** CPU time of all threads of the gateway process. */
   cpuMs: number;
   /** CPU time of the longest turn of the event loop. */
   longestBlockMs: number;
@@ -24,7 +24,7 @@ export interface Cost {
 export const JSON_TYPE = { 'content-type': 'application/json' };
 export const WITH_KEY = { ...JSON_TYPE, authorization: 'ApiKey a' };
 
-/** Starts a gateway that sheds nothing because its event loop is busy, so that every attack arrives. */
+/** Starts a gateway without load shedding for a busy event loop, so that every attack is processed. */
 export const startTarget = (upstream: string, env: Readonly<Record<string, string>> = {}): Promise<ProbedGateway> =>
   startProbedGateway(upstream, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...env });
 
@@ -49,7 +49,7 @@ export const postWithLongKey = (query: string, key: number): Attack => ({
 export const repeat = (count: number, text: string | ((i: number) => string), separator = ' '): string =>
   Array.from({ length: count }, (_, i) => (typeof text === 'string' ? text : text(i))).join(separator);
 
-/** Sends requests one after the other and returns what one of them cost on average, by the gateway's own accounting. */
+/** Sends requests sequentially and returns their average cost, as measured by the gateway process. */
 export async function measure(gateway: ProbedGateway, attacks: readonly Attack[]): Promise<Cost> {
   let status = 0;
   let text = '';
@@ -65,8 +65,8 @@ export async function measure(gateway: ProbedGateway, attacks: readonly Attack[]
 }
 
 /**
- * Returns the cheapest of several batches of different requests: other processes, the compiler and the garbage of others only add to the
- * cost. Stops once a batch is cheap enough.
+ * Returns the lowest cost of several batches of different requests, because other processes, compilation and garbage collection only add
+ * to the cost. Stops once a batch is cheap enough.
  */
 export async function measureCheapest(
   gateway: ProbedGateway,
@@ -85,7 +85,7 @@ export async function measureCheapest(
   return cheapest;
 }
 
-/** Returns the CPU time of parsing the text, on average: the clock of CPU time is coarse on some machines. */
+/** Returns the average CPU time of parsing the text. Averages because the CPU clock is coarse on some machines. */
 export function parseMs(text: string): number {
   const before = process.threadCpuUsage();
   const startedAt = performance.now();
@@ -94,7 +94,7 @@ export function parseMs(text: string): number {
     try {
       JSON.parse(text);
     } catch {
-      // Finding out that it is not JSON counts too.
+      // Detecting that the text is not JSON counts too.
     }
     parsed += 1;
   } while (performance.now() - startedAt < 30);

@@ -5,11 +5,11 @@ import bundled, { inflate } from '@sparticuz/chromium';
 import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 
 /**
- * Few of the package's own switches: those for a serverless function take away what keeps one origin from another, or run everything in
- * one process. The rest keeps the browser from talking to anybody by itself.
+ * Replaces the switches of the package: its switches for serverless functions disable the isolation of origins or run everything in one
+ * process. Most switches here prevent the browser from sending requests of its own.
  */
 const ARGS = [
-  '--no-sandbox', // Tests often run as root, in a container.
+  '--no-sandbox', // Tests often run as root in a container.
   '--disable-gpu',
   '--disable-background-networking',
   '--disable-component-update',
@@ -18,7 +18,7 @@ const ARGS = [
   '--no-first-run',
 ];
 
-/** Starts a headless browser: the one from the package, which brings its libraries and a font, or else one that is installed. */
+/** Starts the headless browser of the package, which includes its libraries and a font, or else an installed one. */
 export async function launchBrowser(): Promise<Browser> {
   const failures: unknown[] = [];
   for (const findOptions of [

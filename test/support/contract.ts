@@ -3,12 +3,12 @@ import { type Document, OpenAPIBackend } from 'openapi-backend';
 import { parse } from 'yaml';
 import type { Exchange } from './recorder.ts';
 
-/** Holds what went over the wire against the OpenAPI document; answers what breaks it, one sentence a problem. */
+/** Validates an exchange against the OpenAPI document. Returns one sentence per violation. */
 export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
 
 let check: Promise<ContractCheck> | undefined;
 
-/** Reads `schema/upstream.openapi.yaml`, once per process. */
+/** Creates a check from `schema/upstream.openapi.yaml`, which is read once per process. */
 export function createContractCheck(): Promise<ContractCheck> {
   check ??= readContract();
   return check;
@@ -29,7 +29,7 @@ async function readContract(): Promise<ContractCheck> {
   return ({ method, path, headers, body, status, responseBody }, prefix = '') => {
     const name = `${method} ${path}`;
     if (!path.startsWith(`${prefix}/v1/`)) {
-      return [`${name} is outside of the prefix ${prefix}`];
+      return [`${name} is outside the prefix ${prefix}`];
     }
     const request = {
       method,
@@ -41,25 +41,25 @@ async function readContract(): Promise<ContractCheck> {
     };
     const operation = api.matchOperation(request);
     if (operation === undefined) {
-      return [`${name} is no operation of the contract`];
+      return [`${name} is not an operation of the contract`];
     }
-    // A request that the service refuses for its content may break the contract: the service is there to say so.
-    const isRefused = status === 400 || status === 422;
-    const sent = (isRefused ? null : api.validateRequest(request, operation).errors) ?? [];
+    // A request rejected as invalid may violate the contract.
+    const isRejected = status === 400 || status === 422;
+    const sent = (isRejected ? null : api.validateRequest(request, operation).errors) ?? [];
     const declared = Object.keys(operation.responses ?? {});
     const expected = status < 400 ? String(status) : `${Math.floor(status / 100)}XX`;
-    const answer = responseBody === '' ? undefined : JSON.parse(responseBody);
+    const content = responseBody === '' ? undefined : JSON.parse(responseBody);
     const isBare =
       status < 300 &&
-      (Array.isArray(answer) || '_organizationId' in (answer ?? {}) || 'acknowledged' in (answer ?? {}));
+      (Array.isArray(content) || '_organizationId' in (content ?? {}) || 'acknowledged' in (content ?? {}));
     const received =
-      answer === undefined
+      content === undefined
         ? []
-        : (api.validateResponse(isBare ? { data: answer } : answer, operation, status).errors ?? []);
+        : (api.validateResponse(isBare ? { data: content } : content, operation, status).errors ?? []);
     return [
       ...sent.map((error) => `${name}: request ${error.instancePath} ${error.message}`),
       ...(declared.includes(expected) ? [] : [`${name}: status ${status} is not in the contract`]),
-      ...received.map((error) => `${name}: answer ${error.instancePath} ${error.message}`),
+      ...received.map((error) => `${name}: response ${error.instancePath} ${error.message}`),
     ];
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the dashboard: every view and some states, in both themes and at phone width, into test/screenshots, and those that the
- * docs show into docs/images. Run it with `npm run pictures`.
+ * Takes screenshots of the dashboard's views, in both themes and at phone width, into test/screenshots, and copies those that the docs
+ * show to docs/images. Run it with `npm run pictures`.
  */
 import { copyFile, mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ const DEVICES: Record<string, BrowserContextOptions> = {
   'phone-dark': { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
 };
 
-/** Screenshots that the docs show, by their name in docs/images. */
+/** Screenshots that the docs show, by file name in docs/images. */
 const SHOWN = {
   'dashboard-light': 'light-statistics',
   'dashboard-dark': 'dark-statistics',

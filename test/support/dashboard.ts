@@ -10,13 +10,18 @@ import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
-import { type Script, type ScriptedAnswer, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
+import {
+  type Script,
+  type ScriptedRequest,
+  type ScriptedResponse,
+  startScriptedUpstream,
+} from './scripted-upstream.ts';
 import { startStaticFiles } from './static-files.ts';
 
 const APP = fileURLToPath(new URL('../../examples/dashboard/', import.meta.url));
 const VITE = fileURLToPath(new URL('bin/vite.js', import.meta.resolve('vite/package.json')));
 
-/** Everything that any token can permit in the dashboard's gateway. */
+/** Scopes that tokens can have in the dashboard's gateway. */
 export const DASHBOARD_SCOPES: readonly Scope[] = [
   'stats:read',
   'workflows:read',
@@ -27,27 +32,28 @@ export const DASHBOARD_SCOPES: readonly Scope[] = [
 ];
 
 export interface DashboardOptions {
-  /** The most that tokens can permit. @default DASHBOARD_SCOPES */
+  /** Scopes that tokens can have. @default DASHBOARD_SCOPES */
   scopes?: readonly Scope[];
   rateLimit?: { calls: number; perSeconds: number };
 }
 
-/** The built app, on a host of its own, with the issuer, a gateway and a sandbox. */
+/** Built app on its own origin, with an issuer, a gateway and a sandbox. */
 export interface Dashboard extends AsyncDisposable {
-  /** Where the app is; also its origin. */
+  /** URL of the app, which is also its origin. */
   readonly url: string;
   readonly gateway: TestGateway;
   readonly issuer: Issuer;
-  /** Requests that reached the service since the last `forget()`, of one endpoint (`PUT /v1/workflows/`: a prefix) where one is given. */
+  /** Returns the upstream requests since the last `forget()`, optionally only those that start with a prefix such as `PUT /v1/workflows/`. */
   upstream(endpoint?: string): ScriptedRequest[];
+  /** Discards the requests recorded so far. */
   forget(): void;
-  /** Lets an endpoint (a prefix) answer so instead of the sandbox, until the end of the returned scope. */
-  answering(endpoint: string, answer: ScriptedAnswer | Script): Disposable;
-  /** Lets time pass for the gateway and the issuer, not for browsers. */
+  /** Overrides the response of endpoints that start with a prefix, until the returned object is disposed. */
+  answering(endpoint: string, answer: ScriptedResponse | Script): Disposable;
+  /** Advances the clock of the gateway and the issuer, but not of browsers. */
   advance(seconds: number): void;
-  /** The texts of all files of the built app. */
+  /** Returns the texts of all files of the built app. */
   builtFiles(): Promise<Map<string, string>>;
-  /** Opens the app. Without options, a page of an earlier visit is used again, which takes half the time; the page's clock needs options. */
+  /** Opens the app. Reuses the page of an earlier visit unless options are given, which halves the time. Fake clocks need options. */
   visit(browser: Browser, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
@@ -58,8 +64,8 @@ export async function startDashboard({
   await using stack = new AsyncDisposableStack();
   let passed = 0;
   const now = () => new Date(Date.now() + passed * 1000);
-  const scripts = new Map<string, ScriptedAnswer | Script>();
-  let seen = 0;
+  const scripts = new Map<string, ScriptedResponse | Script>();
+  let recordStart = 0;
 
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-'));
   stack.defer(() => rm(folder, { recursive: true }));
@@ -114,9 +120,9 @@ export async function startDashboard({
     gateway,
     issuer,
     upstream: (endpoint = '') =>
-      service.requests.slice(seen).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
+      service.requests.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
     forget() {
-      seen = service.requests.length;
+      recordStart = service.requests.length;
     },
     answering(endpoint, answer) {
       scripts.set(endpoint, answer);
@@ -131,7 +137,7 @@ export async function startDashboard({
   };
 }
 
-async function forward(target: string, { method, path, headers, body }: ScriptedRequest): Promise<ScriptedAnswer> {
+async function forward(target: string, { method, path, headers, body }: ScriptedRequest): Promise<ScriptedResponse> {
   const names = ['authorization', 'content-type', 'idempotency-key'];
   const passed = Object.entries(headers).filter(([name]) => names.includes(name));
   const response = await fetch(target + path, {
@@ -147,13 +153,13 @@ async function forward(target: string, { method, path, headers, body }: Scripted
   };
 }
 
-/** Origins in the build, which are replaced by those of a dashboard: one build serves all tests of the process. */
+/** Placeholder origins in the build. Each dashboard replaces them, so that all tests of a process share one build. */
 const GATEWAY = 'http://gateway.invalid';
 const ISSUER = 'http://issuer.invalid';
 
 let build: Promise<ReadonlyMap<string, string>> | undefined;
 
-/** Builds the app as its README says. Returns the texts of its files. */
+/** Builds the app as described in its README. Returns the texts of its files. */
 async function buildApp(): Promise<ReadonlyMap<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-build-'));
   const args = [VITE, 'build', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'];
@@ -164,7 +170,7 @@ async function buildApp(): Promise<ReadonlyMap<string, string>> {
   return new Map([...files].map(([file, text]) => [relative(folder, file), text]));
 }
 
-/** Writes the built app with the origins of its services. */
+/** Writes the built app to a folder, with the origins of its services. */
 async function copyApp(folder: string, gateway: string, issuer: string): Promise<void> {
   build ??= buildApp();
   for (const [file, text] of await build) {
@@ -179,27 +185,27 @@ async function readFolder(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'utf8')] as const)));
 }
 
-/** Somebody at a browser, in a profile of their own. */
+/** Page of the app in its own browser profile. */
 export interface Visitor extends AsyncDisposable {
   page: Page;
   requests: Request[];
   responses: Response[];
-  /** What was thrown in the page, and what the browser refused by the page's policy. */
+  /** Uncaught errors and Content Security Policy violations of the page. */
   problems: string[];
-  /** Signs in as one of the people, by their name on the screen. */
+  /** Signs in as the person with this name. */
   signIn(name: string): Promise<void>;
-  /** Follows the navigation, and waits for the view. */
+  /** Opens a view through the navigation and waits for it. */
   open(view: 'Statistics' | 'Workflows' | 'Groups' | 'Subscribers'): Promise<void>;
 }
 
-/** Opens a page in a profile of its own. */
+/** Opens a page in a new browser profile. */
 export async function visit(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
   const page = await openPage(browser, options);
   const visitor = await goTo(page, url);
   return { ...visitor, [Symbol.asyncDispose]: () => page.context().close() };
 }
 
-/** Creates a function that opens pages, and keeps those without options for the next visit. */
+/** Creates a function that opens pages and reuses those without options. */
 function createVisits(url: string): Dashboard['visit'] {
   const pages: Page[] = [];
   return async (browser, options) => {
@@ -218,7 +224,7 @@ function createVisits(url: string): Dashboard['visit'] {
   };
 }
 
-/** Brings a page back to the state of a new profile. */
+/** Resets a page to the state of a new profile. */
 async function reset(page: Page): Promise<void> {
   const context = page.context();
   page.removeAllListeners();
@@ -243,7 +249,7 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
   return context.newPage();
 }
 
-/** Loads a page. Its own problems, such as what it throws, are kept to be looked at. */
+/** Loads a page and records its requests, responses and problems. */
 async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbol.asyncDispose>> {
   const context = page.context();
   const requests: Request[] = [];
@@ -253,7 +259,7 @@ async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbo
   context.on('response', (response) => responses.push(response));
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => {
-    // A refused request is written there too, whatever the app makes of it.
+    // Browsers also log failed requests, which the app handles.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
       problems.push(message.text());
     }

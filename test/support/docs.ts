@@ -12,20 +12,20 @@ import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the gateway of the docs is. */
+/** Origin of the gateway in the docs. */
 export const SERVICE = 'https://notifications.example.com';
 
 export const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 export const FRONTEND = read('docs/frontend.md');
 
-/** The fenced blocks of a language, or of none. */
+/** Returns the fenced code blocks of a language; an empty language selects blocks without one. */
 export const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)]
     .filter(([, of]) => of === language)
     .map(([, , block = '']) => block);
 
-/** The cells of a table's rows, below a heading that matches. */
+/** Returns the cells of the rows of the first table after a matching heading. */
 export function rows(text: string, heading: RegExp): string[][] {
   const lines = text.slice(text.search(heading)).split('\n').slice(2);
   const end = lines.findIndex((line) => !line.startsWith('|'));
@@ -37,10 +37,10 @@ export function rows(text: string, heading: RegExp): string[][] {
   );
 }
 
-/** What stands between backticks. */
+/** Returns the texts between backticks. */
 export const names = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 
-/** Reads a configuration file with every variable that it names. */
+/** Loads a configuration file, with a value for each environment variable that it names. */
 export function load(text: string, env: Record<string, string> = {}): Config {
   const variables = [...text.matchAll(/env: (\w+)/g)].map(([, name = '']) => [
     name,
@@ -49,25 +49,29 @@ export function load(text: string, env: Record<string, string> = {}): Config {
   const readFile = (path: string) => (path === 'notigraph.config.yaml' ? text : undefined);
   const command = loadConfig({ ...Object.fromEntries(variables), ...env }, [], readFile);
   if (command.kind !== 'serve') {
-    throw new Error('it is no configuration');
+    throw new Error('The configuration does not start a server.');
   }
   return command.config;
 }
 
-/** Adds what a later block of a page says to what the first one does. */
-const merge = (base: unknown, more: unknown): unknown =>
-  isRecord(base) && isRecord(more)
-    ? { ...base, ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, merge(base[name], value)])) }
-    : more;
+/** Merges the settings of a later block of a page into those of the first one. */
+const merge = (base: unknown, changes: unknown): unknown =>
+  isRecord(base) && isRecord(changes)
+    ? {
+        ...base,
+        ...Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, merge(base[name], value)])),
+      }
+    : changes;
 
-/** The first configuration file of docs/frontend.md with more in it. */
-export const addTo = (more: string): string => stringify(merge(parse(blocks(FRONTEND, 'yaml')[0] ?? ''), parse(more)));
+/** Returns the first configuration file of docs/frontend.md with additional settings. */
+export const addTo = (changes: string): string =>
+  stringify(merge(parse(blocks(FRONTEND, 'yaml')[0] ?? ''), parse(changes)));
 
-/** What has to be added for client tokens. */
+/** Settings that client tokens require. */
 export const CLIENT_TOKENS =
   'clientTokens: { secrets: [{ env: CLIENT_TOKEN_SECRET }] }\ntrustedDocuments: { manifests: [x] }\n';
 
-/** A gateway before the sandbox, as a configuration file says it. */
+/** Starts a gateway in front of the sandbox from a configuration file. */
 export async function startConfigured(text: string, now?: () => Date): Promise<SandboxedGateway> {
   const { clients, clientTokens }: Partial<GatewayOptions> = load(text, { ACME_KEY: SANDBOX_KEYS.development }).given;
   const trustedDocuments = { manifests: [manifest] };
@@ -79,7 +83,7 @@ export async function startConfigured(text: string, now?: () => Date): Promise<S
   return gateway;
 }
 
-/** Sends the request of a curl line to another server. */
+/** Sends the request of a curl command to another server. */
 export async function runCurl(line: string, base: string): Promise<Response> {
   const text = line.replaceAll('$ACME_KEY', SANDBOX_KEYS.development);
   const headers = [...text.matchAll(/-H ["']([^:]+): ([^"']+)["']/g)].map(([, name = '', value = '']) => [name, value]);

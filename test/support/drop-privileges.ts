@@ -1,6 +1,6 @@
 const NOBODY = 65_534;
 
-/** Takes the rights of root, to whom permissions mean nothing, from this process, if it has them. Disposing gives them back. */
+/** Drops root privileges, because root ignores file permissions. Disposing restores them. */
 export function dropPrivileges(): Disposable {
   const user = process.geteuid?.();
   if (user === 0) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { startGateway } from './gateway.ts';
-import { type RawAnswer, type RawRequest, type RawScript, startRawUpstream } from './raw-upstream.ts';
+import { type RawRequest, type RawResponse, type RawScript, startRawUpstream } from './raw-upstream.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
 
 export const READ = '{ workflow(idOrIdentifier: "w1") { id name } }';
@@ -13,7 +13,7 @@ export const CREATE_KEYED = 'mutation { createFeed(input: { name: "News", idempo
 export const SET_STATUS =
   'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: false }) { __typename } }';
 
-/** Every write that must not be repeated blindly. */
+/** Mutations whose upstream calls are not safe to repeat. */
 export const WRITES = {
   createFeed: CREATE,
   createNotificationGroup: 'mutation { createNotificationGroup(input: { name: "n" }) { __typename } }',
@@ -25,7 +25,7 @@ export const WRITES = {
     'mutation { deleteMessagesByTransaction(input: { transactionId: "t1" }) { __typename } }',
 };
 
-/** Every operation that reads a body. */
+/** Operations that read a response body. */
 export const OPERATIONS = {
   workflow: READ,
   notificationGroup: '{ notificationGroup(id: "g1") { name } }',
@@ -35,11 +35,11 @@ export const OPERATIONS = {
   ...Object.fromEntries(Object.entries(WRITES).filter(([name]) => name !== 'deleteMessagesByTransaction')),
 };
 
-/** Pauses that need no patience. */
-export const SHORT_PAUSES = { retryBaseDelayMs: 2, retryMaxDelayMs: 4 };
+/** Retry delays that keep tests fast. */
+export const SHORT_RETRY_DELAYS = { retryBaseDelayMs: 2, retryMaxDelayMs: 4 };
 
 /** Returns the response of a healthy service. */
-export function healthy({ method, path }: RawRequest): RawAnswer {
+export function healthyResponse({ method, path }: RawRequest): RawResponse {
   const [, , noun, id] = path.split('/');
   switch (noun) {
     case 'workflows':
@@ -60,24 +60,24 @@ export function healthy({ method, path }: RawRequest): RawAnswer {
   }
 }
 
-export const heal: RawScript = (request, { answer }) => answer(healthy(request));
+export const respondHealthy: RawScript = (request, { answer }) => answer(healthyResponse(request));
 
-/** Does `first` with the first request, and answers all others in good health. */
-export function once(first: RawScript): RawScript {
+/** Runs the script for the first request and responds normally to all others. */
+export function firstOnly(first: RawScript): RawScript {
   let isFirst = true;
   return (request, connection) => {
-    const script = isFirst ? first : heal;
+    const script = isFirst ? first : respondHealthy;
     isFirst = false;
     script(request, connection);
   };
 }
 
-export const status =
-  (code: number, answer: RawAnswer = {}): RawScript =>
+export const respondWithStatus =
+  (code: number, answer: RawResponse = {}): RawScript =>
   (_, connection) =>
     connection.answer({ status: code, body: {}, ...answer });
 
-/** Timers that the gateway's own code has started and not yet ended, but for those that run as long as the gateway does. */
+/** Ids of active timers started by the gateway, except those that run for its whole lifetime. */
 export const timers = new Set<number>();
 
 const timerHook = createHook({
@@ -94,8 +94,8 @@ const timerHook = createHook({
 
 export const openSockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
-/** Waits until no timer of the gateway's runs, and no more sockets are open than there were. */
-export async function expectNothingLeft(socketsBefore: number): Promise<void> {
+/** Waits until the gateway has no active timers and no more open sockets than before. */
+export async function expectNoLeaks(socketsBefore: number): Promise<void> {
   const until = performance.now() + 1_000;
   while ((timers.size > 0 || openSockets() > socketsBefore) && performance.now() < until) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -104,17 +104,18 @@ export async function expectNothingLeft(socketsBefore: number): Promise<void> {
   expect(openSockets()).toBeLessThanOrEqual(socketsBefore);
 }
 
-/**
- * A gateway in front of a script. Disposing it holds that the gateway works once the upstream is well, and that it then leaves no
- * socket and no timer behind.
- */
-export interface StageOptions extends Omit<GatewayOptions, 'upstream'> {
+/** Options of the gateway, and its source of random numbers. */
+export interface SetupOptions extends Omit<GatewayOptions, 'upstream'> {
   random?: () => number;
 }
 
-export async function stage(
+/**
+ * Starts a gateway in front of a scripted upstream. Disposing the result checks that the gateway recovers once the upstream is healthy,
+ * and that it leaves no sockets and no timers behind.
+ */
+export async function setUp(
   script: RawScript,
-  { random, ...options }: StageOptions = {},
+  { random, ...options }: SetupOptions = {},
   limits: Partial<ServerSettings> = {},
 ) {
   const socketsBefore = openSockets();
@@ -143,25 +144,25 @@ export async function stage(
     run,
     upstream,
     gateway,
-    /** Requests that the upstream has seen, by method. */
+    /** Returns the methods of the requests that the upstream received. */
     calls: () => upstream.requests.map(({ method }) => method),
     async [Symbol.asyncDispose]() {
       await upstream.refuse();
       await upstream.listen();
-      upstream.script = heal;
+      upstream.script = respondHealthy;
       expect(await gateway.data(LIST, {}, { authorization: 'ApiKey of-another' })).toEqual({
         notificationGroups: [{ name: 'Group' }],
       });
       await gateway[Symbol.asyncDispose]();
       await upstream.allClosed();
       await upstream[Symbol.asyncDispose]();
-      await expectNothingLeft(socketsBefore);
+      await expectNoLeaks(socketsBefore);
     },
   };
 }
 
-/** Watches the timers of the gateway while the tests of a file run. */
+/** Tracks the timers of the gateway while the tests of a file run. */
 export function watchTimers(): void {
   beforeAll(() => void timerHook.enable());
-  afterAll(() => void timerHook.disable()); // Other files share this process.
+  afterAll(() => void timerHook.disable()); // Other test files share this process.
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 
-/** Mounts a Fetch handler in `node:http`, as a host of `gateway.fetch` would. */
+/** Adapts a Fetch handler to `node:http`, as a framework that mounts `gateway.fetch` would. */
 export const fetchListener =
   (handle: (request: Request) => Promise<Response>): RequestListener =>
   async (incoming, outgoing) => {
     const { method = '', headers, url = '' } = incoming;
-    const gone = new AbortController();
-    outgoing.once('close', () => outgoing.writableFinished || gone.abort());
+    const disconnected = new AbortController();
+    outgoing.once('close', () => outgoing.writableFinished || disconnected.abort());
     const init: RequestInit & { duplex: 'half' } = {
       method,
       headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-      signal: gone.signal,
+      signal: disconnected.signal,
       body: method === 'GET' || method === 'HEAD' ? null : streamOf(incoming),
       duplex: 'half',
     };

@@ -8,39 +8,39 @@ import { createContractCheck } from './contract.ts';
 import { fetchListener } from './fetch-listener.ts';
 import { type Exchange, startRecorder } from './recorder.ts';
 
-/** A document of codegen's, or its text. */
+/** Typed document from codegen, or document text. */
 export type TestDocument<Data, Variables> = { toString(): string; __apiType?: (variables: Variables) => Data };
 
 export interface TestRequest {
-  /** The `Authorization` header; null sends none. @default the sandbox's development key */
+  /** `Authorization` header; null sends no header. @default the development key of the sandbox */
   authorization?: string | null;
   headers?: Record<string, string>;
 }
 
-export interface TestAnswer<Data = Record<string, unknown>> {
+export interface TestResponse<Data = Record<string, unknown>> {
   status: number;
   headers: Headers;
-  /** The parsed body. */
+  /** Parsed body. */
   body: ExecutionResult<Data>;
-  /** The codes of `errors`, in order. */
+  /** Codes of `errors`, in order. */
   codes: unknown[];
 }
 
-/** A gateway on a real port. */
+/** Gateway on a real port. */
 export interface TestGateway extends AsyncDisposable {
-  /** The GraphQL endpoint. */
+  /** URL of the GraphQL endpoint. */
   readonly url: string;
-  /** Lines of the log so far, parsed. */
+  /** Parsed log lines so far. */
   readonly log: Record<string, unknown>[];
-  /** Requests that run now. */
+  /** Returns the number of in-flight requests. */
   running(): number;
-  /** Sends an operation. */
+  /** Sends an operation and returns its response. */
   send<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: TestDocument<Data, Variables> | string,
     variables?: Variables,
     request?: TestRequest,
-  ): Promise<TestAnswer<Data>>;
-  /** Sends an operation and takes its data; throws with the whole answer when there are errors. */
+  ): Promise<TestResponse<Data>>;
+  /** Sends an operation and returns its data. Throws an error with the whole response if it has errors. */
   data<Data = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: TestDocument<Data, Variables> | string,
     variables?: Variables,
@@ -48,10 +48,10 @@ export interface TestGateway extends AsyncDisposable {
   ): Promise<Data>;
 }
 
-/** The entry of a gateway that its server uses. */
+/** Entry point of a gateway that the test server uses. */
 export type Entry = 'listener' | 'fetch';
 
-/** Starts a gateway in front of any upstream. */
+/** Starts a gateway in front of the given upstream. */
 export async function startGateway(
   options: GatewayOptions,
   deps: GatewayDeps = {},
@@ -101,11 +101,11 @@ export async function startGateway(
   };
 }
 
-/** A gateway in front of a sandbox, with everything that goes between them on record and held against the contract. */
+/** Gateway in front of a sandbox. Records all upstream requests and validates them against the contract when disposed. */
 export interface SandboxedGateway extends TestGateway {
-  /** What went upstream since the start or the last `forget()`; of one endpoint (`GET /v1/workflows/`: a prefix) where one is given. */
+  /** Returns the exchanges since the last `forget()`, optionally only those that start with a prefix such as `GET /v1/workflows/`. */
   upstream(endpoint?: string): Exchange[];
-  /** Starts a new record. */
+  /** Discards the exchanges recorded so far. */
   forget(): void;
 }
 
@@ -122,13 +122,13 @@ export async function startSandboxedGateway({
   const recorder = await startRecorder(sandbox.url);
   const gateway = await startGateway({ upstream: recorder.url, ...options }, { ...(now && { now }) });
   const check = await createContractCheck();
-  let seen = 0;
+  let recordStart = 0;
   return {
     ...gateway,
     upstream: (endpoint = '') =>
-      recorder.exchanges.slice(seen).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
+      recorder.exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
     forget() {
-      seen = recorder.exchanges.length;
+      recordStart = recorder.exchanges.length;
     },
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
@@ -136,7 +136,7 @@ export async function startSandboxedGateway({
       await sandbox.close();
       const problems = recorder.exchanges.flatMap((exchange) => check(exchange));
       if (problems.length > 0) {
-        throw new Error(`The contract was broken:\n${problems.join('\n')}`);
+        throw new Error(`Requests or responses violate the contract:\n${problems.join('\n')}`);
       }
     },
   };

@@ -1,4 +1,4 @@
-/** Takes the README's pictures of GraphiQL with the README's query, in both themes, into docs/images. Run it with `npm run pictures`. */
+/** Takes the README's screenshots of GraphiQL, with the README's query and in both themes. Run it with `npm run pictures`. */
 import { fileURLToPath } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';

@@ -4,27 +4,27 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Import or re-export, of types too. Files are relative to the project's folder. */
+/** Import or re-export, including type imports. Files are relative to the project folder. */
 export interface Import {
   from: string;
-  /** Imported file, or name of a module. */
+  /** Imported file or module name. */
   to: string;
   isModule: boolean;
 }
 
 const withSlashes = (path: string): string => path.split(sep).join('/');
 
-/** Lists the TypeScript files of a folder of the project. */
+/** Lists the TypeScript files of a project folder. */
 export function listSources(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => withSlashes(join(folder, file)))
     .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'));
 }
 
-/** Returns the text of a file of the project. */
+/** Returns the text of a project file. */
 export const readSource = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
-/** Lists what a file imports, statically or by `import()`. */
+/** Lists the static and dynamic imports of a file. */
 export function readImports(from: string): Import[] {
   const text = readSource(from);
   const statements = text.matchAll(/^(?:import|export)\s(?:[\w\s{},*]*?\sfrom\s)?['"]([^'"]+)['"]/gm);

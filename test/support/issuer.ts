@@ -10,73 +10,73 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { listen } from './listen.ts';
 
-/** Signatures that the test issuer makes. */
+/** Signature algorithms of the test issuer. */
 export type TestAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA';
 
-/** A key pair of the issuer's. */
+/** Key pair of the issuer. */
 export interface TestKey {
   kid: string;
   alg: TestAlgorithm;
   privateKey: KeyObject;
   publicKey: KeyObject;
-  /** The public half, as it is published. */
+  /** Public key, as published. */
   jwk: JsonWebKey;
-  /** The public half as PEM. */
+  /** Public key as PEM. */
   pem: string;
 }
 
-/** Claims of a token; undefined leaves one out. */
+/** Claims of a token; undefined omits a claim. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 export interface SignOptions {
-  /** @default the issuer's newest key */
+  /** Signing key. @default the newest key of the issuer */
   key?: TestKey;
-  /** Instead of `alg`, `kid` and `typ`, or besides them; undefined leaves one out. */
+  /** Header fields that override or extend `alg`, `kid` and `typ`; undefined omits a field. */
   header?: Claims;
 }
 
-/** What the address of the keys does. */
+/** Behavior of the JWKS endpoint. */
 export type KeysBehaviour = 'published' | 'reset' | 'hang' | ((response: ServerResponse) => void);
 
-/** An issuer of tokens with real keys, which it publishes on a port of its own. */
+/** Token issuer that publishes real keys on its own port. */
 export interface TestIssuer extends AsyncDisposable {
-  /** The `iss` of its tokens. */
+  /** `iss` claim of its tokens. */
   readonly url: string;
-  /** Where its keys are. */
+  /** URL of the JWKS. */
   readonly jwks: string;
-  /** How often its keys were asked for. */
-  readonly asked: number;
-  /** What it does when it is asked for them. */
+  /** Number of requests for the JWKS. */
+  readonly keyRequests: number;
+  /** Behavior of the JWKS endpoint for subsequent requests. */
   behaviour: KeysBehaviour;
-  /** The keys that are published; tests may change the list. */
+  /** Published keys; tests may change the list. */
   published: JsonWebKey[];
-  /** The newest key. */
+  /** Newest key. */
   readonly key: TestKey;
-  /** Makes a new key, publishes it beside the others, and signs with it from now on. */
+  /** Creates a key, publishes it in addition to the others, and uses it for subsequent tokens. */
   rotate(kid?: string): TestKey;
-  /** Publishes a key no longer. */
+  /** Removes a key from the published ones. */
   withdraw(key: TestKey): void;
-  /** Waits until the keys were asked for so often. */
-  askedFor(times: number): Promise<void>;
-  /** Signs a token that is in order but for what the claims and the options say. */
+  /** Waits until the JWKS was requested this many times. */
+  waitForKeyRequests(times: number): Promise<void>;
+  /** Signs a valid token with the given changes. */
   sign(claims?: Claims, options?: SignOptions): string;
 }
 
 export interface TestIssuerOptions {
   alg?: TestAlgorithm;
-  /** The claims that every token has. */
+  /** Claims of every token. */
   claims?: Claims;
-  /** The current time, in milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   now?: () => number;
 }
 
-let made = 0;
+let keyCount = 0;
 
-/** Makes a key pair that nothing else has. */
+/** Creates a unique key pair. */
 export function createTestKey(alg: TestAlgorithm = 'ES256', kid?: string): TestKey {
-  made += 1;
+  keyCount += 1;
   const { publicKey, privateKey } = generate(alg);
-  const name = kid ?? `key-${made}`;
+  const name = kid ?? `key-${keyCount}`;
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: name, alg, use: 'sig' };
   return { kid: name, alg, privateKey, publicKey, jwk, pem: String(publicKey.export({ format: 'pem', type: 'spki' })) };
 }
@@ -87,11 +87,11 @@ export async function startTestIssuer({
   now = Date.now,
 }: TestIssuerOptions = {}): Promise<TestIssuer> {
   const changes = new EventEmitter();
-  let asked = 0;
+  let keyRequests = 0;
   let key = createTestKey(alg);
 
   const server = createServer((_request, response) => {
-    asked += 1;
+    keyRequests += 1;
     changes.emit('asked');
     const { behaviour, published } = issuer;
     if (behaviour === 'published') {
@@ -107,8 +107,8 @@ export async function startTestIssuer({
   const issuer: TestIssuer = {
     url,
     jwks: `${url}/.well-known/jwks.json`,
-    get asked() {
-      return asked;
+    get keyRequests() {
+      return keyRequests;
     },
     get key() {
       return key;
@@ -123,9 +123,9 @@ export async function startTestIssuer({
     withdraw({ jwk }) {
       issuer.published = issuer.published.filter((other) => other !== jwk);
     },
-    async askedFor(times) {
+    async waitForKeyRequests(times) {
       const signal = AbortSignal.timeout(10_000);
-      while (asked < times) {
+      while (keyRequests < times) {
         await once(changes, 'asked', { signal });
       }
     },
@@ -139,23 +139,23 @@ export async function startTestIssuer({
   return issuer;
 }
 
-/** A token of any header and payload (an object, or its text), truthfully signed with the key. */
+/** Signs any header and payload (an object or text) with the key. */
 export function signToken(header: Claims, payload: Claims | string, key: TestKey): string {
   const signed = signingInput(header, payload);
   return `${signed}.${signBytes(HASHES[key.alg], Buffer.from(signed), signingOptions(key)).toString('base64url')}`;
 }
 
-/** A token with an HMAC as its signature. */
+/** Signs any header and payload with an HMAC. */
 export function signWithSecret(header: Claims, payload: Claims | string, secret: string | Buffer): string {
   const signed = signingInput(header, payload);
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
 }
 
-/** Header and payload of a token, with the dot between. */
+/** Returns the encoded header and payload of a token, joined with a dot. */
 export const signingInput = (header: Claims, payload: Claims | string): string =>
   `${encode(JSON.stringify(header))}.${encode(typeof payload === 'string' ? payload : JSON.stringify(payload))}`;
 
-/** The same token with another part in place of one: 0 is the header, 1 the payload, 2 the signature. */
+/** Replaces one part of a token: 0 is the header, 1 the payload, 2 the signature. */
 export const replacePart = (token: string, index: number, part: string): string =>
   token
     .split('.')

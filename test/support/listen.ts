@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Lets a server listen on a free port of the loopback; closing it cuts off what is open. */
+/** Starts a server on a free loopback port. `close` also closes its open connections. */
 export async function listen(server: Server): Promise<{ url: string; close: () => Promise<void> }> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

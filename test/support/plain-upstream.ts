@@ -1,12 +1,12 @@
 import { feed, group, subscriber, workflow } from './records.ts';
-import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
-/** Where this service is mounted. */
+/** Path prefix of the service. */
 export const PREFIX = '/notify/api';
 
 /**
- * A second, much simpler server that speaks the contract, unlike the sandbox wherever the contract leaves a choice: a path prefix,
- * bodies without envelope, the group embedded in the workflow, idempotent status updates, other ids. It knows no keys.
+ * Starts a minimal implementation of the contract that differs from the sandbox wherever the contract allows it: it has a path prefix,
+ * bodies without an envelope, the group embedded in the workflow, idempotent status updates and different ids. It ignores keys.
  */
 export async function startPlainUpstream(): Promise<ScriptedUpstream> {
   const groups = new Map([['grp-1', group({ _id: 'grp-1', name: 'First' })]]);
@@ -22,10 +22,10 @@ export async function startPlainUpstream(): Promise<ScriptedUpstream> {
   const transactions = new Set(['tx-1']);
   let created = 0;
 
-  const notFound: ScriptedAnswer = { status: 404, body: { statusCode: 404, message: 'Unknown.' } };
-  const found = (body: unknown): ScriptedAnswer => (body === undefined ? notFound : { body });
+  const notFound: ScriptedResponse = { status: 404, body: { statusCode: 404, message: 'Unknown.' } };
+  const found = (body: unknown): ScriptedResponse => (body === undefined ? notFound : { body });
 
-  const upstream = await startScriptedUpstream(({ method, path, body }): ScriptedAnswer => {
+  const upstream = await startScriptedUpstream(({ method, path, body }): ScriptedResponse => {
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     const [, noun = '', ...ids] = pathname.slice(PREFIX.length + 1).split('/');
     const id = decodeURIComponent(ids[0] ?? '');

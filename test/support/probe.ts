@@ -1,19 +1,19 @@
 import type { Vitals } from './probed-gateway.ts';
 
-/** Loaded into the gateway's process ahead of its program: answers over the IPC channel what only the process itself can see. */
+/** Measures the gateway process from inside and reports over the IPC channel. Loaded before the program with `--import`. */
 
 const TICK_MS = 2;
 
-/** Older versions know it for all threads alone. */
+/** Older Node.js versions only measure all threads together. */
 const cpuUsage = process.threadCpuUsage ?? process.cpuUsage;
 
-/** Time on the processor: on a busy machine the clock goes on while this process waits for its turn. */
+/** Returns CPU time instead of wall time, because on a busy machine the process also waits for the CPU. */
 function busyMs(): number {
   const { user, system } = cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** Time on the processor of all threads: those of the garbage collector and the compiler too. */
+/** Returns the CPU time of all threads, including garbage collection and compilation. */
 function processMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
@@ -44,9 +44,9 @@ process.on('message', (request) => {
     cpuMs: processMs(),
     resources: process.getActiveResourcesInfo().toSorted(),
   };
-  tickedAt = busyMs(); // Collecting garbage here was the asker's wish.
+  tickedAt = busyMs(); // Excludes the requested garbage collection from the next measurement.
   longestBlockMs = 0;
   process.send?.(vitals);
 });
-process.on('disconnect', () => process.exit()); // Nobody is left who would end it.
-process.channel?.unref(); // It must not keep alive what is told to stop.
+process.on('disconnect', () => process.exit()); // The parent process that would stop it is gone.
+process.channel?.unref(); // The channel must not keep a stopping process alive.

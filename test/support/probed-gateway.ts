@@ -8,29 +8,29 @@ import { CHILD_ENV } from './child-env.ts';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PROBE = new URL('probe.ts', import.meta.url).href;
 
-/** How the process is, by itself. */
+/** Memory, CPU time and resources of the gateway process, as measured by its probe. */
 export interface Vitals {
   rssMb: number;
   heapMb: number;
-  /** Memory outside of the heap that objects in it hold, such as buffers. */
+  /** Memory outside the heap that is referenced by objects in it, such as buffers. */
   externalMb: number;
-  /** The longest time that the event loop was kept busy at a stretch since it was asked last. */
+  /** Longest uninterrupted CPU time of the event loop since the previous measurement. */
   longestBlockMs: number;
-  /** Time on the processor since the start, of all threads. */
+  /** CPU time of all threads since the process started. */
   cpuMs: number;
-  /** Sockets, timers and the like that keep it alive, by kind. */
+  /** Types of the resources that keep the process alive, such as sockets and timers. */
   resources: string[];
 }
 
-/** The gateway as a process of its own, with a probe in it. Its log is counted, not kept. */
+/** Gateway in a separate process that contains a probe. Log lines are counted but not kept. */
 export interface ProbedGateway extends AsyncDisposable {
-  /** The GraphQL endpoint. */
+  /** URL of the GraphQL endpoint. */
   readonly url: string;
-  /** Lines of the log so far, by pino's level. */
+  /** Number of log lines so far, by pino level. */
   readonly logLines: ReadonlyMap<number, number>;
-  /** @param garbage whether garbage is collected first */
+  /** Measures the process. @param garbage whether to collect garbage first */
   vitals(garbage?: 'collect garbage' | 'keep garbage'): Promise<Vitals>;
-  /** Sends SIGTERM. @returns the exit code; null: it was killed */
+  /** Sends SIGTERM. @returns the exit code, or null if the process was killed */
   stop(): Promise<number | null>;
 }
 
@@ -39,7 +39,7 @@ export async function startProbedGateway(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ProbedGateway> {
   const child = fork(MAIN, ['--upstream', upstream, '--port', '0'], {
-    cwd: tmpdir(), // Not where a .env may be.
+    cwd: tmpdir(), // Avoids reading a .env file of the working directory.
     env: { ...CHILD_ENV, NODE_ENV: 'production', ...env },
     execArgv: ['--expose-gc', '--import', PROBE],
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -62,12 +62,12 @@ export async function startProbedGateway(
   });
   ended.then((code) => listening.reject(new Error(`The gateway ended with ${code} before it listened.`)));
 
-  /** One question at a time: answers carry no name. */
-  let asked: Promise<unknown> = Promise.resolve();
-  async function ask(garbage: string): Promise<Vitals> {
-    const answered = once(child, 'message');
+  // Requests are sent one at a time because responses carry no id.
+  let lastRequest: Promise<unknown> = Promise.resolve();
+  async function requestVitals(garbage: string): Promise<Vitals> {
+    const received = once(child, 'message');
     child.send(garbage);
-    const [vitals] = await answered;
+    const [vitals] = await received;
     return vitals;
   }
 
@@ -75,9 +75,9 @@ export async function startProbedGateway(
     url: await listening.promise,
     logLines,
     vitals(garbage = 'keep garbage') {
-      const answer = asked.then(() => ask(garbage));
-      asked = answer;
-      return answer;
+      const vitals = lastRequest.then(() => requestVitals(garbage));
+      lastRequest = vitals;
+      return vitals;
     },
     stop() {
       child.kill('SIGTERM');

@@ -6,49 +6,49 @@ import { CHILD_ENV } from './child-env.ts';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export interface ProcessOptions {
-  /** The working directory: `.env` and the sandbox's file are looked for in it. */
+  /** Working directory, where `.env` and the sandbox file are searched for. */
   cwd: string;
   args?: readonly string[];
-  /** All of the environment but PATH. @default none */
+  /** Environment variables besides PATH. @default none */
   env?: Readonly<Record<string, string>>;
-  /** The program. @default src/cli/main.ts */
+  /** Program to run. @default src/cli/main.ts */
   main?: string;
 }
 
-export interface Ending {
+export interface ExitResult {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 }
 
-/** Notigraph as a process of its own, listening. */
+/** Notigraph running in a separate process. */
 export interface NotigraphProcess extends AsyncDisposable {
-  /** The GraphQL endpoint. */
+  /** URL of the GraphQL endpoint. */
   readonly url: string;
-  /** All that it has printed so far. */
+  /** Returns everything printed so far. */
   output(): string;
-  /** Waits until it has printed this. */
+  /** Waits until the output matches the pattern. */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal and waits for the end. */
-  stop(signal: NodeJS.Signals): Promise<Ending>;
+  /** Sends a signal and waits for the process to exit. */
+  stop(signal: NodeJS.Signals): Promise<ExitResult>;
 }
 
-/** Runs Notigraph with what makes it end by itself. */
-export async function runNotigraph(options: ProcessOptions): Promise<Ending> {
+/** Runs Notigraph with options that make it exit, and returns its result. */
+export async function runNotigraph(options: ProcessOptions): Promise<ExitResult> {
   const { child, ended } = startProcess(options);
-  const fuse = setTimeout(() => child.kill('SIGKILL'), 20_000);
-  const ending = await ended;
-  clearTimeout(fuse);
-  return ending;
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const result = await ended;
+  clearTimeout(killTimer);
+  return result;
 }
 
-/** Starts Notigraph on a free port, unless the arguments name one, and waits until it has said how to ask it. */
+/** Starts Notigraph, on a free port unless the arguments name one, and waits until it has printed its banner. */
 export async function startNotigraph({ args = [], ...options }: ProcessOptions): Promise<NotigraphProcess> {
   const { child, text, ended } = startProcess({
     ...options,
     args: ['--port', '0', ...args],
-    // Nothing is shed because the machine is busy.
+    // Prevents load shedding on a busy machine.
     env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env },
   });
 
@@ -67,7 +67,7 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
     }
   }
 
-  async function stop(signal: NodeJS.Signals): Promise<Ending> {
+  async function stop(signal: NodeJS.Signals): Promise<ExitResult> {
     child.kill(signal);
     return ended;
   }
@@ -97,6 +97,6 @@ function startProcess({ cwd, args = [], env = {}, main = MAIN }: ProcessOptions)
       text[stream] += chunk;
     });
   }
-  const ended = once(child, 'close').then(([code, signal]): Ending => ({ code, signal, ...text }));
+  const ended = once(child, 'close').then(([code, signal]): ExitResult => ({ code, signal, ...text }));
   return { child, text, ended };
 }

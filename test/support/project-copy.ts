@@ -8,15 +8,15 @@ import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A copy of this project in a temporary folder. Disposing removes it. */
+/** Copy of this project in a temporary folder. Disposing removes it. */
 export interface ProjectCopy extends AsyncDisposable {
   path(...names: string[]): string;
   read(file: string): Promise<string>;
-  /** Runs a program of the project on this Node.js, and returns its output. Rejects if it fails. */
+  /** Runs a program of the copy with the current Node.js and returns its output. Rejects if it fails. */
   run(...args: string[]): Promise<string>;
 }
 
-/** Copies all files of the project that git knows or would add. Packages are linked. */
+/** Copies the project files that git does not ignore, and links node_modules. */
 export async function copyProject(): Promise<ProjectCopy> {
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-copy-'));
   const path = (...names: string[]) => join(folder, ...names);

@@ -1,23 +1,23 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Client on a bare socket: it sends what it is told, and reads only if it is told to. */
+/** Client on a raw socket that sends arbitrary bytes and can leave responses unread. */
 export interface RawClient {
   readonly socket: Socket;
-  /** Fulfilled when the server has closed the connection. */
+  /** Resolves when the server has closed the connection. */
   readonly closed: Promise<void>;
   /** Whether the server has closed the connection. */
   isClosed(): boolean;
-  /** Sends bytes and waits until the system has taken them. */
+  /** Sends bytes and waits until the operating system has accepted them. */
   send(bytes: string): Promise<void>;
-  /** Everything received so far. */
+  /** Returns everything received so far. */
   received(): string;
-  /** Waits until it has received this. */
+  /** Waits until the received text matches the pattern. */
   receives(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
 export interface RawClientOptions {
-  /** Whether it reads what the server sends. @default true */
+  /** Whether the client reads what the server sends. @default true */
   reads?: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function connectRaw(url: string, { reads = true }: RawClientOptions
   const socket = connect({ port: Number(port), host: hostname, noDelay: true });
   const closed = Promise.withResolvers<void>();
   let text = '';
-  socket.on('error', () => {}); // Being cut off is what these clients are for.
+  socket.on('error', () => {}); // Servers disconnect these clients.
   socket.on('close', () => closed.resolve());
   if (reads) {
     socket.setEncoding('latin1').on('data', (chunk: string) => {
@@ -58,11 +58,11 @@ export async function connectRaw(url: string, { reads = true }: RawClientOptions
   };
 }
 
-/** Returns the head of a POST to a path. */
+/** Returns the request line and headers of a POST request. */
 export const postHead = (path: string, ...headers: readonly string[]): string =>
   [`POST ${path} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json', ...headers, '', ''].join('\r\n');
 
-/** Reads what the server sends with a pause after each part, until the server closes the connection. Returns how many bytes came. */
+/** Reads with a pause after each chunk until the server closes the connection. Returns the number of bytes received. */
 export async function readSlowly({ socket, closed }: RawClient, pauseMs: number): Promise<number> {
   let received = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -75,5 +75,5 @@ export async function readSlowly({ socket, closed }: RawClient, pauseMs: number)
   return received;
 }
 
-/** Options of `expect.poll` for what takes as long as the machine is busy. */
+/** Options of `expect.poll` for conditions that take longer on a busy machine. */
 export const EVENTUALLY = { timeout: 10_000 };

@@ -1,71 +1,71 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** One request as it came over the wire. */
+/** Request as received over the wire. */
 export interface RawRequest {
   method: string;
-  /** The target of the request line, byte for byte. */
+  /** Target of the request line, byte for byte. */
   path: string;
-  /** By name in lower case; a header that came twice is joined with a comma. */
+  /** Headers by lowercase name; repeated headers are joined with a comma. */
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Request line and headers as they came. */
+  /** Request line and headers as received. */
   head: string;
-  /** Which connection it came over, counted from 1. */
+  /** Number of the connection that carried the request, counted from 1. */
   connection: number;
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   status?: number;
   headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON. */
+  /** Response body; an object is sent as JSON. */
   body?: unknown;
 }
 
-/** The connection that a request came over. A script that does nothing with it stalls. */
+/** Connection that carried a request. A script that ignores it leaves the request pending. */
 export interface RawConnection {
-  /** Sends a complete answer and keeps the connection. */
-  answer(answer?: RawAnswer): void;
-  /** Sends any bytes. */
+  /** Sends a complete response and keeps the connection open. */
+  answer(answer?: RawResponse): void;
+  /** Sends arbitrary bytes. */
   send(bytes: string | Uint8Array): void;
-  /** Sends one byte at a time, without an end. */
+  /** Sends one byte per interval until the connection closes. */
   drip(byte: string, everyMs: number): void;
-  /** Sends the same bytes again and again, as fast as they are taken, without an end. */
+  /** Sends the same bytes repeatedly, as fast as the peer reads them, until the connection closes. */
   flood(bytes: Uint8Array): void;
-  /** Ends the connection in good order. */
+  /** Closes the connection gracefully. */
   end(): void;
-  /** Breaks the connection (RST). */
+  /** Resets the connection (RST). */
   reset(): void;
-  /** Bytes that were written. */
+  /** Returns the number of bytes written. */
   written(): number;
 }
 
 export type RawScript = (request: RawRequest, connection: RawConnection) => void;
 
 export interface RawUpstreamOptions {
-  /** Sees a connection before anything is read from it. */
+  /** Called for each connection before anything is read from it. */
   onConnect?: (connection: RawConnection) => void;
 }
 
-/** An upstream on a bare socket: it keeps HTTP as badly as its script says. */
+/** Upstream on a raw socket, whose script can violate HTTP in any way. */
 export interface RawUpstream extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly RawRequest[];
-  /** What it does from now on. */
+  /** Script for subsequent requests. */
   script: RawScript;
-  /** Connections made so far. */
+  /** Returns the number of connections accepted so far. */
   connections(): number;
-  /** Connections that are open now. */
+  /** Returns the number of open connections. */
   open(): number;
-  /** The most that were open at a time. */
+  /** Returns the maximum number of connections that were open at once. */
   mostOpen(): number;
-  /** Waits until so many requests have arrived. */
+  /** Waits until the given number of requests have arrived. */
   arrived(count: number): Promise<void>;
   /** Waits until no connection is open. */
   allClosed(withinMs?: number): Promise<void>;
-  /** Stops listening: from now on connections are refused. */
+  /** Stops listening, so that new connections are refused. */
   refuse(): Promise<void>;
-  /** Listens again, at the same port. */
+  /** Listens again on the same port. */
   listen(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function startRawUpstream(
     const connection = connect(socket);
     sockets.add(socket);
     mostOpen = Math.max(mostOpen, sockets.size);
-    socket.on('error', () => {}); // A reset is what many scripts are about.
+    socket.on('error', () => {}); // Many scripts reset the connection.
     socket.on('close', () => {
       sockets.delete(socket);
       changes.emit('change');
@@ -144,8 +144,8 @@ export async function startRawUpstream(
   return upstream;
 }
 
-/** The bytes of an answer that keeps the connection. */
-export function rawAnswer({ status = 200, headers = {}, body }: RawAnswer = {}): string {
+/** Formats a complete HTTP response that keeps the connection open. */
+export function formatResponse({ status = 200, headers = {}, body }: RawResponse = {}): string {
   const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body);
   const all = {
     'content-type': 'application/json',
@@ -158,9 +158,9 @@ export function rawAnswer({ status = 200, headers = {}, body }: RawAnswer = {}):
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
-/** Ways to answer that no client should take for an answer; `echo` is put wherever a service could quote what it was sent. */
+/** Misbehaving scripts by name. Each puts `echo` wherever a service could repeat the credential. */
 export const MISBEHAVIOURS = {
-  'never answers': () => {},
+  'never responds': () => {},
   'drips its head': ({ send, drip }, echo) => {
     send(`HTTP/1.1 200 OK\r\nx-echo: ${echo}`);
     drip('a', 20);
@@ -169,11 +169,11 @@ export const MISBEHAVIOURS = {
     send(`${HEAD}content-length: 5000\r\n\r\n`);
     drip(' ', 20);
   },
-  'drips a page': ({ send, drip }, echo) => {
+  'drips an HTML page': ({ send, drip }, echo) => {
     send(`HTTP/1.1 200 OK\r\ncontent-type: text/html; echo=${echo}\r\ncontent-length: 5000\r\n\r\n`);
     drip(' ', 20);
   },
-  'says 103 and no more': ({ send }, echo) => {
+  'sends only a 103': ({ send }, echo) => {
     send(`HTTP/1.1 103 Early Hints\r\nlink: <${echo}>\r\n\r\n`);
   },
   'closes at once': ({ end }) => end(),
@@ -203,7 +203,7 @@ export const MISBEHAVIOURS = {
   'sends chunks without a size': ({ send }, echo) => {
     send(`${HEAD}transfer-encoding: chunked\r\n\r\n${echo}\r\n{"_id":"x"}\r\n`);
   },
-  'sends chunks of more bytes than there are numbers': ({ send }, echo) => {
+  'sends a chunk size that overflows': ({ send }, echo) => {
     send(`${HEAD}transfer-encoding: chunked\r\n\r\nffffffffffffffffff\r\n${echo}`);
   },
   'sends two lengths': ({ send }) => send(`${HEAD}content-length: 11\r\ncontent-length: 5\r\n\r\n{"_id":"x"}`),
@@ -211,22 +211,23 @@ export const MISBEHAVIOURS = {
     send(`${HEAD}content-length: 11\r\ntransfer-encoding: chunked\r\n\r\nb\r\n{"_id":"x"}\r\n0\r\n\r\n`),
   'speaks another protocol': ({ send }, echo) => send(`SSH-2.0-OpenSSH_9.0 ${echo}\r\n`),
   'speaks HTTP/2': ({ send }) => send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-  'sends a status that is no number': ({ send }, echo) => send(`HTTP/1.1 2x0 ${echo}\r\n\r\n`),
-  'ends its lines wrongly': ({ send }, echo) => send(`HTTP/1.1 200 ${echo}\ncontent-length: 0\n\n`),
+  'sends an invalid status': ({ send }, echo) => send(`HTTP/1.1 2x0 ${echo}\r\n\r\n`),
+  'ends lines without CR': ({ send }, echo) => send(`HTTP/1.1 200 ${echo}\ncontent-length: 0\n\n`),
   'sends a header with a NUL': ({ send }, echo) => send(`${HEAD}x-\0echo: ${echo}\r\ncontent-length: 0\r\n\r\n`),
   'sends 20 KiB of headers': ({ send }, echo) =>
     send(`${HEAD}x-echo: ${echo.padEnd(20 * 1024, 'x')}\r\ncontent-length: 0\r\n\r\n`),
-  'says 100 although nobody waits for it': ({ send }) =>
-    send(`HTTP/1.1 100 Continue\r\n\r\n${rawAnswer({ body: {} })}`),
+  'sends an unexpected 100': ({ send }) => send(`HTTP/1.1 100 Continue\r\n\r\n${formatResponse({ body: {} })}`),
   'switches the protocol': ({ send }) =>
     send('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'),
-  'answers 304': ({ send }) => send('HTTP/1.1 304 Not Modified\r\n\r\n'),
-  'sends a page': ({ answer }, echo) => answer({ headers: { 'content-type': 'text/html' }, body: `<p>${echo}</p>` }),
-  'makes up a content type': ({ answer }, echo) =>
+  'responds with 304': ({ send }) => send('HTTP/1.1 304 Not Modified\r\n\r\n'),
+  'sends an HTML page': ({ answer }, echo) =>
+    answer({ headers: { 'content-type': 'text/html' }, body: `<p>${echo}</p>` }),
+  'sends an unknown content type': ({ answer }, echo) =>
     answer({ headers: { 'content-type': `application/${echo.replace(/\W/g, '')}` }, body: {} }),
-  'makes up a content encoding': ({ answer }, echo) => answer({ headers: { 'content-encoding': echo }, body: {} }),
-  'sends no JSON': ({ answer }, echo) => answer({ body: `{"${echo}` }),
-  'sends no UTF-8': ({ send }) =>
+  'sends an unknown content encoding': ({ answer }, echo) =>
+    answer({ headers: { 'content-encoding': echo }, body: {} }),
+  'sends invalid JSON': ({ answer }, echo) => answer({ body: `{"${echo}` }),
+  'sends invalid UTF-8': ({ send }) =>
     send(Buffer.concat([Buffer.from(`${HEAD}content-length: 3\r\n\r\n"`), Buffer.from([0xff, 0x22])])),
 } satisfies Record<string, (connection: RawConnection, echo: string) => void>;
 
@@ -234,7 +235,7 @@ export type Misbehaviour = keyof typeof MISBEHAVIOURS;
 
 function connect(socket: Socket): RawConnection {
   return {
-    answer: (answer) => void socket.write(rawAnswer(answer)),
+    answer: (answer) => void socket.write(formatResponse(answer)),
     send: (bytes) => void socket.write(bytes),
     drip(byte, everyMs) {
       const timer = setInterval(() => socket.write(byte), everyMs);
@@ -253,7 +254,7 @@ function connect(socket: Socket): RawConnection {
   };
 }
 
-/** Cuts what comes in into requests. It understands what the gateway sends: lengths are in Content-Length. */
+/** Parses incoming bytes into requests. Supports bodies with Content-Length only, which is what the gateway sends. */
 function readRequests(socket: Socket, onRequest: (request: Omit<RawRequest, 'connection'>) => void): void {
   let unread = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

@@ -2,10 +2,10 @@ import { createServer, type IncomingHttpHeaders, request as sendRequest } from '
 import { buffer } from 'node:stream/consumers';
 import { listen } from './listen.ts';
 
-/** One request that went over the wire, with its answer. */
+/** Request and response, as sent over the wire. */
 export interface Exchange {
   method: string;
-  /** As it was sent: not decoded, with prefix and query. */
+  /** Path as sent: not decoded, with prefix and query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -13,7 +13,7 @@ export interface Exchange {
   responseBody: string;
 }
 
-/** A proxy in front of an upstream that keeps everything that goes through. */
+/** Proxy in front of an upstream that records all requests and responses. */
 export interface Recorder extends AsyncDisposable {
   readonly url: string;
   readonly exchanges: readonly Exchange[];
@@ -25,11 +25,11 @@ export async function startRecorder(target: string): Promise<Recorder> {
   const server = createServer(async (incoming, outgoing) => {
     const { method = '', url: path = '', headers } = incoming;
     const body = await buffer(incoming);
-    const forwarded = sendRequest({ hostname, port, method, path, headers, agent: false }, async (answer) => {
-      const responseBody = await buffer(answer);
-      const status = answer.statusCode ?? 0;
+    const forwarded = sendRequest({ hostname, port, method, path, headers, agent: false }, async (response) => {
+      const responseBody = await buffer(response);
+      const status = response.statusCode ?? 0;
       exchanges.push({ method, path, headers, body: String(body), status, responseBody: String(responseBody) });
-      const { connection: _, 'transfer-encoding': __, ...passed } = answer.headers;
+      const { connection: _, 'transfer-encoding': __, ...passed } = response.headers;
       outgoing.writeHead(status, passed).end(responseBody);
     });
     forwarded.on('error', () => outgoing.destroy());

@@ -3,7 +3,7 @@ import type { NotificationGroupBody } from '../../src/upstream/resources/notific
 import type { SubscriberBody } from '../../src/upstream/resources/subscribers.ts';
 import type { WorkflowBody } from '../../src/upstream/resources/workflows.ts';
 
-/** Records with all that the contract requires, for scripted upstreams. */
+/** Records with all fields that the contract requires, for scripted upstreams. */
 
 const OWNER = { _organizationId: 'org', _environmentId: 'env' };
 

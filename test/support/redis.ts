@@ -6,20 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 
-/** Whether there is a `redis-server` to start. */
+/** Whether `redis-server` is installed. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** What the title of a test says where there is none. */
+/** Suffix for the titles of tests that are skipped without `redis-server`. */
 export const redisOnly = hasRedis ? '' : ' (left out: there is no redis-server on the PATH)';
 
-/** A Redis of the test's own, which keeps nothing. */
+/** Redis server of a test, without persistence. */
 export interface TestRedis extends AsyncDisposable {
   readonly url: string;
-  /** Ends it as a crash would. */
+  /** Kills the server, as a crash would. */
   kill(): Promise<void>;
-  /** Starts it again, empty, at the same port. */
+  /** Restarts the server, empty, on the same port. */
   start(): Promise<void>;
-  /** Sends one command. */
+  /** Sends a command and returns its reply. */
   command(...args: string[]): Promise<unknown>;
 }
 

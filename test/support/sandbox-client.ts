@@ -7,31 +7,29 @@ import { parse } from 'yaml';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 
 export interface SandboxRequest {
-  /** The environment whose key is sent; null sends none. @default 'development' */
+  /** Environment whose key is sent; null sends no key. @default 'development' */
   as?: keyof typeof SANDBOX_KEYS | null;
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-export interface SandboxAnswer {
+export interface SandboxResponse {
   status: number;
   headers: Headers;
   text: string;
-  /** The decoded body; null when there is none. */
+  /** Parsed body, or null if it is empty. */
   body: unknown;
-  /** The `data` of the body, as a record. */
+  /** `data` of the body, as a record. */
   data: Record<string, unknown>;
-  /** The `data` of the body, as a list of records. */
+  /** `data` of the body, as a list of records. */
   list: Record<string, unknown>[];
 }
 
-export type SandboxClient = (target: string, request?: SandboxRequest) => Promise<SandboxAnswer>;
+export type SandboxClient = (target: string, request?: SandboxRequest) => Promise<SandboxResponse>;
 
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/**
- * Returns a function that sends a request, written as 'GET /v1/…', and holds every answer against the OpenAPI document.
- */
+/** Returns a function that sends a request, written as 'GET /v1/…', and validates every response against the OpenAPI document. */
 export async function createSandboxClient(url: string): Promise<SandboxClient> {
   const contract = await loadContract();
 
@@ -47,14 +45,14 @@ export async function createSandboxClient(url: string): Promise<SandboxClient> {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const answer = {
+    const result = {
       status: response.status,
       headers: response.headers,
       text,
       body: text === '' ? null : JSON.parse(text),
     };
-    expectContract(contract, method, path, answer);
-    return { ...answer, data: answer.body?.data ?? {}, list: answer.body?.data ?? [] };
+    expectContract(contract, method, path, result);
+    return { ...result, data: result.body?.data ?? {}, list: result.body?.data ?? [] };
   };
 }
 
@@ -73,9 +71,9 @@ function expectContract(
   contract: OpenAPIBackend,
   method: string,
   path: string,
-  { status, body, headers }: Pick<SandboxAnswer, 'status' | 'body' | 'headers'>,
+  { status, body, headers }: Pick<SandboxResponse, 'status' | 'body' | 'headers'>,
 ): void {
-  // An address that is no operation has no schema of its own; its error is the usual one.
+  // Unknown paths have no operation, but respond with the same errors as other endpoints.
   const operation = contract.matchOperation({ method, path, headers: {} }) ?? contract.getOperation('createFeed');
   const statuses = Object.keys(operation?.responses ?? {});
   expect(statuses).toContain(status < 400 ? String(status) : `${Math.floor(status / 100)}XX`);

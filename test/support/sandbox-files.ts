@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder for the files of one test; disposing removes it. */
+/** Creates a temporary folder for one test. Disposing removes it. */
 export async function createTemporaryFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-sandbox-'));
   return {

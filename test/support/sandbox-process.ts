@@ -5,16 +5,16 @@ import { CHILD_ENV } from './child-env.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/sandbox.ts', import.meta.url));
 
-/** Disposing kills the process if it still runs, so that a failed test leaves none behind. */
+/** Sandbox running in a separate process. Disposing kills it, so that a failed test leaves no process behind. */
 export interface SandboxProcess extends AsyncDisposable {
   url: string;
-  /** All of stdout so far. */
+  /** Returns everything printed to stdout so far. */
   output(): string;
-  /** Sends the signal and waits for the end. */
+  /** Sends a signal and waits for the process to exit. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Starts the sandbox as a process of its own and waits until it listens. */
+/** Starts the sandbox in a separate process and waits until it listens. */
 export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
   const child = spawn(process.execPath, [MAIN, '--port', '0', ...args], {
     env: CHILD_ENV,
@@ -46,7 +46,7 @@ export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
   };
 }
 
-/** Runs the sandbox with flags that make it end by itself. */
+/** Runs the sandbox with flags that make it exit, and returns its result. */
 export async function runSandbox(...args: string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], { env: CHILD_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];

@@ -5,19 +5,20 @@ import type { Exchange } from './recorder.ts';
 
 export type ScriptedRequest = Pick<Exchange, 'method' | 'path' | 'headers' | 'body'>;
 
-/** What the upstream answers: a status with a body (an object is sent as JSON), or a function that takes the response over. */
-export interface ScriptedAnswer {
+/** Response of the upstream; a body that is an object is sent as JSON. */
+export interface ScriptedResponse {
   status?: number;
   headers?: Record<string, string>;
   body?: unknown;
 }
 
+/** Returns the response to a request. `taken over` means that the script writes the response itself. */
 export type Script = (
   request: ScriptedRequest,
   raw: { request: IncomingMessage; response: ServerResponse },
-) => ScriptedAnswer | 'taken over' | Promise<ScriptedAnswer | 'taken over'>;
+) => ScriptedResponse | 'taken over' | Promise<ScriptedResponse | 'taken over'>;
 
-/** An upstream that answers what a test says and remembers what it was asked. */
+/** Upstream that responds as scripted and records its requests. */
 export interface ScriptedUpstream extends AsyncDisposable {
   readonly url: string;
   readonly requests: readonly ScriptedRequest[];
@@ -29,11 +30,11 @@ export async function startScriptedUpstream(script: Script): Promise<ScriptedUps
     const { method = '', url: path = '', headers } = incoming;
     const request = { method, path, headers, body: String(await buffer(incoming)) };
     requests.push(request);
-    const answer = await script(request, { request: incoming, response: outgoing });
-    if (answer === 'taken over') {
+    const response = await script(request, { request: incoming, response: outgoing });
+    if (response === 'taken over') {
       return;
     }
-    const { status = 200, headers: extra = {}, body } = answer;
+    const { status = 200, headers: extra = {}, body } = response;
     const isText = typeof body === 'string';
     outgoing.writeHead(status, { 'content-type': 'application/json', ...extra });
     outgoing.end(body === undefined ? undefined : isText ? body : JSON.stringify(body));

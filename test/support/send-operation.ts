@@ -1,6 +1,6 @@
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 
-/** Sends an operation to a GraphQL endpoint. Returns the decoded body. */
+/** Sends an operation to a GraphQL endpoint and returns the parsed response body. */
 export async function sendOperation(url: string, query: string, variables?: object, authorization?: string | null) {
   const credential = authorization === undefined ? `ApiKey ${SANDBOX_KEYS.development}` : authorization;
   const response = await fetch(url, {

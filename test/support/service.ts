@@ -3,17 +3,17 @@ import { type Document, OpenAPIBackend } from 'openapi-backend';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { isScope, type Scope } from '../../src/settings/scopes.ts';
+import type { GatewayPair, WireRequest, WireResponse } from './gateway-pair.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
-import type { Script, ScriptedAnswer } from './scripted-upstream.ts';
-import type { TwoWays, WireAnswer, WireRequest } from './two-ways.ts';
+import type { Script, ScriptedResponse } from './scripted-upstream.ts';
 
-/** Nouns whose scopes are named otherwise than their paths. */
+/** Nouns of scopes that differ from those of paths. */
 const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notifications: 'stats' };
 
 const endpointOf = ({ method, path }: { method: string; path: string }): string =>
   `${method} ${/^\/v1\/([\w-]+)/.exec(path)?.[1]}`;
 
-/** Returns the scope that an upstream call requires: to read or to write the noun of its path. */
+/** Returns the scope that an upstream call requires, derived from its method and path. */
 export function scopeOfCall(call: { method: string; path: string }): Scope {
   const [method = '', noun = ''] = endpointOf(call).split(' ');
   const scope = `${NOUNS[noun] ?? noun}:${method === 'GET' ? 'read' : 'write'}`;
@@ -23,7 +23,7 @@ export function scopeOfCall(call: { method: string; path: string }): Scope {
   return scope;
 }
 
-const ANSWERS: Record<string, ScriptedAnswer> = {
+const RESPONSES: Record<string, ScriptedResponse> = {
   'GET workflows': { body: { data: workflow({ triggers: [{ identifier: 'w', variables: [{ name: 'city' }] }] }) } },
   'PUT workflows': { body: { data: workflow() } },
   'GET notification-groups': { body: { data: group() } },
@@ -37,38 +37,38 @@ const ANSWERS: Record<string, ScriptedAnswer> = {
   'DELETE messages': { status: 204 },
 };
 
-/** Returns the example that the OpenAPI document gives for the endpoint of a noun without records above. */
-async function exampleOf({ method, path }: { method: string; path: string }): Promise<ScriptedAnswer> {
+/** Returns the example of the OpenAPI document, for endpoints without a response in `RESPONSES`. */
+async function exampleOf({ method, path }: { method: string; path: string }): Promise<ScriptedResponse> {
   const definition: Document = parse(
     readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
   );
   const api = await new OpenAPIBackend({ definition, quick: true }).init();
   const operation = api.matchOperation({ method, path, headers: {} });
   if (operation?.operationId === undefined) {
-    return { status: 404, body: { message: 'no such path' } };
+    return { status: 404, body: { message: 'unknown path' } };
   }
   const { status, mock } = api.mockResponseForOperation(operation.operationId);
   return { status, body: mock };
 }
 
-/** A service on which everything is well. */
-export const service: Script = (request) =>
+/** Script of a service that responds to every request with success. */
+export const healthyService: Script = (request) =>
   request.path === '/v1/notification-groups' && request.method === 'GET'
     ? { body: { data: [group(), group({ _id: 'g2' })] } }
-    : (ANSWERS[endpointOf(request)] ?? exampleOf(request));
+    : (RESPONSES[endpointOf(request)] ?? exampleOf(request));
 
-/** Asks both ways, and expects the same answer, headers and calls. @returns the answer */
-export async function askBoth(ways: TwoWays, request: WireRequest): Promise<WireAnswer> {
-  const { listener, fetch } = await ways.ask(request);
-  expect(steady(listener)).toEqual(steady(fetch));
-  return steady(listener);
+/** Sends a request to both gateways and expects the same response, headers and upstream calls. @returns the response */
+export async function sendToBoth(pair: GatewayPair, request: WireRequest): Promise<WireResponse> {
+  const { listener, fetch } = await pair.ask(request);
+  expect(normalizeWaits(listener)).toEqual(normalizeWaits(fetch));
+  return normalizeWaits(listener);
 }
 
 const toMinutes = (seconds: string): string =>
   String(Number(seconds) > 60 ? Math.round(Number(seconds) / 60) * 60 : seconds);
 
-/** An answer whose long waits are whole minutes: both are not asked in the same second. */
-function steady({ headers, body, ...others }: WireAnswer): WireAnswer {
+/** Rounds long waits to minutes, because the two gateways do not respond in the same second. */
+function normalizeWaits({ headers, body, ...others }: WireResponse): WireResponse {
   const waits = Object.entries(headers).filter(([name]) => name === 'retry-after' || name === 'ratelimit-reset');
   const text = JSON.stringify(body).replace(
     /"retryAfterSeconds":(\d+)/g,
@@ -81,11 +81,14 @@ function steady({ headers, body, ...others }: WireAnswer): WireAnswer {
   };
 }
 
-/** The first error of an answer. */
-export function errorOf({ body }: Pick<WireAnswer, 'body'>): { message: string; extensions: Record<string, unknown> } {
+/** Returns the first error of a response. */
+export function errorOf({ body }: Pick<WireResponse, 'body'>): {
+  message: string;
+  extensions: Record<string, unknown>;
+} {
   const [error] = Reflect.get(Object(body), 'errors') ?? [];
   return error ?? { message: '(there is no error)', extensions: {} };
 }
 
-/** The data of an answer. */
-export const dataOf = ({ body }: Pick<WireAnswer, 'body'>): unknown => Reflect.get(Object(body), 'data');
+/** Returns the data of a response. */
+export const dataOf = ({ body }: Pick<WireResponse, 'body'>): unknown => Reflect.get(Object(body), 'data');

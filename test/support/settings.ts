@@ -1,11 +1,11 @@
 import { parseGatewayOptions } from '../../src/settings/parse-settings.ts';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 
-/** Returns the settings of a gateway in front of an upstream, with defaults but for these. */
+/** Returns the default settings of a gateway for an upstream, with the given changes. */
 export const settingsOf = (upstream: string, changes: Partial<GatewaySettings> = {}): GatewaySettings => ({
   ...parseGatewayOptions({ upstream }),
   ...changes,
 });
 
-/** Defaults of the settings that have one. */
+/** Default settings. */
 export const DEFAULTS = parseGatewayOptions({ upstream: 'http://upstream.invalid' });

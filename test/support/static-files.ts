@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
 import { listen } from './listen.ts';
 
-/** Serves the files of a folder, as the host of a built app does. */
+/** Server for the files of a folder, as used to host a built app. */
 export interface StaticFiles extends AsyncDisposable {
-  /** The address without a slash at its end: the origin of the pages. */
+  /** Origin of the pages, without a trailing slash. */
   readonly url: string;
 }
 

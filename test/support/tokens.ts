@@ -3,23 +3,23 @@ import { type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { SCOPES } from '../../src/settings/scopes.ts';
 
-/** Somebody who signs people in: a key pair, and tokens signed with it. */
+/** Key pair and a function that signs tokens with it, as an identity provider would. */
 export interface TestSigner {
-  /** What the gateway checks the tokens with, as PEM. */
+  /** Public key for the gateway, as PEM. */
   readonly publicKey: string;
-  /** Signs a token of tenant `acme` that is valid for an hour and permits every scope; claims and header can be replaced. */
+  /** Signs a token of tenant `acme` with every scope, valid for one hour. Claims and header fields can be overridden. */
   sign(claims?: JWTPayload, header?: Partial<JWTHeaderParameters>): Promise<string>;
-  /** The same as a header's value; the same token for the same claims. */
+  /** Returns such a token as the value of an Authorization header. The same claims return the same token. */
   bearer(claims?: JWTPayload): Promise<string>;
 }
 
 export const ISSUER = 'https://login.example.com';
 export const AUDIENCE = 'notigraph-test';
 
-/** Keys of the service, by tenant. */
+/** API keys by tenant. */
 export const TENANT_KEYS = { acme: 'key-of-acme', globex: 'key-of-globex' };
 
-/** @param now the clock of its tokens */
+/** Creates a signer. @param now clock for the `iat` and `exp` claims */
 export function createSigner(now: () => Date = () => new Date()): TestSigner {
   const { publicKey, privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
@@ -42,14 +42,14 @@ export function createSigner(now: () => Date = () => new Date()): TestSigner {
       .setProtectedHeader({ alg: 'ES256', ...header })
       .sign(key);
   };
-  const signed = new Map<string, Promise<string>>();
+  const cache = new Map<string, Promise<string>>();
   return {
     publicKey,
     sign,
     async bearer(claims) {
       const key = JSON.stringify(claims, (_, value) => (value === undefined ? 'left out' : value));
-      const token = signed.get(key) ?? sign(claims);
-      signed.set(key, token);
+      const token = cache.get(key) ?? sign(claims);
+      cache.set(key, token);
       return `Bearer ${await token}`;
     },
   };
@@ -61,7 +61,7 @@ export type ClientsOptions = NonNullable<GatewayOptions['clients']>;
 /** Options of `clients.browser`. */
 export type BrowserOptions = NonNullable<ClientsOptions['browser']>;
 
-/** Servers, and browsers whose tokens the signer signs. */
+/** Returns the configuration for server clients and for browser clients with tokens of the signer. */
 export const clientsOf = (
   { publicKey }: TestSigner,
   browser: Partial<BrowserOptions> = {},

@@ -2,18 +2,18 @@ import { expect } from 'vitest';
 import { measureCheapest, postWithKey } from './attack.ts';
 import type { ProbedGateway } from './probed-gateway.ts';
 
-/** Bounds on what a body of the upstream may cost beyond receiving and parsing it. */
+/** Maximum CPU time for an upstream body beyond receiving and parsing it, in milliseconds. */
 const MAX_CPU_MS = 500;
 
-/** Three times the 50 ms that are aimed at: collections after parsing several megabytes fall into these turns, too. */
+/** Three times the target of 50 ms, because garbage collection after parsing several megabytes is included. */
 const MAX_BLOCK_MS = 150;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 
-/** Just below the limit on upstream bodies. */
+/** Body size just below the limit on upstream bodies. */
 const BODY_BYTES = 4.9 * 1024 * 1024;
 
-/** Fills a template with as many copies of an item as fit into the body, as JSON text. */
-export function fill(item: string | ((i: number) => string), toBody: (items: string) => string): string {
+/** Creates a JSON body with as many copies of an item as fit. */
+export function fillBody(item: string | ((i: number) => string), toBody: (items: string) => string): string {
   const items: string[] = [];
   for (let size = 2_000; ; ) {
     const text = typeof item === 'string' ? item : item(items.length);
@@ -25,7 +25,7 @@ export function fill(item: string | ((i: number) => string), toBody: (items: str
   }
 }
 
-/** Expects that operations on a body of the upstream cost little beyond a control, which only receives and parses it. */
+/** Expects operations on an upstream body to cost little more than a control operation that only receives and parses it. */
 export async function expectCheap(
   gateway: ProbedGateway,
   body: string,

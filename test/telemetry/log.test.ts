@@ -5,7 +5,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const linesOf = (log: Record<string, unknown>[]) => log.filter(({ msg }) => msg === 'operation');
 
-it('writes one line an operation: who, what, how it went, how long, at what cost', async () => {
+it('one line per operation has its caller, name, result, duration and upstream calls', async () => {
   await using gateway = await startSandboxedGateway();
   await gateway.data(
     'query Both { notificationGroups { id } workflow(idOrIdentifier: "weekly-digest") { id } }',
@@ -33,7 +33,7 @@ it('writes one line an operation: who, what, how it went, how long, at what cost
   ]);
 });
 
-it('names the code of what failed, and what was refused before it ran', async () => {
+it('failed operations are logged with their code, including those rejected before execution', async () => {
   await using gateway = await startSandboxedGateway();
   await gateway.send('{ workflow(idOrIdentifier: "..") { id } }');
   await gateway.send('{ nope }');
@@ -52,7 +52,7 @@ it('names the code of what failed, and what was refused before it ran', async ()
   expect(linesOf(gateway.log)[3]).not.toHaveProperty('tenant');
 });
 
-it('has one warning for each fault of an endpoint, however many fields it fails', async () => {
+it('a fault of an endpoint is logged as one warning, however many fields fail', async () => {
   await using upstream = await startScriptedUpstream(() => ({ status: 500, body: {} }));
   await using gateway = await startGateway({ upstream: upstream.url });
   const { codes } = await gateway.send(
@@ -66,7 +66,7 @@ it('has one warning for each fault of an endpoint, however many fields it fails'
   ]);
 });
 
-it('tells tenants apart without their keys, the same over gateways that share a secret', async () => {
+it('tenants are logged under stable hashes instead of keys, equal across gateways that share a secret', async () => {
   const tenantsOf = async (logSecret: string) => {
     await using gateway = await startSandboxedGateway({ options: { logSecret } });
     for (const key of [SANDBOX_KEYS.development, SANDBOX_KEYS.production, SANDBOX_KEYS.development]) {
@@ -82,7 +82,7 @@ it('tells tenants apart without their keys, the same over gateways that share a 
   expect(await tenantsOf('another secret for all')).not.toContain(first);
 });
 
-it('never has keys, variables, bodies or ids of paths', async () => {
+it('keys, variables, bodies and ids are never logged', async () => {
   await using gateway = await startSandboxedGateway();
   const canary = 'canary-value-4711';
   await gateway.send('mutation ($n: String!) { createFeed(input: { name: $n }) { __typename } }', { n: canary });

@@ -7,7 +7,7 @@ import { type ServerOptions, startServer } from '../../src/http/server.ts';
 import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
-import { figuresOf } from '../support/metrics-text.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
@@ -20,7 +20,7 @@ interface Options {
   server?: Partial<ServerOptions>;
 }
 
-/** A gateway with its metrics, in front of an upstream that does as its script says. */
+/** Starts a gateway with metrics in front of a scripted upstream. */
 async function start(script: Script, options: Options = {}) {
   const upstream = await startScriptedUpstream(script);
   const logger = pino({ level: 'silent' });
@@ -50,8 +50,8 @@ async function start(script: Script, options: Options = {}) {
   };
 }
 
-/** A promise that a script waits for, and a promise that it does. */
-function createHold() {
+/** Creates a barrier for a script: `reached` resolves when the script waits, and `release()` lets it continue. */
+function createBarrier() {
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const wait = () => {
@@ -61,7 +61,7 @@ function createHold() {
   return { reached, release, wait };
 }
 
-describe('the figures', () => {
+describe('the metrics', () => {
   const script: Script = ({ method, path }, { response }) => {
     if (method === 'POST') {
       response.destroy();
@@ -71,7 +71,7 @@ describe('the figures', () => {
     return status === undefined ? { body: { data: [] } } : { status: Number(status), body: {} };
   };
 
-  it('say what came and how it went', async () => {
+  it('count operations and upstream requests by result', async () => {
     const options = { retryBaseDelayMs: 1, retryBudgetFloor: 100 };
     await using notigraph = await start(script, { gateway: options });
     await notigraph.send(GROUPS);
@@ -90,7 +90,7 @@ describe('the figures', () => {
     await notigraph.send(GROUPS, {}, 'Bearer x');
 
     const text = await notigraph.scrape();
-    expect(figuresOf(text, /^notigraph_(operations|upstream_requests)_total|^notigraph_\w+_count/)).toEqual({
+    expect(metricValues(text, /^notigraph_(operations|upstream_requests)_total|^notigraph_\w+_count/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 4,
       'notigraph_operations_total{type="query",code="UPSTREAM_BAD_RESPONSE"}': 1,
       'notigraph_operations_total{type="query",code="RATE_LIMITED"}': 1,
@@ -130,7 +130,7 @@ describe('the figures', () => {
     ).reduce((sum, count) => sum + count),
   });
 
-  it('say how long operations and requests took, in seconds', async () => {
+  it('measure the duration of operations and upstream requests in seconds', async () => {
     const slow: Script = async () => {
       await new Promise((resolve) => setTimeout(resolve, 120));
       return { body: { data: [] } };
@@ -139,7 +139,7 @@ describe('the figures', () => {
     await notigraph.send(GROUPS);
     const text = await notigraph.scrape();
     for (const name of ['operation', 'upstream_request']) {
-      const figures = figuresOf(text, new RegExp(`^notigraph_${name}_duration_seconds`));
+      const figures = metricValues(text, new RegExp(`^notigraph_${name}_duration_seconds`));
       const buckets = Object.entries(figures).filter(([line]) => line.includes('_bucket'));
       expect(buckets.map(([line]) => Number(/le="([^"]+)"/.exec(line)?.[1]?.replace('+Inf', 'Infinity')))).toEqual([
         0.001,
@@ -166,10 +166,10 @@ describe('the figures', () => {
     }
   });
 
-  it('tell a request that its caller left from one that took too long', async () => {
-    const hold = createHold();
+  it('distinguish a request cancelled by its caller from one that timed out', async () => {
+    const barrier = createBarrier();
     const never: Script = () => {
-      hold.wait();
+      barrier.wait();
       return 'taken over';
     };
     await using notigraph = await start(never, { gateway: { operationTimeoutMs: 300 } });
@@ -180,32 +180,33 @@ describe('the figures', () => {
       body: JSON.stringify({ query: GROUPS }),
       signal: leaving.signal,
     });
-    await hold.reached;
+    await barrier.reached;
     leaving.abort();
     await expect(answer).rejects.toThrow();
     await notigraph.send(GROUPS);
     const route = 'method="GET",route="/v1/notification-groups"';
     await expect
-      .poll(async () => figuresOf(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
+      .poll(async () => metricValues(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
       .toEqual({
         [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
         [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
       });
   });
 
-  it('say that the circuit breaker is open, and when it tries', async () => {
-    const hold = createHold();
+  it('show whether the circuit breaker is closed, open or probing', async () => {
+    const barrier = createBarrier();
     let isDown = true;
     const failing: Script = async () => {
       if (isDown) {
         return { status: 503, body: {} };
       }
-      await hold.wait();
+      await barrier.wait();
       return { body: { data: [] } };
     };
     const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 50 };
     await using notigraph = await start(failing, { gateway: options });
-    const state = async () => figuresOf(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
+    const state = async () =>
+      metricValues(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
     expect(await state()).toBe(0);
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
@@ -213,41 +214,41 @@ describe('the figures', () => {
     isDown = false;
     await new Promise((resolve) => setTimeout(resolve, 60));
     const answer = notigraph.send(GROUPS);
-    await hold.reached;
+    await barrier.reached;
     expect(await state()).toBe(1);
-    hold.release();
+    barrier.release();
     await answer;
     expect(await state()).toBe(0);
   });
 
-  it('say what runs and what waits', async () => {
-    const hold = createHold();
+  it('show running requests and waiting upstream calls', async () => {
+    const barrier = createBarrier();
     const held: Script = async () => {
-      await hold.wait();
+      await barrier.wait();
       return { body: { data: [] } };
     };
     await using notigraph = await start(held, { gateway: { maxConcurrentCallsPerKey: 1 } });
     const present = async () =>
-      Object.values(figuresOf(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
+      Object.values(metricValues(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
     expect(await present()).toEqual([0, 0]);
     const answers = ['a', 'b', 'c'].map((id) => notigraph.send(WORKFLOW, { id }));
     await expect.poll(present).toEqual([2, 3]);
-    hold.release();
+    barrier.release();
     await Promise.all(answers);
     await expect.poll(present).toEqual([0, 0]);
   });
 
-  it('say how many requests were shed and why, while these are shed', async () => {
-    const hold = createHold();
+  it('count shed requests by reason, and show the current reason', async () => {
+    const barrier = createBarrier();
     const held: Script = async () => {
-      await hold.wait();
+      await barrier.wait();
       return { body: { data: [] } };
     };
     let reason: 'heap' | undefined;
     await using notigraph = await start(held, {
       server: { maxInFlightRequests: 1, lameDuckMs: 500, overload: { reason: () => reason } },
     });
-    const shed = async () => figuresOf(await notigraph.scrape(), /^notigraph_shed/);
+    const shed = async () => metricValues(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {
       const lines = (name: string, values: object) =>
         Object.entries({ stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0, ...values }).map(
@@ -264,19 +265,19 @@ describe('the figures', () => {
     expect(await shed()).toEqual(expected({ heap: 1 }, { heap: 1 }));
     reason = undefined;
     const answer = notigraph.send(GROUPS);
-    await hold.reached;
+    await barrier.reached;
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ running: 1 }, { heap: 1, running: 2 }));
     const closing = notigraph.server.close();
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ stopping: 1 }, { heap: 1, running: 2, stopping: 1 }));
-    hold.release();
+    barrier.release();
     await answer;
     await closing;
   });
 
-  it('of several processes become one', async () => {
+  it('of several processes are aggregated', async () => {
     const [busy, idle] = [createGatewayMetrics(), createGatewayMetrics()];
     const startedAt = performance.now() - 2_000;
     busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
@@ -297,8 +298,8 @@ describe('the figures', () => {
       [...busy.snapshot(), ...processSnapshot(load(5), usage)],
       [...idle.snapshot(), ...processSnapshot(load(7), usage)],
     ];
-    const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // As it comes from another process.
-    expect(figuresOf(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
+    const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // Serialized, as if received from another process.
+    expect(metricValues(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 2,
       'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
       'notigraph_operation_duration_seconds_count{type="query"}': 3,
@@ -322,7 +323,7 @@ describe('the figures', () => {
       'notigraph_shed_requests_total{reason="heap"}': 12,
       'nodejs_version_info{version="v24"}': 1,
     });
-    expect(figuresOf(text, /^notigraph_operation_duration_seconds_bucket\{le="(1|2\.5)"/)).toEqual({
+    expect(metricValues(text, /^notigraph_operation_duration_seconds_bucket\{le="(1|2\.5)"/)).toEqual({
       'notigraph_operation_duration_seconds_bucket{le="1",type="query"}': 0,
       'notigraph_operation_duration_seconds_bucket{le="2.5",type="query"}': 3,
     });
@@ -330,7 +331,7 @@ describe('the figures', () => {
 });
 
 describe('the labels', () => {
-  /** All that a label may say. */
+  /** Allowed values of each label. */
   const LABELS: Record<string, RegExp> = {
     type: /^(query|mutation|none)$/,
     code: /^[A-Z_]+$/,
@@ -342,7 +343,7 @@ describe('the labels', () => {
     version: /^v\d+\.\d+\.\d+$/,
   };
 
-  it('hold nothing that a client or the service chose', async () => {
+  it('contain no values chosen by clients or the service', async () => {
     const canary = 'Canary4711';
     await using notigraph = await start(({ method }) =>
       method === 'GET'
@@ -366,13 +367,13 @@ describe('the labels', () => {
     const text = await notigraph.scrape();
     expect(text).not.toMatch(/canary/i);
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    expect(Object.keys(figuresOf(text, /^notigraph_operations_total/)).length).toBeGreaterThan(4);
+    expect(Object.keys(metricValues(text, /^notigraph_operations_total/)).length).toBeGreaterThan(4);
     for (const [, name = '', value = ''] of lines.join('\n').matchAll(/[{,](\w+)="([^"]*)"/g)) {
       expect([name, value]).toEqual([name, expect.stringMatching(LABELS[name] ?? /^$/)]);
     }
   });
 
-  it('know every code of docs/errors.md, and no other', async () => {
+  it('include exactly the codes of docs/errors.md', async () => {
     const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
     const [, table = ''] = /^\| `code` \|.*\n((?:\|.*\n)+)/m.exec(page) ?? [];
     const codes = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
@@ -385,7 +386,7 @@ describe('the labels', () => {
     }
     metrics.operation({ type: 'query', code: undefined, status: 406, startedAt: 0 });
     metrics.operation({ type: 'hunter2', code: undefined, status: 200, startedAt: 0 });
-    expect(figuresOf(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
+    expect(metricValues(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
       ...Object.fromEntries(codes.map((code) => [`notigraph_operations_total{type="query",code="${code}"}`, 1])),
       'notigraph_operations_total{type="query",code="OTHER"}': 5,
       'notigraph_operations_total{type="none",code="OK"}': 1,
@@ -393,22 +394,22 @@ describe('the labels', () => {
   });
 });
 
-describe('a gateway in a server of one’s own', () => {
+describe('a gateway embedded in another server', () => {
   const empty: Script = () => ({ body: { data: [] } });
 
-  it('counts for itself, and not for the process', async () => {
+  it('has its own metrics and none of the process', async () => {
     await using one = await start(empty);
     await using other = await start(empty);
     await one.send(GROUPS);
-    expect(figuresOf(await one.gateway.metrics(), /^notigraph_operations_total/)).toEqual({
+    expect(metricValues(await one.gateway.metrics(), /^notigraph_operations_total/)).toEqual({
       'notigraph_operations_total{type="query",code="OK"}': 1,
     });
-    expect(figuresOf(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
+    expect(metricValues(await other.gateway.metrics(), /^notigraph_operations_total/)).toEqual({});
     expect(await one.gateway.metrics()).not.toMatch(/^(process|nodejs)_/m);
-    expect(register.getMetricsAsArray()).toEqual([]); // A host may use the one that all share for its own.
+    expect(register.getMetricsAsArray()).toEqual([]); // The host application may use the global registry.
   });
 
-  it('counts nothing when it shall not', async () => {
+  it('has no metrics if they are turned off', async () => {
     await using notigraph = await start(empty, { gateway: { metrics: false } });
     await notigraph.send(GROUPS);
     expect(await notigraph.gateway.metrics()).toBe('');
@@ -416,7 +417,7 @@ describe('a gateway in a server of one’s own', () => {
   });
 });
 
-it('the path /metrics is answered with 500 where the figures cannot be had, and no other path is', async () => {
+it('the path /metrics, and no other, returns 500 if the metrics are unavailable', async () => {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,

@@ -1,6 +1,6 @@
 /**
- * What must compile, and what must not, with the documents of `notigraph/client` in each client. `npm run check:types` fails where a line
- * below `@ts-expect-error` compiles. Nothing here is run.
+ * Type tests for the documents of `notigraph/client` in each supported client. `npm run check:types` fails if a line below `@ts-expect-error`
+ * compiles. This file is never run.
  */
 import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } from '@apollo/client';
 import { Client, type DocumentInput, fetchExchange } from '@urql/core';
@@ -21,28 +21,28 @@ import {
 
 type Equals<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
-/** Compiles where the value's type is exactly the one given: neither `any`, nor something wider. */
-function is<Expected>() {
+/** Compiles only if the type of the value is exactly the expected one, and neither `any` nor a wider type. */
+function expectType<Expected>() {
   return <Value>(_value: Value, ..._proof: Equals<Value, Expected> extends true ? [] : [never]): void => {};
 }
 
-export async function withTheClientOfItsOwn(): Promise<void> {
+export async function withNotigraphClient(): Promise<void> {
   const notigraph = createClient({ url: 'https://example.com/graphql', authorization: async () => 'Bearer token' });
   const answer = await notigraph.request(Workflow, { idOrIdentifier: 'welcome' }, { signal: AbortSignal.timeout(1) });
-  is<OperationResult<WorkflowResult>>()(answer);
-  is<WorkflowResult | null>()(answer.data);
+  expectType<OperationResult<WorkflowResult>>()(answer);
+  expectType<WorkflowResult | null>()(answer.data);
   if (answer.errors === undefined) {
-    is<WorkflowResult>()(answer.data);
-    is<string | undefined>()(answer.data.workflow?.name);
-    // @ts-expect-error The operation does not ask for it.
+    expectType<WorkflowResult>()(answer.data);
+    expectType<string | undefined>()(answer.data.workflow?.name);
+    // @ts-expect-error The operation does not select the field.
     answer.data.workflow?.payloadSchema;
   } else {
-    is<boolean | undefined>()(answer.errors[0]?.extensions.retryable);
-    is<'NOT_APPLIED' | 'UNKNOWN' | undefined>()(answer.errors[0]?.extensions.outcome);
-    // @ts-expect-error Extensions are closed.
+    expectType<boolean | undefined>()(answer.errors[0]?.extensions.retryable);
+    expectType<'NOT_APPLIED' | 'UNKNOWN' | undefined>()(answer.errors[0]?.extensions.outcome);
+    // @ts-expect-error Extensions have no other properties.
     answer.errors[0]?.extensions.stack;
   }
-  // @ts-expect-error It may be null, when there are errors.
+  // @ts-expect-error The data can be null if there are errors.
   answer.data.workflow;
 
   await notigraph.request(NotificationGroups);
@@ -52,8 +52,8 @@ export async function withTheClientOfItsOwn(): Promise<void> {
   const { data } = await notigraph.request(UpdateWorkflowStatus, { input: { workflowId: 'a', active: true } });
   const result = data?.updateWorkflowStatus;
   if (result?.__typename === 'UpdateWorkflowStatusSuccess') {
-    is<boolean>()(result.changed);
-    // @ts-expect-error Only failures have it.
+    expectType<boolean>()(result.changed);
+    // @ts-expect-error Only failures have a code.
     result.code;
   }
 
@@ -61,55 +61,55 @@ export async function withTheClientOfItsOwn(): Promise<void> {
   await notigraph.request(Workflow);
   // @ts-expect-error A required variable is missing.
   await notigraph.request(Workflow, {});
-  // @ts-expect-error The variable has another name.
+  // @ts-expect-error The variable is misspelled.
   await notigraph.request(Workflow, { id: 'welcome' });
-  // @ts-expect-error The variable has another type.
+  // @ts-expect-error The variable has the wrong type.
   await notigraph.request(Workflow, { idOrIdentifier: true });
-  // @ts-expect-error There is one too many.
+  // @ts-expect-error The variable is unknown.
   await notigraph.request(Workflow, { idOrIdentifier: 'welcome', days: 7 });
   // @ts-expect-error The operation has no variables.
   await notigraph.request(NotificationGroups, { first: 3 });
-  // @ts-expect-error A required field of the input is missing.
+  // @ts-expect-error A required input field is missing.
   await notigraph.request(UpdateWorkflowStatus, { input: { workflowId: 'a' } });
-  // @ts-expect-error A field of the input has another name.
+  // @ts-expect-error An input field is unknown.
   await notigraph.request(UpdateWorkflowStatus, { input: { workflowId: 'a', active: true, enabled: true } });
-  // @ts-expect-error A variable with a default takes no null.
+  // @ts-expect-error A variable with a default does not accept null.
   await notigraph.request(NotificationStats, { fillGaps: null });
-  // @ts-expect-error A number is no document.
+  // @ts-expect-error A number is not a document.
   await notigraph.request(1);
-  // @ts-expect-error There is no such way.
+  // @ts-expect-error The value of `send` is unknown.
   createClient({ url: '/graphql', send: 'hash' });
 
   const own = await notigraph.request<{ ok: boolean }, { id: string }>('query ($id: ID!) { ok(id: $id) }', { id: 'a' });
-  is<{ ok: boolean } | null>()(own.data);
+  expectType<{ ok: boolean } | null>()(own.data);
   const untyped = await notigraph.request('{ notificationGroups { name } }');
-  is<Record<string, unknown> | null>()(untyped.data);
+  expectType<Record<string, unknown> | null>()(untyped.data);
   const generated: TypedDocumentNode<{ ok: boolean }, { id: string }> = gql('query Ok($id: ID!) { ok(id: $id) }');
-  is<{ ok: boolean } | null>()((await notigraph.request(generated, { id: 'a' })).data);
+  expectType<{ ok: boolean } | null>()((await notigraph.request(generated, { id: 'a' })).data);
 }
 
 export async function withUrql(): Promise<void> {
   const urql = new Client({ url: 'https://example.com/graphql', exchanges: [fetchExchange], preferGetMethod: false });
   const input: DocumentInput<UpdateWorkflowStatusResult, UpdateWorkflowStatusVariables> = UpdateWorkflowStatus;
   const { data } = await urql.query(Workflow, { idOrIdentifier: 'welcome' });
-  is<WorkflowResult | undefined>()(data);
-  is<NotificationGroupsResult | undefined>()((await urql.query(NotificationGroups, {})).data);
-  is<UpdateWorkflowStatusResult | undefined>()(
+  expectType<WorkflowResult | undefined>()(data);
+  expectType<NotificationGroupsResult | undefined>()((await urql.query(NotificationGroups, {})).data);
+  expectType<UpdateWorkflowStatusResult | undefined>()(
     (await urql.mutation(input, { input: { workflowId: 'a', active: true } })).data,
   );
-  is<Channel[] | undefined>()(
+  expectType<Channel[] | undefined>()(
     (await urql.query(NotificationStats, { days: 7 })).data?.notificationStats?.[0]?.channels,
   );
 
   // @ts-expect-error A required variable is missing.
   await urql.query(Workflow, {});
-  // @ts-expect-error The variable has another name.
+  // @ts-expect-error The variable is misspelled.
   await urql.query(Workflow, { id: 'welcome' });
-  // @ts-expect-error The variable has another type.
+  // @ts-expect-error The variable has the wrong type.
   await urql.query(Workflow, { idOrIdentifier: true });
-  // @ts-expect-error A required field of the input is missing.
+  // @ts-expect-error A required input field is missing.
   await urql.mutation(UpdateWorkflowStatus, { input: { workflowId: 'a' } });
-  // @ts-expect-error The operation does not ask for it.
+  // @ts-expect-error The operation does not select the field.
   data?.workflow?.payloadSchema;
 }
 
@@ -120,41 +120,41 @@ export async function withApolloClient(): Promise<void> {
   });
   const node: TypedDocumentNode<UpdateWorkflowStatusResult, UpdateWorkflowStatusVariables> = UpdateWorkflowStatus;
   const { data } = await apollo.query({ query: Workflow, variables: { idOrIdentifier: 'welcome' } });
-  is<WorkflowResult | undefined>()(data);
-  is<NotificationGroupsResult | undefined>()((await apollo.query({ query: NotificationGroups })).data);
-  is<UpdateWorkflowStatusResult | undefined>()(
+  expectType<WorkflowResult | undefined>()(data);
+  expectType<NotificationGroupsResult | undefined>()((await apollo.query({ query: NotificationGroups })).data);
+  expectType<UpdateWorkflowStatusResult | undefined>()(
     (await apollo.mutate({ mutation: node, variables: { input: { workflowId: 'a', active: true } } })).data,
   );
 
   // @ts-expect-error A required variable is missing.
   await apollo.query({ query: Workflow });
-  // @ts-expect-error The variable has another name.
+  // @ts-expect-error The variable is misspelled.
   await apollo.query({ query: Workflow, variables: { id: 'welcome' } });
-  // @ts-expect-error The variable has another type.
+  // @ts-expect-error The variable has the wrong type.
   await apollo.query({ query: Workflow, variables: { idOrIdentifier: true } });
-  // @ts-expect-error A required field of the input is missing.
+  // @ts-expect-error A required input field is missing.
   await apollo.mutate({ mutation: UpdateWorkflowStatus, variables: { input: { workflowId: 'a' } } });
-  // @ts-expect-error The operation does not ask for it.
+  // @ts-expect-error The operation does not select the field.
   data?.workflow?.payloadSchema;
 }
 
 export async function withGraphqlRequest(): Promise<void> {
   const client = new GraphQLClient('https://example.com/graphql');
   const data = await client.request(Workflow, { idOrIdentifier: 'welcome' });
-  is<WorkflowResult>()(data);
-  is<NotificationGroupsResult>()(await client.request(NotificationGroups));
-  is<UpdateWorkflowStatusResult>()(
+  expectType<WorkflowResult>()(data);
+  expectType<NotificationGroupsResult>()(await client.request(NotificationGroups));
+  expectType<UpdateWorkflowStatusResult>()(
     await request('https://example.com/graphql', UpdateWorkflowStatus, { input: { workflowId: 'a', active: true } }),
   );
 
   // @ts-expect-error A required variable is missing.
   await client.request(Workflow);
-  // @ts-expect-error The variable has another name.
+  // @ts-expect-error The variable is misspelled.
   await client.request(Workflow, { id: 'welcome' });
-  // @ts-expect-error The variable has another type.
+  // @ts-expect-error The variable has the wrong type.
   await client.request(Workflow, { idOrIdentifier: true });
-  // @ts-expect-error A required field of the input is missing.
+  // @ts-expect-error A required input field is missing.
   await client.request(UpdateWorkflowStatus, { input: { workflowId: 'a' } });
-  // @ts-expect-error The operation does not ask for it.
+  // @ts-expect-error The operation does not select the field.
   data.workflow?.payloadSchema;
 }

@@ -7,7 +7,7 @@ import { Abort } from '../../src/upstream/transport/signal.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { DEFAULTS, settingsOf } from '../support/settings.ts';
 
-describe('a call whose caller leaves', () => {
+describe('a cancelled call', () => {
   const createCaller = (signal: Abort, milliseconds: number) => ({
     authorization: 'ApiKey a',
     signal,
@@ -16,11 +16,11 @@ describe('a call whose caller leaves', () => {
     usage: { calls: 0, bulkItems: 0, requests: 0 },
   });
 
-  /** Calls an upstream until the caller leaves. */
-  async function callUntil(leave: (client: Abort) => void, write: boolean, milliseconds = 60_000) {
-    const asked = Promise.withResolvers<void>();
+  /** Makes two calls, of which the second waits for the first, and cancels both. Returns their errors. */
+  async function callUntil(cancel: (client: Abort) => void, write: boolean, milliseconds = 60_000) {
+    const upstreamCalled = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(() => {
-      asked.resolve();
+      upstreamCalled.resolve();
       return 'taken over';
     });
     const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
@@ -29,20 +29,20 @@ describe('a call whose caller leaves', () => {
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
     for (const [i, signal] of callers.entries()) {
-      const client = bind(createCaller(signal, milliseconds / (1 + i))); // The second one ends while it waits for the first one.
+      const client = bind(createCaller(signal, milliseconds / (1 + i))); // The second deadline expires while the call is queued.
       const call = write
         ? client.write({ method: 'POST', route: '/v1/feeds', body: { name: 'a' }, expect: 'record' })
         : client.read({ route: '/v1/feeds', expect: 'list' });
       failures.push(
         call.then(
-          () => Promise.reject(new Error('answered')),
+          () => Promise.reject(new Error('The call succeeded.')),
           (error) => error,
         ),
       );
     }
-    await asked.promise;
+    await upstreamCalled.promise;
     for (const caller of callers) {
-      leave(caller);
+      cancel(caller);
     }
     const errors = await Promise.all(failures);
     expect(errors.every(isUpstreamError)).toBe(true);
@@ -51,22 +51,22 @@ describe('a call whose caller leaves', () => {
 
   const closed = { code: 'CLIENT_CLOSED', retry: 'never', isOutage: false };
 
-  it('is CLIENT_CLOSED, and a write that was sent has an unknown outcome', async () => {
+  it('fails with CLIENT_CLOSED, and a write that was sent has outcome UNKNOWN', async () => {
     expect(await callUntil((client) => client.abort(new DOMException('', 'TimeoutError')), true)).toEqual([
       { ...closed, outcome: 'UNKNOWN', sent: true },
-      { ...closed, outcome: 'NOT_APPLIED', sent: false }, // It waited for its turn.
+      { ...closed, outcome: 'NOT_APPLIED', sent: false }, // The call was queued.
     ]);
     const [first] = await callUntil((client) => client.abort(), false);
     expect(first).toMatchObject({ ...closed, outcome: undefined });
   });
 
-  it('is CLIENT_CLOSED while it waits to be repeated, whatever had failed before', async () => {
-    const pausing = Promise.withResolvers<void>();
+  it('fails with CLIENT_CLOSED while it waits for a retry, regardless of the previous failure', async () => {
+    const retryDelayed = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
     const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());
     const random = () => {
-      pausing.resolve();
+      retryDelayed.resolve();
       return 1;
     };
     const settings = settingsOf(upstream.url, { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 });
@@ -74,20 +74,20 @@ describe('a call whose caller leaves', () => {
     const caller = createCaller(signal, 120_000);
     const client = createUpstreamClient(settings, { dispatcher, random })(caller);
     const call = client.write({ method: 'PUT', route: '/v1/feeds', expect: 'record' });
-    await pausing.promise;
+    await retryDelayed.promise;
     signal.abort();
     await expect(call).rejects.toMatchObject({ ...closed, outcome: 'UNKNOWN', status: 503 });
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('is UPSTREAM_TIMEOUT where its deadline ends it', async () => {
+  it('fails with UPSTREAM_TIMEOUT if its deadline expires', async () => {
     expect(await callUntil(() => {}, true, 1_000)).toMatchObject([
       { code: 'UPSTREAM_TIMEOUT', outcome: 'UNKNOWN' },
       { code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED' },
     ]);
   });
 
-  it.each([true, false])('is not made where the caller has left before (write: %s)', async (write) => {
+  it.each([true, false])('is not sent if it was cancelled before (write: %s)', async (write) => {
     await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
     const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => dispatcher.close());

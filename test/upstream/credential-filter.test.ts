@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCredentialFilter } from '../../src/upstream/errors/credential-filter.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type ScriptedAnswer, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
-let answer: ScriptedAnswer;
+let response: ScriptedResponse;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => answer);
+  upstream = await startScriptedUpstream(() => response);
   gateway = await startGateway({ upstream: upstream.url });
 });
 
@@ -22,15 +22,15 @@ const READ = 'query { workflow(idOrIdentifier: "w1") { id } }';
 const CREATE = `mutation { createFeed(input: { name: "a" }) {
   ... on MutationError { message } ... on InvalidInputError { issues { message } } } }`;
 
-/** Lets the service fail with this, and returns all that the client and the log are told. */
-async function failWith(key: string, failure: ScriptedAnswer, document = READ) {
-  answer = failure;
+/** Sends an operation that fails with this response. Returns the body, and all text that the client and the log receive. */
+async function failWith(key: string, failure: ScriptedResponse, document = READ) {
+  response = failure;
   const from = gateway.log.length;
   const { body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });
-  return { body, told: JSON.stringify([body, gateway.log.slice(from)]) };
+  return { body, revealed: JSON.stringify([body, gateway.log.slice(from)]) };
 }
 
-/** Statuses whose sentence is shown, and one whose error id is. */
+/** Statuses whose message is passed on, and one whose error id is. */
 const STATUSES = [400, 401, 403, 409, 422, 500];
 
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
@@ -42,7 +42,7 @@ const percent = (character: string, upper: boolean) => {
   return `%${upper ? hex.toUpperCase() : hex}`;
 };
 
-/** Encodings of the key; the texts are what stands around it, inside the encoding. */
+/** Encodings of the key, together with the text before and after it. */
 const ENCODINGS: Record<string, (key: string, before: string, after: string, bits: readonly boolean[]) => string> = {
   plain: (secret) => secret,
   'upper case': (secret) => secret.toUpperCase(),
@@ -73,7 +73,7 @@ const ENCODINGS: Record<string, (key: string, before: string, after: string, bit
 };
 
 describe('a credential that the service repeats', () => {
-  it.each(Object.entries(ENCODINGS))('is never told again: %s', async (_, encode) => {
+  it.each(Object.entries(ENCODINGS))('is never revealed: %s', async (_, encode) => {
     await fc.assert(
       fc.asyncProperty(
         key,
@@ -87,10 +87,10 @@ describe('a credential that the service repeats', () => {
           const sentence = `${prefix}${encoded}${suffix}`;
           const body = { message: ['Ordinary words.', sentence], errorId: encoded };
           for (const document of status === 422 ? [READ, CREATE] : [READ]) {
-            const { told } = await failWith(secret, { status, body }, document);
-            expect(told).not.toContain(JSON.stringify(secret).slice(1, -1));
-            expect(told).not.toContain(JSON.stringify(encoded).slice(1, -1));
-            expect(told.includes('Ordinary words.')).toBe(status < 500);
+            const { revealed } = await failWith(secret, { status, body }, document);
+            expect(revealed).not.toContain(JSON.stringify(secret).slice(1, -1));
+            expect(revealed).not.toContain(JSON.stringify(encoded).slice(1, -1));
+            expect(revealed.includes('Ordinary words.')).toBe(status < 500);
           }
         },
       ),
@@ -98,21 +98,26 @@ describe('a credential that the service repeats', () => {
     );
   });
 
-  it('is found after what looks like the start of an escape', () => {
+  it('is found after an incomplete percent-encoding', () => {
     for (const start of ['%', '%4', '100%', '%%', '%2']) {
       expect(createCredentialFilter('ApiKey 1f4b9-key-of-acme')(`${start}1f4b9-ke%79-of-acme`)).toBe(false);
     }
   });
 
-  it('is found whichever of its own percent signs are encoded', () => {
+  it('is found even if some of its own percent signs are encoded', () => {
     const secret = 'a%41b%42c%2543d';
-    for (const told of ['a%41b%42c%2543d', '%61%41b%2542c%2543d', 'a%2541%62%42c%252543d', 'a%2541b%2542c%252543%64']) {
-      expect(createCredentialFilter(`ApiKey ${secret}`)(`x${told}y`)).toBe(false);
+    for (const encoded of [
+      'a%41b%42c%2543d',
+      '%61%41b%2542c%2543d',
+      'a%2541%62%42c%252543d',
+      'a%2541b%2542c%252543%64',
+    ]) {
+      expect(createCredentialFilter(`ApiKey ${secret}`)(`x${encoded}y`)).toBe(false);
     }
   });
 });
 
-describe('a sentence of the service without the credential', () => {
+describe('a message of the service without the credential', () => {
   const sentences = [
     'name must be shorter than or equal to 40 characters',
     'Feed "Sale: 50% off (ab%20cd)" already exists.',
@@ -121,7 +126,7 @@ describe('a sentence of the service without the credential', () => {
     'Ünïcödé ist hier erlaubt, 日本語も。',
   ];
 
-  it('is passed on as it is', async () => {
+  it('is passed on unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(key, fc.constantFrom(...sentences), async (secret, sentence) => {
         const { body } = await failWith(secret, { status: 400, body: { message: sentence } });
@@ -131,7 +136,7 @@ describe('a sentence of the service without the credential', () => {
     );
   });
 
-  it('is passed on when the key is a part of its words, as short ones of tests are', async () => {
+  it('is passed on even if a short key is part of its words', async () => {
     for (const short of ['a', 'na', 'ame', '.', '4', '%', '"']) {
       const { body } = await failWith(short, { status: 400, body: { message: sentences[0] } });
       expect(body.errors?.[0]?.message).toBe(sentences[0]);
@@ -146,23 +151,23 @@ it.each([
   ['abc', `Authorization was ${Buffer.from('ApiKey abc').toString('base64')}`],
   ['abc', `header=${Buffer.from('x: ApiKey abc').toString('hex')}`],
   ['acme', 'The key of acmecorp is unknown.'],
-])('the short key %j is not told again in %j', async (short, sentence) => {
+])('the short key %j is not revealed by %j', async (short, sentence) => {
   const { body } = await failWith(short, { status: 401, body: { message: sentence } });
   expect(body.errors?.[0]?.message).toBe('The notification service does not accept this API key.');
 });
 
-it('no more than 20 sentences of an answer are read, however they are nested', async () => {
+it('at most 20 messages of a response are read, even if they are nested', async () => {
   const message = Array.from({ length: 20 }, () => Array.from({ length: 20 }, (_, i) => `s${i}`));
   const { body } = await failWith('key-of-acme', { status: 400, body: { message } });
   expect(body.errors?.[0]?.message.split('; ')).toHaveLength(20);
 });
 
-it('takes little time for a key and a text that are as long as they may be', () => {
+it('filtering takes less than 100 ms for a key and a text of the maximum length', () => {
   for (const secret of ['a'.repeat(2_047), `${'a'.repeat(2_047)}b`, `b${'a'.repeat(2_047)}`, '%25'.repeat(600)]) {
     const filter = createCredentialFilter(`ApiKey ${secret}`);
-    for (const told of ['a', 'ab', '%', '%25', '%61', 'YWFh', '6161', ' ']) {
-      const text = told.repeat((64 * 1024) / told.length);
-      let fastest = Number.POSITIVE_INFINITY; // A busy machine only makes it slower.
+    for (const pattern of ['a', 'ab', '%', '%25', '%61', 'YWFh', '6161', ' ']) {
+      const text = pattern.repeat((64 * 1024) / pattern.length);
+      let fastest = Number.POSITIVE_INFINITY; // Takes the minimum, because a busy machine only adds time.
       for (let run = 0; run < 10 && fastest >= 100; run += 1) {
         const before = process.threadCpuUsage();
         filter(text);

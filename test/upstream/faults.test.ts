@@ -3,27 +3,27 @@ import { describe, expect, it } from 'vitest';
 import {
   CREATE,
   CREATE_KEYED,
-  expectNothingLeft,
-  heal,
-  healthy,
+  expectNoLeaks,
+  firstOnly,
+  healthyResponse,
   OPERATIONS,
-  once,
   openSockets,
   READ,
+  respondHealthy,
+  respondWithStatus,
   SET_STATUS,
-  SHORT_PAUSES,
-  stage,
-  status,
+  SHORT_RETRY_DELAYS,
+  setUp,
   timers,
   WRITES,
   watchTimers,
 } from '../support/faults.ts';
 import { startGateway } from '../support/gateway.ts';
 import {
+  formatResponse,
   MISBEHAVIOURS,
   type Misbehaviour,
-  type RawAnswer,
-  rawAnswer,
+  type RawResponse,
   startRawUpstream,
 } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
@@ -31,38 +31,38 @@ import { workflow } from '../support/records.ts';
 watchTimers();
 
 describe('a connection that is refused', () => {
-  it('is tried three times, and a write is NOT_APPLIED', async () => {
-    await using on = await stage(heal, { ...SHORT_PAUSES });
-    await on.upstream.refuse();
-    expect(await on.run(READ)).toMatchObject({
+  it('is retried twice, and writes fail with outcome NOT_APPLIED', async () => {
+    await using setup = await setUp(respondHealthy, { ...SHORT_RETRY_DELAYS });
+    await setup.upstream.refuse();
+    expect(await setup.run(READ)).toMatchObject({
       result: null,
       error: { code: 'UPSTREAM_UNAVAILABLE', retryable: true },
     });
     for (const write of [CREATE, WRITES.deleteFeed, WRITES.updateNotificationGroup]) {
-      expect((await on.run(write)).error).toMatchObject({
+      expect((await setup.run(write)).error).toMatchObject({
         code: 'UPSTREAM_UNAVAILABLE',
         outcome: 'NOT_APPLIED',
         retryable: true,
       });
     }
-    expect(on.gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([3, 3, 3, 3]);
-    expect(on.calls()).toEqual([]);
+    expect(setup.gateway.log.flatMap(({ upstreamCalls }) => upstreamCalls ?? [])).toEqual([3, 3, 3, 3]);
+    expect(setup.calls()).toEqual([]);
   });
 
-  it('and accepted the next time lets a write succeed', async () => {
+  it('and then accepted lets a write succeed', async () => {
     const random = () => {
-      void on.upstream.listen();
+      void setup.upstream.listen();
       return 1;
     };
-    await using on = await stage(heal, { retryBaseDelayMs: 100, random });
-    await on.upstream.refuse();
-    expect(await on.run(CREATE)).toMatchObject({ result: { __typename: 'CreateFeedSuccess' }, error: undefined });
-    expect(on.calls()).toEqual(['POST']);
+    await using setup = await setUp(respondHealthy, { retryBaseDelayMs: 100, random });
+    await setup.upstream.refuse();
+    expect(await setup.run(CREATE)).toMatchObject({ result: { __typename: 'CreateFeedSuccess' }, error: undefined });
+    expect(setup.calls()).toEqual(['POST']);
   });
 });
 
 describe('a TLS connection', () => {
-  it('that fails for its protocol is not tried again, and a write is NOT_APPLIED', async () => {
+  it('that fails with a protocol error is not retried, and a write has outcome NOT_APPLIED', async () => {
     await using upstream = await startRawUpstream(() => {}, {
       onConnect: ({ send }) => send('HTTP/1.1 400 No\r\n\r\n'),
     });
@@ -79,11 +79,11 @@ describe('a TLS connection', () => {
     }
   });
 
-  it('that breaks in its handshake carried nothing yet: a write is tried again and NOT_APPLIED', async () => {
+  it('that closes during its handshake is retried even for a write, which has outcome NOT_APPLIED', async () => {
     await using upstream = await startRawUpstream(() => {}, { onConnect: ({ end }) => end() });
     await using gateway = await startGateway({
       upstream: upstream.url.replace('http:', 'https:'),
-      ...SHORT_PAUSES,
+      ...SHORT_RETRY_DELAYS,
     });
     const { body } = await gateway.send(CREATE);
     expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
@@ -94,18 +94,18 @@ describe('a TLS connection', () => {
 describe('an upstream that breaks HTTP', () => {
   interface Expected {
     code: string;
-    /** Requests for one read. */
+    /** Number of requests for one read. */
     reads: number;
   }
   const late: Expected = { code: 'UPSTREAM_TIMEOUT', reads: 3 };
   const cut: Expected = { code: 'UPSTREAM_UNAVAILABLE', reads: 3 };
   const bad: Expected = { code: 'UPSTREAM_BAD_RESPONSE', reads: 1 };
   const EXPECTED: Record<Misbehaviour, Expected> = {
-    'never answers': late,
+    'never responds': late,
     'drips its head': late,
     'drips its body': late,
-    'drips a page': bad,
-    'says 103 and no more': late,
+    'drips an HTML page': bad,
+    'sends only a 103': late,
     'closes at once': cut,
     'resets at once': cut,
     'resets after its head': cut,
@@ -115,89 +115,89 @@ describe('an upstream that breaks HTTP', () => {
     'leaves its chunks unfinished': cut,
     'leaves its last chunks unfinished': cut,
     'sends chunks without a size': bad,
-    'sends chunks of more bytes than there are numbers': bad,
+    'sends a chunk size that overflows': bad,
     'sends two lengths': bad,
     'sends a length and chunks': bad,
     'speaks another protocol': bad,
     'speaks HTTP/2': bad,
-    'sends a status that is no number': bad,
-    'ends its lines wrongly': bad,
+    'sends an invalid status': bad,
+    'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
-    'says 100 although nobody waits for it': bad,
+    'sends an unexpected 100': bad,
     'switches the protocol': bad,
-    'answers 304': bad,
-    'sends a page': bad,
-    'makes up a content type': bad,
-    'makes up a content encoding': bad,
-    'sends no JSON': bad,
-    'sends no UTF-8': bad,
+    'responds with 304': bad,
+    'sends an HTML page': bad,
+    'sends an unknown content type': bad,
+    'sends an unknown content encoding': bad,
+    'sends invalid JSON': bad,
+    'sends invalid UTF-8': bad,
   };
 
-  it.each(Object.entries(MISBEHAVIOURS))('and %s never passes for a success', async (name, misbehave) => {
+  it.each(Object.entries(MISBEHAVIOURS))('and %s never causes a success', async (name, misbehave) => {
     const { code, reads } = EXPECTED[name as Misbehaviour];
-    const waits = code === 'UPSTREAM_TIMEOUT' || name === 'drips a page';
+    const waits = code === 'UPSTREAM_TIMEOUT' || name === 'drips an HTML page';
     const echo = 'canary-key-5c1e';
-    await using on = await stage((_, connection) => misbehave(connection, echo), {
-      ...SHORT_PAUSES,
+    await using setup = await setUp((_, connection) => misbehave(connection, echo), {
+      ...SHORT_RETRY_DELAYS,
       ...(waits && { attemptTimeoutMs: 150 }),
     });
-    const read = await on.run(READ);
+    const read = await setup.run(READ);
     expect(read).toMatchObject({ result: null, error: { code } });
-    expect(on.calls()).toHaveLength(reads);
-    const write = await on.run(CREATE);
+    expect(setup.calls()).toHaveLength(reads);
+    const write = await setup.run(CREATE);
     expect(write).toMatchObject({ result: null, error: { code, outcome: 'UNKNOWN' } });
-    expect(on.calls()).toHaveLength(reads + 1);
-    expect(JSON.stringify([read, write, on.gateway.log])).not.toContain(echo);
+    expect(setup.calls()).toHaveLength(reads + 1);
+    expect(JSON.stringify([read, write, setup.gateway.log])).not.toContain(echo);
   });
 
-  it('once, with a reset, is asked again by reads and by the setting of a status, which succeed', async () => {
-    await using on = await stage(heal, { ...SHORT_PAUSES });
+  it('with one reset is retried by reads and status updates, which succeed', async () => {
+    await using setup = await setUp(respondHealthy, { ...SHORT_RETRY_DELAYS });
     for (const [document, method] of [
       [READ, 'GET'],
       [SET_STATUS, 'PUT'],
     ] as const) {
-      on.upstream.script = once((_, { reset }) => reset());
-      const before = on.calls().length;
-      expect((await on.run(document)).error).toBeUndefined();
-      expect(on.calls().slice(before)).toEqual([method, method]);
+      setup.upstream.script = firstOnly((_, { reset }) => reset());
+      const before = setup.calls().length;
+      expect((await setup.run(document)).error).toBeUndefined();
+      expect(setup.calls().slice(before)).toEqual([method, method]);
     }
   });
 
   it.each(Object.entries(WRITES))(
-    'once, with a reset, is not asked again by %s, which is UNKNOWN',
+    'with one reset is not retried by %s, which has outcome UNKNOWN',
     async (_, document) => {
-      await using on = await stage(
-        once((_, { reset }) => reset()),
-        { ...SHORT_PAUSES },
+      await using setup = await setUp(
+        firstOnly((_, { reset }) => reset()),
+        { ...SHORT_RETRY_DELAYS },
       );
-      expect((await on.run(document)).error).toMatchObject({
+      expect((await setup.run(document)).error).toMatchObject({
         code: 'UPSTREAM_UNAVAILABLE',
         outcome: 'UNKNOWN',
         retryable: false,
       });
-      expect(on.calls()).toHaveLength(1);
+      expect(setup.calls()).toHaveLength(1);
     },
   );
 
-  it('in good order after every answer costs no write: a closed connection is not used again', async () => {
-    await using on = await stage((request, connection) => {
-      connection.answer(healthy(request));
+  it('by closing the connection after every response fails no write', async () => {
+    await using setup = await setUp((request, connection) => {
+      connection.answer(healthyResponse(request));
       connection.end();
     });
     for (let i = 0; i < 20; i += 1) {
-      expect((await on.run(CREATE)).error).toBeUndefined();
+      expect((await setup.run(CREATE)).error).toBeUndefined();
     }
-    expect(on.calls()).toHaveLength(20);
+    expect(setup.calls()).toHaveLength(20);
   });
 
   it.each([
-    ['in one go', 0],
+    ['at once', 0],
     ['a little later', 5],
-  ])('and answers twice, %s, reaches nobody with its second answer', async (_, pauseMs) => {
-    await using on = await stage((_request, { send }) => {
-      const second = rawAnswer({ body: { data: workflow({ name: 'of another' }) } });
-      const first = rawAnswer({ body: { data: workflow({ name: 'asked for' }) } });
+  ])('by responding twice, %s, never delivers the second response', async (_, pauseMs) => {
+    await using setup = await setUp((_request, { send }) => {
+      const second = formatResponse({ body: { data: workflow({ name: 'of another' }) } });
+      const first = formatResponse({ body: { data: workflow({ name: 'asked for' }) } });
       if (pauseMs === 0) {
         send(first + second);
       } else {
@@ -206,32 +206,32 @@ describe('an upstream that breaks HTTP', () => {
       }
     });
     for (let i = 0; i < 10; i += 1) {
-      expect(await on.run(READ)).toMatchObject({ result: { name: 'asked for' } });
-      await on.upstream.allClosed(); // The connection is given up, not used again.
+      expect(await setup.run(READ)).toMatchObject({ result: { name: 'asked for' } });
+      await setup.upstream.allClosed(); // The connection is closed, not reused.
     }
   });
 
-  it('with early hints before the answer is understood', async () => {
-    await using on = await stage((request, { send }) => {
+  it('by sending informational responses first is tolerated', async () => {
+    await using setup = await setUp((request, { send }) => {
       send(
-        `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${rawAnswer(healthy(request))}`,
+        `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${formatResponse(healthyResponse(request))}`,
       );
     });
-    expect(await on.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
+    expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
   });
 
-  it('with the end of the connection as the end of the body is understood', async () => {
-    await using on = await stage((request, { send, end }) => {
-      send(rawAnswer(healthy(request)).replace(/content-length: \d+\r\n/, ''));
+  it('by closing the connection to end the body is tolerated', async () => {
+    await using setup = await setUp((request, { send, end }) => {
+      send(formatResponse(healthyResponse(request)).replace(/content-length: \d+\r\n/, ''));
       end();
     });
-    expect(await on.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
+    expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
   });
 });
 
-describe('what is sent', () => {
-  it('is one request with an exact path, and headers made from scratch', async () => {
-    await using on = await stage(heal);
+describe('an upstream request', () => {
+  it('has an encoded path and a fixed set of headers', async () => {
+    await using setup = await setUp(respondHealthy);
     const headers = {
       cookie: 'session=1',
       'x-forwarded-for': '10.0.0.1',
@@ -239,19 +239,19 @@ describe('what is sent', () => {
       'idempotency-key': 'k',
       te: 'trailers',
     };
-    await on.gateway.send(
+    await setup.gateway.send(
       '{ workflow(idOrIdentifier: "a/b?c#d é") { id } }',
       {},
       { authorization: 'ApiKey a', headers },
     );
-    await on.gateway.send(CREATE, {}, { authorization: 'ApiKey a', headers });
-    const [read, write] = on.upstream.requests;
+    await setup.gateway.send(CREATE, {}, { authorization: 'ApiKey a', headers });
+    const [read, write] = setup.upstream.requests;
     expect(read?.path).toBe('/v1/workflows/a%2Fb%3Fc%23d%20%C3%A9');
     expect(read?.head.split('\r\n').slice(1).sort()).toEqual([
       'accept: application/json',
       'authorization: ApiKey a',
       'connection: keep-alive',
-      `host: ${on.upstream.url.slice('http://'.length)}`,
+      `host: ${setup.upstream.url.slice('http://'.length)}`,
       expect.stringMatching(/^user-agent: notigraph\/\d/),
       'x-request-id: r-1',
     ]);
@@ -273,53 +273,53 @@ describe('what is sent', () => {
 
 describe.each([502, 503, 504])('a %i', (code) => {
   const expected = code === 504 ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNAVAILABLE';
-  const options = { ...SHORT_PAUSES };
+  const options = { ...SHORT_RETRY_DELAYS };
 
-  it('once is not seen by a query or the setting of a status', async () => {
+  it('is hidden from queries and status updates by a retry', async () => {
     for (const document of [READ, SET_STATUS]) {
-      await using on = await stage(once(status(code)), options);
-      expect((await on.run(document)).error).toBeUndefined();
-      expect(on.calls()).toHaveLength(2);
+      await using setup = await setUp(firstOnly(respondWithStatus(code)), options);
+      expect((await setup.run(document)).error).toBeUndefined();
+      expect(setup.calls()).toHaveLength(2);
     }
   });
 
-  it('always is three requests of a query and of the setting of a status, one of every other write', async () => {
-    await using on = await stage(status(code), options);
-    expect(await on.run(READ)).toMatchObject({ result: null, error: { code: expected, retryable: true } });
+  it('causes three requests for queries and status updates, and one for other writes', async () => {
+    await using setup = await setUp(respondWithStatus(code), options);
+    expect(await setup.run(READ)).toMatchObject({ result: null, error: { code: expected, retryable: true } });
     for (const write of [SET_STATUS, ...Object.values(WRITES)]) {
-      expect((await on.run(write)).error).toMatchObject({ code: expected, outcome: 'UNKNOWN', retryable: false });
+      expect((await setup.run(write)).error).toMatchObject({ code: expected, outcome: 'UNKNOWN', retryable: false });
     }
     const writes = ['PUT', 'PUT', 'PUT', 'POST', 'POST', 'POST', 'PATCH', 'DELETE', 'DELETE', 'DELETE'];
-    expect(on.calls()).toEqual(['GET', 'GET', 'GET', ...writes]);
+    expect(setup.calls()).toEqual(['GET', 'GET', 'GET', ...writes]);
   });
 });
 
 describe.each([500, 501, 505])('a %i', (code) => {
-  it('is not asked again, and shows nothing but its error id', async () => {
+  it('is not retried, and only its error id is shown', async () => {
     const body = { statusCode: code, message: 'SELECT secret', errorId: 'e-42', path: '/v1/x', stack: 'at secret' };
-    await using on = await stage(status(code, { body }));
+    await using setup = await setUp(respondWithStatus(code, { body }));
     for (const document of [READ, SET_STATUS, ...Object.values(WRITES)]) {
-      const { error } = await on.run(document);
+      const { error } = await setup.run(document);
       expect(error).toMatchObject({
         code: 'UPSTREAM_ERROR',
         message: 'The notification service failed on this request.',
         errorId: 'e-42',
       });
-      expect(JSON.stringify([error, on.gateway.log])).not.toMatch(/secret|\/v1\/x/);
+      expect(JSON.stringify([error, setup.gateway.log])).not.toMatch(/secret|\/v1\/x/);
     }
-    expect(on.calls()).toHaveLength(2 + Object.keys(WRITES).length);
+    expect(setup.calls()).toHaveLength(2 + Object.keys(WRITES).length);
   });
 });
 
-describe('a refusal', () => {
+describe('an error response', () => {
   const HTML = '<h1>Front door of 10.0.0.7</h1>';
-  const bodies: [string, RawAnswer, string | undefined][] = [
+  const bodies: [string, RawResponse, string | undefined][] = [
     ['a sentence', { body: { message: 'Said once.' } }, 'Said once.'],
     ['a list', { body: { message: ['Said once.', 'Said twice.'] } }, 'Said once.; Said twice.'],
     ['an object', { body: { message: { message: 'Said once.' }, secret: 'internal' } }, 'Said once.'],
     ['HTML', { headers: { 'content-type': 'text/html' }, body: HTML }, undefined],
-    ['HTML that is called JSON', { body: HTML }, undefined],
-    ['nothing', { body: '' }, undefined],
+    ['HTML with a JSON content type', { body: HTML }, undefined],
+    ['an empty body', { body: '' }, undefined],
   ];
 
   it.each([
@@ -329,101 +329,105 @@ describe('a refusal', () => {
     [404, undefined],
     [409, 'UPSTREAM_ERROR'],
     [422, 'BAD_USER_INPUT'],
-  ])('of %i is one request, and of its body nothing but the sentence is shown', async (code, expected) => {
-    await using on = await stage(heal);
-    for (const [, answer, sentence] of bodies) {
-      on.upstream.script = status(code, answer);
-      const before = on.calls().length;
-      const { result, error } = await on.run(READ);
+  ])('with status %i is not retried, and only its message is shown', async (code, expected) => {
+    await using setup = await setUp(respondHealthy);
+    for (const [, response, sentence] of bodies) {
+      setup.upstream.script = respondWithStatus(code, response);
+      const before = setup.calls().length;
+      const { result, error } = await setup.run(READ);
       expect(result).toBeNull();
       expect(error?.code).toBe(expected);
       if (sentence !== undefined && expected !== undefined) {
         expect(error?.message).toBe(sentence);
       }
-      const write = await on.run(WRITES.deleteFeed);
-      expect(JSON.stringify([error, write, on.gateway.log])).not.toMatch(/Front door|10\.0\.0\.7|internal/);
-      expect(on.calls().slice(before)).toEqual(['GET', 'DELETE']);
+      const write = await setup.run(WRITES.deleteFeed);
+      expect(JSON.stringify([error, write, setup.gateway.log])).not.toMatch(/Front door|10\.0\.0\.7|internal/);
+      expect(setup.calls().slice(before)).toEqual(['GET', 'DELETE']);
     }
   });
 
-  it.each([301, 302, 307, 308])('to answer, by a %i to another origin, is not followed', async (code) => {
-    await using elsewhere = await startRawUpstream(heal);
-    await using on = await stage(status(code, { headers: { location: `${elsewhere.url}/v1/workflows/w1` } }));
+  it.each([301, 302, 307, 308])('with a redirect (%i) to another origin is not followed', async (code) => {
+    await using elsewhere = await startRawUpstream(respondHealthy);
+    await using setup = await setUp(
+      respondWithStatus(code, { headers: { location: `${elsewhere.url}/v1/workflows/w1` } }),
+    );
     for (const document of [READ, SET_STATUS, CREATE]) {
-      expect((await on.run(document)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
+      expect((await setup.run(document)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
     }
-    expect(on.calls()).toEqual(['GET', 'PUT', 'POST']);
+    expect(setup.calls()).toEqual(['GET', 'PUT', 'POST']);
     expect(elsewhere.connections()).toBe(0);
   });
 });
 
 describe('a 429', () => {
-  it('with Retry-After 1 is waited for by a write, which then succeeds', async () => {
-    await using on = await stage(once(status(429, { headers: { 'retry-after': '1' } })));
-    const { result, ms } = await on.run(CREATE);
+  it('with Retry-After 1 delays a write, which then succeeds', async () => {
+    await using setup = await setUp(firstOnly(respondWithStatus(429, { headers: { 'retry-after': '1' } })));
+    const { result, ms } = await setup.run(CREATE);
     expect(result).toEqual({ __typename: 'CreateFeedSuccess' });
     expect(ms).toBeGreaterThan(999);
     expect(ms).toBeLessThan(1_900);
-    expect(on.calls()).toEqual(['POST', 'POST']);
+    expect(setup.calls()).toEqual(['POST', 'POST']);
   });
 
-  it('without Retry-After is tried again by every method', async () => {
+  it('without Retry-After is retried for every method', async () => {
     for (const document of [READ, SET_STATUS, ...Object.values(WRITES)]) {
-      await using on = await stage(once(status(429)), { ...SHORT_PAUSES });
-      expect((await on.run(document)).error).toBeUndefined();
-      expect(on.calls()).toHaveLength(2);
+      await using setup = await setUp(firstOnly(respondWithStatus(429)), { ...SHORT_RETRY_DELAYS });
+      expect((await setup.run(document)).error).toBeUndefined();
+      expect(setup.calls()).toHaveLength(2);
     }
   });
 
-  it('with Retry-After 3 is handed to the client at once', async () => {
-    await using on = await stage(status(429, { headers: { 'retry-after': '3' } }));
+  it('with Retry-After 3 is returned to the client immediately', async () => {
+    await using setup = await setUp(respondWithStatus(429, { headers: { 'retry-after': '3' } }));
     for (const document of [READ, CREATE]) {
-      const { error, ms } = await on.run(document);
+      const { error, ms } = await setup.run(document);
       expect(error).toMatchObject({ code: 'RATE_LIMITED', retryable: true, retryAfterSeconds: 3 });
       expect(ms).toBeLessThan(900);
     }
-    expect(on.calls()).toEqual(['GET', 'POST']);
+    expect(setup.calls()).toEqual(['GET', 'POST']);
   });
 
-  it('with a Retry-After that ends after the operation’s time is handed to the client at once', async () => {
-    await using on = await stage(status(429, { headers: { 'retry-after': '2' } }), { operationTimeoutMs: 1_500 });
-    const { error, ms } = await on.run(CREATE);
+  it('with a Retry-After beyond the operation timeout is returned to the client immediately', async () => {
+    await using setup = await setUp(respondWithStatus(429, { headers: { 'retry-after': '2' } }), {
+      operationTimeoutMs: 1_500,
+    });
+    const { error, ms } = await setup.run(CREATE);
     expect(error).toMatchObject({ code: 'RATE_LIMITED', outcome: 'NOT_APPLIED', retryAfterSeconds: 2 });
     expect(ms).toBeLessThan(1_000);
-    expect(on.calls()).toEqual(['POST']);
+    expect(setup.calls()).toEqual(['POST']);
   });
 
   it.each(['-1', '1.5', 'soon', '1e1'])(
-    'with a Retry-After of %s, which is none, says nothing of a time',
+    'with an invalid Retry-After of %s has no retryAfterSeconds',
     async (header) => {
-      await using on = await stage(status(429, { headers: { 'retry-after': header } }), {
+      await using setup = await setUp(respondWithStatus(429, { headers: { 'retry-after': header } }), {
         maxRetries: 0,
       });
-      expect((await on.run(CREATE)).error).not.toHaveProperty('retryAfterSeconds');
+      expect((await setup.run(CREATE)).error).not.toHaveProperty('retryAfterSeconds');
     },
   );
 });
 
-describe('a repetition', () => {
-  it('is not begun when its pause would outlast the operation’s time', async () => {
-    await using on = await stage(status(503), {
+describe('a retry', () => {
+  it('is not started if its delay exceeds the operation timeout', async () => {
+    await using setup = await setUp(respondWithStatus(503), {
       operationTimeoutMs: 1_000,
       retryBaseDelayMs: 1_100,
       retryMaxDelayMs: 1_100,
       random: () => 1,
     });
-    const { error, ms } = await on.run(READ);
+    const { error, ms } = await setup.run(READ);
     expect(error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
     expect(ms).toBeLessThan(900);
-    expect(on.calls()).toEqual(['GET']);
+    expect(setup.calls()).toEqual(['GET']);
   });
 
-  it('of a write with an idempotency key needs an operator who vouches for the service', async () => {
-    await using plain = await stage(status(503), SHORT_PAUSES);
+  it('of a write with an idempotency key requires upstreamIdempotency', async () => {
+    await using plain = await setUp(respondWithStatus(503), SHORT_RETRY_DELAYS);
     await plain.run(CREATE_KEYED);
     expect(plain.calls()).toEqual(['POST']);
 
-    await using vouched = await stage(status(503), { ...SHORT_PAUSES, upstreamIdempotency: true });
+    await using vouched = await setUp(respondWithStatus(503), { ...SHORT_RETRY_DELAYS, upstreamIdempotency: true });
     expect((await vouched.run(CREATE_KEYED)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' });
     expect(vouched.calls()).toEqual(['POST', 'POST', 'POST']);
     const keys = new Set(vouched.upstream.requests.map(({ headers }) => headers['idempotency-key']));
@@ -433,103 +437,104 @@ describe('a repetition', () => {
   });
 
   it.each([
-    ['a 429', status(429)],
-    ['a 401', status(401)],
-    ['a 404', status(404)],
-  ])('of a write that ends with %s leaves the first attempt’s fate UNKNOWN', async (_, second) => {
-    await using on = await stage(() => {}, { ...SHORT_PAUSES, upstreamIdempotency: true });
+    ['a 429', respondWithStatus(429)],
+    ['a 401', respondWithStatus(401)],
+    ['a 404', respondWithStatus(404)],
+  ])('of a write that ends with %s keeps the outcome UNKNOWN of the first attempt', async (_, second) => {
+    await using setup = await setUp(() => {}, { ...SHORT_RETRY_DELAYS, upstreamIdempotency: true });
     let calls = 0;
-    on.upstream.script = (request, connection) => {
+    setup.upstream.script = (request, connection) => {
       calls += 1;
-      (calls === 1 ? status(503) : second)(request, connection);
+      (calls === 1 ? respondWithStatus(503) : second)(request, connection);
     };
-    const { error } = await on.run(CREATE_KEYED);
+    const { error } = await setup.run(CREATE_KEYED);
     expect(error).toMatchObject({ outcome: 'UNKNOWN', retryable: false });
     expect(error?.message).toMatch(/may have been applied/);
   });
 
-  it('of a write that is refused a connection leaves the first attempt’s fate UNKNOWN', async () => {
-    await using on = await stage(() => void on.upstream.refuse(), { ...SHORT_PAUSES });
-    expect((await on.run(SET_STATUS)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' });
-    expect(on.calls()).toEqual(['PUT']);
+  it('of a write whose connection is refused keeps the outcome UNKNOWN of the first attempt', async () => {
+    await using setup = await setUp(() => void setup.upstream.refuse(), { ...SHORT_RETRY_DELAYS });
+    expect((await setup.run(SET_STATUS)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'UNKNOWN' });
+    expect(setup.calls()).toEqual(['PUT']);
   });
 });
 
-describe('a body', () => {
+describe('a response body', () => {
   it.each(['{', 'null', '[]', '{"data":null}', '{"data":[null]}', '5'])(
-    'of %s breaks the contract of every operation, and siblings keep their data',
+    'of %s fails every operation with UPSTREAM_BAD_RESPONSE, but not sibling fields',
     async (body) => {
-      await using on = await stage(heal);
-      on.upstream.script = status(200, { body });
+      await using setup = await setUp(respondHealthy);
+      setup.upstream.script = respondWithStatus(200, { body });
       for (const [name, document] of Object.entries(OPERATIONS)) {
         const isList = /^(?:notificationGroups|notificationStats|deleteFeed)$/.test(name);
-        const { error } = await on.run(document);
+        const { error } = await setup.run(document);
         expect([name, error?.code]).toEqual([name, isList && body === '[]' ? undefined : 'UPSTREAM_BAD_RESPONSE']);
       }
-      on.upstream.script = (request, { answer }) => answer(request.path.endsWith('/bad') ? { body } : healthy(request));
-      const { body: answer, codes } = await on.gateway.send(
+      setup.upstream.script = (request, { answer }) =>
+        answer(request.path.endsWith('/bad') ? { body } : healthyResponse(request));
+      const { body: result, codes } = await setup.gateway.send(
         '{ bad: workflow(idOrIdentifier: "bad") { name } good: workflow(idOrIdentifier: "w1") { id } notificationGroups { name } }',
       );
       expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
-      expect(answer.data).toEqual({ bad: null, good: { id: 'w1' }, notificationGroups: [{ name: 'Group' }] });
+      expect(result.data).toEqual({ bad: null, good: { id: 'w1' }, notificationGroups: [{ name: 'Group' }] });
     },
   );
 
-  it('of 5,000 levels in free-form data breaks the contract where it is asked for, and nothing else', async () => {
+  it('with free-form data of 5,000 levels fails only operations that select it', async () => {
     const deep = JSON.stringify(workflow()).replace(/}$/, `,"data":{"x":${'['.repeat(5_000)}${']'.repeat(5_000)}}}`);
-    await using on = await stage(status(200, { body: deep }));
-    expect((await on.run('{ workflow(idOrIdentifier: "w1") { data } }')).error?.code).toBe('UPSTREAM_BAD_RESPONSE');
-    expect(await on.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
+    await using setup = await setUp(respondWithStatus(200, { body: deep }));
+    expect((await setup.run('{ workflow(idOrIdentifier: "w1") { data } }')).error?.code).toBe('UPSTREAM_BAD_RESPONSE');
+    expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
   });
 
-  it('of 6 MiB, or without an end, is cut off, and takes no more memory the twentieth time', async () => {
+  it('of 6 MiB or of endless size is aborted, and its memory is released', async () => {
     const chunk = Buffer.alloc(64 * 1024, ' ');
     const written: (() => number)[] = [];
-    await using on = await stage(({ path }, connection) => {
+    await using setup = await setUp(({ path }, connection) => {
       written.push(connection.written);
       const isEndless = path.endsWith('/endless');
       const length = isEndless ? '' : `content-length: ${6 * 1024 * 1024}\r\n`;
       connection.send(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${length}\r\n`);
       connection.flood(chunk);
     });
-    const held = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
-    const before = held();
+    const usedBytes = () => process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed;
+    const before = usedBytes();
     for (let i = 0; i < 20; i += 1) {
-      const { error } = await on.run(`{ workflow(idOrIdentifier: "${i % 2 === 0 ? 'endless' : 'large'}") { id } }`);
+      const { error } = await setup.run(`{ workflow(idOrIdentifier: "${i % 2 === 0 ? 'endless' : 'large'}") { id } }`);
       expect(error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
     }
-    await on.upstream.allClosed();
-    expect(on.calls()).toHaveLength(20);
+    await setup.upstream.allClosed();
+    expect(setup.calls()).toHaveLength(20);
     expect(Math.max(...written.map((count) => count()))).toBeLessThan(20 * 1024 * 1024);
-    expect(held() - before).toBeLessThan(64 * 1024 * 1024);
+    expect(usedBytes() - before).toBeLessThan(64 * 1024 * 1024);
   });
 });
 
-it('one failing and one slow of twenty root fields cost their own values alone', async () => {
-  await using on = await stage(
+it('one failing and one slow root field of twenty only affect their own values', async () => {
+  await using setup = await setUp(
     (request, connection) => {
       if (request.path.endsWith('/slow')) {
         return;
       }
-      connection.answer(request.path.endsWith('/failing') ? { status: 500, body: {} } : healthy(request));
+      connection.answer(request.path.endsWith('/failing') ? { status: 500, body: {} } : healthyResponse(request));
     },
     { operationTimeoutMs: 600 },
   );
   const ids = ['failing', 'slow', ...Array.from({ length: 18 }, (_, i) => `w${i}`)];
   const fields = ids.map((id, i) => `f${i}: workflow(idOrIdentifier: "${id}") { id }`);
-  const { status: httpStatus, body, codes } = await on.gateway.send(`{ ${fields.join(' ')} }`);
+  const { status: httpStatus, body, codes } = await setup.gateway.send(`{ ${fields.join(' ')} }`);
   expect(httpStatus).toBe(200);
   expect(codes).toEqual(['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT']);
   expect(Object.values(body.data ?? {})).toEqual([null, null, ...ids.slice(2).map((id) => ({ id }))]);
 });
 
-describe('a client that leaves', () => {
-  /** Sends an operation over a connection of its own. */
-  async function sendAndHold(url: string, key: string, query: string) {
+describe('a client that disconnects', () => {
+  /** Sends an operation over its own connection. Returns a function that disconnects. */
+  async function sendUntilDisconnect(url: string, key: string, query: string) {
     const agent = new Agent();
     const headers = { 'content-type': 'application/json', authorization: `ApiKey ${key}` };
     const request = sendRequest(url, { method: 'POST', agent, headers });
-    request.on('error', () => {}); // Leaving is one.
+    request.on('error', () => {}); // Disconnecting causes an error.
     const { promise: flushed, resolve } = Promise.withResolvers<void>();
     request.end(JSON.stringify({ query }), resolve);
     await flushed;
@@ -542,37 +547,37 @@ describe('a client that leaves', () => {
   it.each([
     ['a query', READ],
     ['a write', CREATE],
-  ])('aborts the upstream’s request of %s within 100 ms', async (_, document) => {
-    await using on = await stage(() => {});
-    const leave = await sendAndHold(on.gateway.url, 'k', document);
-    await on.upstream.arrived(1);
-    leave();
-    await on.upstream.allClosed(100);
-    expect(on.calls()).toHaveLength(1);
+  ])('aborts the upstream request of %s within 100 ms', async (_, document) => {
+    await using setup = await setUp(() => {});
+    const disconnect = await sendUntilDisconnect(setup.gateway.url, 'k', document);
+    await setup.upstream.arrived(1);
+    disconnect();
+    await setup.upstream.allClosed(100);
+    expect(setup.calls()).toHaveLength(1);
   });
 
-  it('while its request waits to be repeated ends the waiting', async () => {
-    const { promise: pausing, resolve } = Promise.withResolvers<void>();
+  it('ends the delay of a retry', async () => {
+    const { promise: retryDelayed, resolve } = Promise.withResolvers<void>();
     const random = () => {
       resolve();
       return 1;
     };
-    await using on = await stage(status(503), {
+    await using setup = await setUp(respondWithStatus(503), {
       retryBaseDelayMs: 10_000,
       retryMaxDelayMs: 10_000,
       random,
     });
     const socketsBefore = openSockets();
-    const leave = await sendAndHold(on.gateway.url, 'k', READ);
-    await pausing;
+    const disconnect = await sendUntilDisconnect(setup.gateway.url, 'k', READ);
+    await retryDelayed;
     await new Promise((resolve) => setImmediate(resolve));
-    expect(timers.size).toBeGreaterThan(1); // The pause's, the operation's.
-    leave();
-    await expectNothingLeft(socketsBefore + 2); // The connection to the upstream is kept.
-    expect(on.calls()).toHaveLength(1);
+    expect(timers.size).toBeGreaterThan(1); // The timers of the retry delay and of the operation.
+    disconnect();
+    await expectNoLeaks(socketsBefore + 2); // The upstream connection stays open.
+    expect(setup.calls()).toHaveLength(1);
   });
 
-  it('with a thousand others leaves nothing behind after a second', async () => {
+  it('together with a thousand others leaves no sockets and timers behind after one second', async () => {
     let started = 0;
     let onBatch = () => {};
     const onExecute = () => {
@@ -582,29 +587,32 @@ describe('a client that leaves', () => {
       }
     };
     const patient = { operationTimeoutMs: 60_000, attemptTimeoutMs: 60_000, headersTimeoutMs: 60_000 };
-    await using on = await stage(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxInFlightRequests: 1_000 });
+    await using setup = await setUp(() => {}, { ...patient, plugins: [{ onExecute }] }, { maxInFlightRequests: 1_000 });
     const query = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { id } }`;
-    const leave: (() => void)[] = [];
-    while (leave.length < 1_000) {
+    const disconnects: (() => void)[] = [];
+    while (disconnects.length < 1_000) {
       const executing = new Promise<void>((resolve) => {
         onBatch = resolve;
       });
-      const ids = Array.from({ length: 200 }, (_, i) => leave.length + i);
-      leave.push(...(await Promise.all(ids.map((i) => sendAndHold(on.gateway.url, `key-${i % 100}`, query(i))))));
-      await executing; // A connection that the gateway has not accepted yet could send its request after the others have left.
+      const ids = Array.from({ length: 200 }, (_, i) => disconnects.length + i);
+      disconnects.push(
+        ...(await Promise.all(ids.map((i) => sendUntilDisconnect(setup.gateway.url, `key-${i % 100}`, query(i))))),
+      );
+      // Waits until the requests are executing: one that is not accepted yet could be sent after the others have disconnected.
+      await executing;
     }
-    await on.upstream.arrived(64);
-    const sent = new Set(on.upstream.requests.map(({ path }) => Number(/\d+$/.exec(path)?.[0])));
-    for (const go of leave.filter((_, i) => !sent.has(i))) {
-      go();
+    await setup.upstream.arrived(64);
+    const sent = new Set(setup.upstream.requests.map(({ path }) => Number(/\d+$/.exec(path)?.[0])));
+    for (const disconnect of disconnects.filter((_, i) => !sent.has(i))) {
+      disconnect();
     }
-    await expect.poll(on.gateway.running, { timeout: 10_000 }).toBe(64); // Nobody waits for a connection any more.
+    await expect.poll(setup.gateway.running, { timeout: 10_000 }).toBe(64); // Only requests with a connection are left.
     for (const i of sent) {
-      leave[i]?.();
+      disconnects[i]?.();
     }
-    await on.upstream.allClosed(1_000);
-    expect(await on.gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
-    expect(on.upstream.mostOpen()).toBe(64);
-    expect(on.calls()).toHaveLength(64);
+    await setup.upstream.allClosed(1_000);
+    expect(await setup.gateway.data('{ __typename }')).toEqual({ __typename: 'Query' });
+    expect(setup.upstream.mostOpen()).toBe(64);
+    expect(setup.calls()).toHaveLength(64);
   });
 });

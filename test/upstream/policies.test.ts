@@ -23,7 +23,7 @@ const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdenti
 
 const codeOf = (failure: unknown) => Reflect.get(Object(failure), 'code');
 
-/** Lets everything that is ready run. */
+/** Runs all ready callbacks. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const responseError = (status: number): UpstreamError =>
@@ -32,13 +32,13 @@ const responseError = (status: number): UpstreamError =>
     { status, body: {}, retryAfter: undefined },
   );
 
-/** What does not speak of the service's health. */
+/** Failures that do not indicate an outage. */
 const NO_OUTAGES: [string, UpstreamError][] = [
   ...[400, 401, 403, 404, 409, 422, 429, 500, 501, 505].map((status): [string, UpstreamError] => [
     String(status),
     responseError(status),
   ]),
-  ['a time that is over', timedOut(GET, undefined)],
+  ['a timeout', timedOut(GET, undefined)],
   ['a reset', brokenConnection(GET, undefined, 'reset')],
 ];
 
@@ -49,7 +49,7 @@ const OUTAGES: [string, UpstreamError][] = [
   ['no connection', notConnected(GET, 'refused', false)],
 ];
 
-/** The upstream client in front of a script, without a gateway: callers and their times are the test's own. */
+/** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
 async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, changes);
@@ -68,16 +68,19 @@ async function startClient(script: RawScript, changes: Partial<GatewaySettings> 
   };
 }
 
-/** Keeps every request until the test answers it. */
-function holdAll() {
-  const held: { request: RawRequest; connection: RawConnection }[] = [];
-  return { held, script: (request: RawRequest, connection: RawConnection) => void held.push({ request, connection }) };
+/** Creates a script that keeps requests pending until the test responds to them. */
+function deferResponses() {
+  const pending: { request: RawRequest; connection: RawConnection }[] = [];
+  return {
+    pending,
+    script: (request: RawRequest, connection: RawConnection) => void pending.push({ request, connection }),
+  };
 }
 
-const answerName = (held: { connection: RawConnection } | undefined, name: string) =>
-  held?.connection.answer({ body: { data: workflow({ name }) } });
+const respondWithName = (pending: { connection: RawConnection } | undefined, name: string) =>
+  pending?.connection.answer({ body: { data: workflow({ name }) } });
 
-/** Bytes in use, after the garbage is gone. */
+/** Collects garbage and returns the number of heap bytes in use. */
 function bytesInUse(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
@@ -89,8 +92,8 @@ afterEach(() => {
 });
 
 describe('retries', () => {
-  /** Starts calls whose first attempt fails, and whose second hangs; some of the calls hang from the start. */
-  function crowd({
+  /** Starts `failing` calls, whose first attempt fails and whose second hangs, and `hanging` calls, which hang at once. */
+  function startCalls({
     failing,
     hanging,
     options = {},
@@ -124,25 +127,28 @@ describe('retries', () => {
   it.each([
     [3, 1, 3],
     [10, 0, 3],
-    [17, 0, 3], // 20 % of 17 is 3.4: no fourth.
+    [17, 0, 3], // 20% of 17 is 3.4, which is not enough for a fourth.
     [17, 3, 4],
     [40, 60, 20],
     [40, 64, 20],
     [40, 65, 21],
-  ])('of %i failing calls beside %i others on their way: %i at a time', async (failing, hanging, expected) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { outcomes, release, retried } = crowd({ failing, hanging });
-    await vi.advanceTimersByTimeAsync(10);
-    expect(retried()).toBe(expected);
-    await vi.advanceTimersByTimeAsync(1_000); // The others have waited for a place in vain.
-    expect(retried()).toBe(expected);
-    release();
-    const failed = (await outcomes).filter(({ status }) => status === 'rejected');
-    expect(failed).toHaveLength(failing - expected);
-  });
+  ])(
+    'of %i failing calls next to %i in-flight calls are limited to %i at a time',
+    async (failing, hanging, expected) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const { outcomes, release, retried } = startCalls({ failing, hanging });
+      await vi.advanceTimersByTimeAsync(10);
+      expect(retried()).toBe(expected);
+      await vi.advanceTimersByTimeAsync(1_000); // The other calls have given up waiting for the retry budget.
+      expect(retried()).toBe(expected);
+      release();
+      const failed = (await outcomes).filter(({ status }) => status === 'rejected');
+      expect(failed).toHaveLength(failing - expected);
+    },
+  );
 
-  it('that find no place in the budget take the next one that comes free', async () => {
-    const { outcomes, release, retried } = crowd({ failing: 17, hanging: 0 });
+  it('beyond the budget start when another retry ends', async () => {
+    const { outcomes, release, retried } = startCalls({ failing: 17, hanging: 0 });
     await expect.poll(retried).toBe(3);
     release();
     const failed = (await outcomes).filter(({ status }) => status === 'rejected');
@@ -150,22 +156,22 @@ describe('retries', () => {
     expect(retried()).toBe(17);
   });
 
-  it('that wait for a place in the budget end when their caller leaves', async () => {
+  it('that wait for the budget end when their caller disconnects', async () => {
     const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 0, retryMaxDelayMs: 60_000 }, () => 0);
-    const leaver = new AbortController();
+    const caller = new AbortController();
     let attempts = 0;
-    const call = { isRepeatable: true, signal: leaver.signal, deadlineAt: performance.now() + 60_000 };
-    const left = retry(call, async () => {
+    const call = { isRepeatable: true, signal: caller.signal, deadlineAt: performance.now() + 60_000 };
+    const aborted = retry(call, async () => {
       attempts += 1;
-      setTimeout(() => leaver.abort(), 20); // It has failed, paused for nothing, and waits.
+      setTimeout(() => caller.abort(), 20); // The call has failed and waits for the budget.
       throw serviceUnavailable(GET, 503, undefined);
     });
-    await expect(left).rejects.toMatchObject({ status: 503 });
+    await expect(aborted).rejects.toMatchObject({ status: 503 });
     expect(attempts).toBe(1);
-    expect(getEventListeners(leaver.signal, 'abort')).toEqual([]);
+    expect(getEventListeners(caller.signal, 'abort')).toEqual([]);
   });
 
-  it('free their place in the budget when they end', async () => {
+  it('release the budget when they end', async () => {
     const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 1 }, () => 0);
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 5_000 };
     for (let i = 0; i < 5; i += 1) {
@@ -178,8 +184,8 @@ describe('retries', () => {
     }
   });
 
-  /** The pauses between attempts, in milliseconds of a fake clock. */
-  async function pauses(
+  /** Returns the delays between attempts, in milliseconds of a fake clock. */
+  async function retryDelays(
     { random, ...options }: Partial<RetrySettings> & { random?: () => number },
     error = serviceUnavailable(GET, 503, undefined),
   ): Promise<number[]> {
@@ -196,21 +202,21 @@ describe('retries', () => {
     return at.slice(1).map((time, i) => time - (at[i] ?? 0));
   }
 
-  it('are two at most', async () => {
-    expect(await pauses({ random: () => 0 })).toHaveLength(2);
+  it('are limited to two', async () => {
+    expect(await retryDelays({ random: () => 0 })).toHaveLength(2);
   });
 
-  it('wait for a random part of a pause that doubles from 100 ms to 1 s', async () => {
-    expect(await pauses({ random: () => 1, maxRetries: 6 })).toEqual([100, 200, 400, 800, 1_000, 1_000]);
-    expect(await pauses({ random: () => 0.5, maxRetries: 6 })).toEqual([50, 100, 200, 400, 500, 500]);
-    // A timer of 0 ms fires after 1.
-    expect(await pauses({ random: () => 0, maxRetries: 3 })).toEqual([0, 0, 0]);
+  it('wait for a random part of a delay that doubles from 100 ms to 1 s', async () => {
+    expect(await retryDelays({ random: () => 1, maxRetries: 6 })).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    expect(await retryDelays({ random: () => 0.5, maxRetries: 6 })).toEqual([50, 100, 200, 400, 500, 500]);
+    // A real timer of 0 ms would fire after 1 ms.
+    expect(await retryDelays({ random: () => 0, maxRetries: 3 })).toEqual([0, 0, 0]);
   });
 
-  it('wait by default for less than 100 ms, then for less than 200 ms, and seldom the same', async () => {
+  it('wait by default for a random time below 100 ms, then below 200 ms', async () => {
     const firsts = new Set<number>();
     for (let i = 0; i < 50; i += 1) {
-      const [first = -1, second = -1] = await pauses({});
+      const [first = -1, second = -1] = await retryDelays({});
       expect(first).toBeLessThan(101);
       expect(second).toBeLessThan(201);
       firsts.add(first);
@@ -219,10 +225,10 @@ describe('retries', () => {
     expect(Math.max(...firsts)).toBeGreaterThan(50);
   });
 
-  it('wait for Retry-After and a random part of the pause, so that not all come back at once', async () => {
-    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
-    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
-    expect(await pauses({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
+  it('wait for Retry-After plus a random part of the delay, so that clients do not retry at once', async () => {
+    expect(await retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
+    expect(await retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
+    expect(await retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
   });
 });
 
@@ -239,7 +245,7 @@ describe('the circuit breaker', () => {
       wait(milliseconds: number) {
         time += milliseconds;
       },
-      /** Whether the attempt was made. */
+      /** Whether the call was attempted. */
       async call(outcome: 'ok' | UpstreamError): Promise<boolean> {
         let made = false;
         await run(GET, () => {
@@ -260,7 +266,7 @@ describe('the circuit breaker', () => {
   }
   const outage = serviceUnavailable(GET, 503, undefined);
 
-  it.each(OUTAGES)('opens after 20 calls that end with %s, not after 19', async (_, error) => {
+  it.each(OUTAGES)('opens after 20 calls that fail with %s, not after 19', async (_, error) => {
     const breaker = createBreaker();
     await breaker.calls(19, error);
     expect(await breaker.call(error)).toBe(true);
@@ -272,13 +278,13 @@ describe('the circuit breaker', () => {
     });
   });
 
-  it.each(NO_OUTAGES)('is not opened by a hundred calls that end with %s', async (_, error) => {
+  it.each(NO_OUTAGES)('stays closed after a hundred calls that fail with %s', async (_, error) => {
     const breaker = createBreaker();
     await breaker.calls(100, error);
     expect(await breaker.call('ok')).toBe(true);
   });
 
-  it('opens at half of the calls, not below', async () => {
+  it('opens if at least half of the calls fail', async () => {
     const below = createBreaker();
     await below.calls(11, 'ok');
     await below.calls(10, outage);
@@ -290,7 +296,7 @@ describe('the circuit breaker', () => {
     expect(await half.call('ok')).toBe(false);
   });
 
-  it('forgets calls after ten seconds, whether others came in between or not', async () => {
+  it('ignores calls after ten seconds, with and without calls in between', async () => {
     const idle = createBreaker();
     await idle.calls(19, outage);
     idle.wait(10_001);
@@ -303,7 +309,7 @@ describe('the circuit breaker', () => {
       busy.wait(1_001);
       await busy.call('ok');
     }
-    await busy.calls(9, outage); // Nine of at most 19 in the window; with the old ones it would be 28 of 38.
+    await busy.calls(9, outage); // Nine of at most 19 calls in the window; including the old ones it would be 28 of 38.
     expect(await busy.call('ok')).toBe(true);
 
     const recent = createBreaker();
@@ -313,7 +319,7 @@ describe('the circuit breaker', () => {
     expect(await recent.call('ok')).toBe(false);
   });
 
-  it('lets one call through after two seconds, and rejects others until that has ended', async () => {
+  it('permits one probe after two seconds, and rejects other calls until it has ended', async () => {
     const breaker = createBreaker();
     await breaker.calls(20, outage);
     breaker.wait(1_999);
@@ -329,7 +335,7 @@ describe('the circuit breaker', () => {
     expect(await breaker.call('ok')).toBe(true);
   });
 
-  it('stays open for 2, 4, 8 and again 8 seconds while the one call fails', async () => {
+  it('stays open for 2, 4, 8 and again 8 seconds while the probes fail', async () => {
     const breaker = createBreaker();
     await breaker.calls(20, outage);
     for (const seconds of [2, 4, 8, 8]) {
@@ -340,7 +346,7 @@ describe('the circuit breaker', () => {
     }
     breaker.wait(8_000);
     expect(await breaker.call('ok')).toBe(true);
-    // Closed, with a clean record: it takes twenty calls again, and then two seconds.
+    // After closing, it again takes twenty failures to open, and the first probe follows after two seconds.
     await breaker.calls(19, outage);
     expect(await breaker.call(outage)).toBe(true);
     expect(await breaker.call('ok')).toBe(false);
@@ -348,7 +354,7 @@ describe('the circuit breaker', () => {
     expect(await breaker.call('ok')).toBe(true);
   });
 
-  it('closes when the one call is answered, if only with a refusal', async () => {
+  it('closes when the probe gets a response, even an error response', async () => {
     const breaker = createBreaker();
     await breaker.calls(20, outage);
     breaker.wait(2_000);
@@ -357,9 +363,9 @@ describe('the circuit breaker', () => {
   });
 
   it.each([
-    ['gets no answer', timedOut(GET, undefined)],
-    ['is left by its caller', brokenConnection(GET, undefined, 'client gone')],
-  ])('is not wedged, nor closed, by one call that %s: the next one tries', async (_, error) => {
+    ['gets no response', timedOut(GET, undefined)],
+    ['is cancelled by its caller', brokenConnection(GET, undefined, 'client gone')],
+  ])('stays open after a probe that %s, and permits another one', async (_, error) => {
     const breaker = createBreaker();
     await breaker.calls(20, outage);
     breaker.wait(2_000);
@@ -368,7 +374,7 @@ describe('the circuit breaker', () => {
     expect(await breaker.call('ok')).toBe(false);
   });
 
-  it('is not opened again by late answers of calls from before', async () => {
+  it('is not reopened by late responses of earlier calls', async () => {
     const breaker = createBreaker();
     const { promise, reject } = Promise.withResolvers<void>();
     const late = Array.from({ length: 30 }, () => breaker.run(GET, () => promise).catch(() => {}));
@@ -380,7 +386,7 @@ describe('the circuit breaker', () => {
     expect(await breaker.call('ok')).toBe(true);
   });
 
-  it('stops the gateway’s requests to a service that is down, for all callers, and no 500 of one caller does', async () => {
+  it('stops requests of all callers to a service that is down, but not because of 500 responses', async () => {
     let time = 0;
     await using upstream = await startRawUpstream((_, { answer }) => answer({ status: 500, body: {} }));
     await using gateway = await startGateway(
@@ -420,9 +426,9 @@ describe('the circuit breaker', () => {
   });
 });
 
-describe('the calls of one credential', () => {
-  it('are ten at a time; a hundred wait, one more is OVERLOADED, and other credentials are not kept waiting', async () => {
-    const { held, script } = holdAll();
+describe('calls of one credential', () => {
+  it('are limited to ten at a time and a hundred queued, without delaying other credentials', async () => {
+    const { pending, script } = deferResponses();
     await using upstream = await startRawUpstream((request, connection) => {
       if (request.headers.authorization === 'ApiKey quiet') {
         connection.answer({ body: { data: workflow() } });
@@ -435,7 +441,7 @@ describe('the calls of one credential', () => {
     const read = (id: number) => ask(`{ workflow(idOrIdentifier: "w${id}") { name } }`);
 
     const reads = Array.from({ length: 111 }, (_, i) => read(i));
-    const { codes } = await Promise.race(reads); // The only one that can have ended.
+    const { codes } = await Promise.race(reads); // The only call that can have ended.
     expect(codes).toEqual(['OVERLOADED']);
     expect(upstream.requests).toHaveLength(10);
 
@@ -451,13 +457,13 @@ describe('the calls of one credential', () => {
 
     let most = 0;
     for (let answered = 0; answered < 110; answered += 1) {
-      await upstream.arrived(answered + 2); // With the quiet one's.
-      most = Math.max(most, held.length - answered);
-      answerName(held[answered], 'late');
+      await upstream.arrived(answered + 2); // Includes the call of the other credential.
+      most = Math.max(most, pending.length - answered);
+      respondWithName(pending[answered], 'late');
     }
-    const answers = await Promise.all(reads);
+    const responses = await Promise.all(reads);
     expect(most).toBe(10);
-    expect(answers.filter(({ body }) => body.errors === undefined)).toHaveLength(110);
+    expect(responses.filter(({ body }) => body.errors === undefined)).toHaveLength(110);
   });
 
   const work = () => {
@@ -466,7 +472,7 @@ describe('the calls of one credential', () => {
   };
   const alive = new AbortController().signal;
 
-  it('take their turns in the order in which they came', async () => {
+  it('run in the order in which they arrive', async () => {
     const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 2 });
     const order: number[] = [];
     const jobs = Array.from({ length: 8 }, work);
@@ -486,7 +492,7 @@ describe('the calls of one credential', () => {
     await Promise.all(all);
   });
 
-  it('give up their place in the queue when their caller leaves, and pass it on when it came too late', async () => {
+  it('leave the queue when their caller disconnects, even at the moment they could run', async () => {
     const inTurn = limitConcurrency({ maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
     const first = work();
     const running = inTurn('k', GET, alive, () => first.promise);
@@ -499,23 +505,23 @@ describe('the calls of one credential', () => {
     const secondLeaver = new AbortController();
     const second = inTurn('k', GET, secondLeaver.signal, async () => 'unreached').catch(codeOf);
     secondLeaver.abort(new Error('gone'));
-    first.resolve(); // In the same moment: the place is handed to the one who has left.
+    first.resolve(); // At the same moment, the slot is passed to the cancelled call.
     await running;
     expect(await second).toBe('CLIENT_CLOSED');
     expect(await inTurn('k', GET, alive, async () => 'reached')).toBe('reached');
   });
 
-  it('leave nothing behind in memory, however they ended', async () => {
+  it('leave no memory behind, regardless of how they end', async () => {
     const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 1 });
     const before = bytesInUse();
     for (let i = 0; i < 20_000; i += 1) {
-      const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of its own: 2 kB.
+      const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of 2 kB that is not shared.
       const leaver = new AbortController();
       const first = work();
       const running = inTurn(key, GET, alive, () => first.promise);
       const left = inTurn(key, GET, leaver.signal, async () => {}).catch(() => {});
       for (let tick = 0; tick < i % 8; tick += 1) {
-        await null; // At some of these moments the first one is just about to hand its place over.
+        await null; // Covers the moment at which the first call passes its slot on.
       }
       leaver.abort(new Error('gone'));
       first.resolve();
@@ -526,8 +532,8 @@ describe('the calls of one credential', () => {
   });
 });
 
-describe('identical reads on their way', () => {
-  it('of one operation are one request', async () => {
+describe('identical in-flight reads', () => {
+  it('of one operation share a request', async () => {
     await using upstream = await startRawUpstream((_, { answer }) => answer({ body: [] }));
     await using gateway = await startGateway({ upstream: upstream.url });
     await gateway.data(`{ a: notificationStats(days: 5) { key } b: notificationStats(days: 5) { key }
@@ -540,11 +546,11 @@ describe('identical reads on their way', () => {
   });
 
   it('of one credential share a request; those of another credential never do', async () => {
-    const { held, script } = holdAll();
+    const { pending, script } = deferResponses();
     await using client = await startClient(script);
     const reads = ['a', 'a', 'b', 'a', 'b'].map((key) => client.caller(key).getWorkflow('w1'));
     await client.upstream.arrived(2);
-    for (const { request, connection } of held) {
+    for (const { request, connection } of pending) {
       connection.answer({ body: { data: workflow({ name: request.headers.authorization ?? '' }) } });
     }
     const names = (await Promise.all(reads)).map((found) => found?.name);
@@ -552,7 +558,7 @@ describe('identical reads on their way', () => {
     expect(client.upstream.requests).toHaveLength(2);
   });
 
-  it('are not remembered: what comes after the answer asks again', async () => {
+  it('are not cached: a read after the response sends a new request', async () => {
     let asked = 0;
     await using client = await startClient((_, { answer }) => {
       asked += 1;
@@ -563,11 +569,11 @@ describe('identical reads on their way', () => {
     }
   });
 
-  it('do not outlive a write: a read that starts after it began, or after it ended, asks again', async () => {
-    const { held, script } = holdAll();
+  it('are not joined after a write has started or ended', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script);
     const upstream = client.caller('a');
-    const stats = [upstream.getNotificationStats(1), client.caller('b').getNotificationStats(1)]; // Not touched: another path is, and another key.
+    const stats = [upstream.getNotificationStats(1), client.caller('b').getNotificationStats(1)]; // Unaffected by the write, because the path or key differs.
     const before = upstream.getWorkflow('w1');
     await client.upstream.arrived(3);
     const write = upstream.updateWorkflowStatus('w1', false);
@@ -575,39 +581,39 @@ describe('identical reads on their way', () => {
     const during = [upstream.getWorkflow('w1'), client.caller('a').getWorkflow('w1')];
     const other = client.caller('b').getNotificationStats(1);
     await client.upstream.arrived(5);
-    answerName(held[3], 'written');
+    respondWithName(pending[3], 'written');
     await write;
     const after = upstream.getWorkflow('w1');
     await client.upstream.arrived(6);
     expect(client.upstream.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'PUT', 'GET', 'GET']);
-    held.slice(0, 2).map(({ connection }) => connection.answer({ body: [] }));
-    answerName(held[2], 'before');
-    answerName(held[4], 'during');
-    answerName(held[5], 'after');
+    pending.slice(0, 2).map(({ connection }) => connection.answer({ body: [] }));
+    respondWithName(pending[2], 'before');
+    respondWithName(pending[4], 'during');
+    respondWithName(pending[5], 'after');
     const names = (await Promise.all([before, ...during, after])).map((found) => found?.name);
     expect(names).toEqual(['before', 'during', 'during', 'after']);
     expect(await Promise.all([...stats, other])).toEqual([[], [], []]);
   });
 
-  it('do not outlive a write that failed either', async () => {
-    const { held, script } = holdAll();
+  it('are not joined after a write that failed either', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script);
     const upstream = client.caller('a');
     const write = upstream.deleteFeed('f1').catch(codeOf);
     await client.upstream.arrived(1);
     const during = upstream.getWorkflow('w1');
     await client.upstream.arrived(2);
-    held[0]?.connection.answer({ status: 500, body: {} });
+    pending[0]?.connection.answer({ status: 500, body: {} });
     expect(await write).toBe('UPSTREAM_ERROR');
     const after = upstream.getWorkflow('w1');
     await client.upstream.arrived(3);
-    answerName(held[1], 'during');
-    answerName(held[2], 'after');
+    respondWithName(pending[1], 'during');
+    respondWithName(pending[2], 'after');
     expect([(await during)?.name, (await after)?.name]).toEqual(['during', 'after']);
   });
 
-  it('go on when one reader leaves', async () => {
-    const { held, script } = holdAll();
+  it('continue when one caller disconnects', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script);
     const first = new AbortController();
     const firstRead = client.caller('a', first).getWorkflow('w1').catch(codeOf);
@@ -616,11 +622,11 @@ describe('identical reads on their way', () => {
     first.abort();
     expect(await firstRead).toBe('CLIENT_CLOSED');
     expect(client.upstream.open()).toBe(1);
-    answerName(held[0], 'shared');
+    respondWithName(pending[0], 'shared');
     expect((await secondRead)?.name).toBe('shared');
   });
 
-  it('end when the last reader leaves', async () => {
+  it('end when the last caller disconnects', async () => {
     await using client = await startClient(() => {});
     const readers = [1, 2, 3].map(() => new AbortController());
     const reads = readers.map((reader) => client.caller('a', reader).getWorkflow('w1').catch(codeOf));
@@ -634,8 +640,8 @@ describe('identical reads on their way', () => {
     expect(client.upstream.requests).toHaveLength(1);
   });
 
-  it('are not joined once they are given up', async () => {
-    const { held, script } = holdAll();
+  it('are not joined after they were aborted', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script);
     const leaver = new AbortController();
     const left = client.caller('a', leaver).getWorkflow('w1').catch(codeOf);
@@ -644,24 +650,24 @@ describe('identical reads on their way', () => {
     await left;
     const next = client.caller('a').getWorkflow('w1');
     await client.upstream.arrived(2);
-    answerName(held[1], 'anew');
+    respondWithName(pending[1], 'anew');
     expect((await next)?.name).toBe('anew');
   });
 
-  it('fail together, and the failure is not remembered', async () => {
-    const { held, script } = holdAll();
+  it('fail together, and the failure is not cached', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script);
     const reads = [1, 2, 3].map(() => client.caller('a').getWorkflow('w1').catch(codeOf));
     await client.upstream.arrived(1);
-    held[0]?.connection.answer({ status: 500, body: {} });
+    pending[0]?.connection.answer({ status: 500, body: {} });
     expect(await Promise.all(reads)).toEqual(['UPSTREAM_ERROR', 'UPSTREAM_ERROR', 'UPSTREAM_ERROR']);
     const next = client.caller('a').getWorkflow('w1');
     await client.upstream.arrived(2);
-    answerName(held[1], 'well again');
+    respondWithName(pending[1], 'well again');
     expect((await next)?.name).toBe('well again');
   });
 
-  it('leave nothing behind in memory', async () => {
+  it('leave no memory behind', async () => {
     const coalescing = createCoalescing<number>();
     const { signal } = new AbortController();
     const before = bytesInUse();
@@ -686,7 +692,7 @@ describe('one operation', () => {
   const answerAll: RawScript = ({ method, path }, { answer }) =>
     answer({ body: { data: method === 'GET' ? (path === '/v1/notification-groups' ? [] : workflow()) : feed() } });
 
-  it('may make fifty upstream calls; the next one is BUDGET_EXCEEDED before it is made', async () => {
+  it('can make fifty upstream calls; the next one fails with BUDGET_EXCEEDED without being sent', async () => {
     await using upstream = await startRawUpstream(answerAll);
     await using gateway = await startGateway({ upstream: upstream.url });
     const document = `query ($ids: [ID!]!, $one: Boolean!) {
@@ -702,7 +708,7 @@ describe('one operation', () => {
     expect(upstream.requests).toHaveLength(150);
   });
 
-  it('that goes over its budget with a write says NOT_APPLIED', async () => {
+  it('that exceeds its budget with a write reports NOT_APPLIED', async () => {
     await using upstream = await startRawUpstream(answerAll);
     await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
     const field = (name: string) => `${name}: createFeed(input: { name: "${name}" }) { __typename }`;
@@ -714,7 +720,7 @@ describe('one operation', () => {
     expect(upstream.requests.map(({ body: sent }) => sent)).toEqual(['{"name":"a"}', '{"name":"b"}']);
   });
 
-  it('may make a hundred items of bulk writes, which are no calls; the next one fails alone, NOT_APPLIED', async () => {
+  it('can write a hundred bulk items, which do not count as calls; only the next one fails, with NOT_APPLIED', async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
@@ -740,13 +746,13 @@ describe('one operation', () => {
     });
     expect(upstream.requests).toHaveLength(101);
     process.off('warning', onWarning);
-    expect(warnings).toEqual([]); // Such as of too many listeners on the operation's signal.
+    expect(warnings).toEqual([]); // For example about too many listeners on the operation's signal.
   });
 });
 
 describe('a call that waits for a connection', () => {
-  it('ends with its operation’s time, was not sent, and is not sent later', async () => {
-    const { held, script } = holdAll();
+  it('ends when its operation times out, and is never sent', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script, { sockets: 1 });
     const reading = client.caller('a').getWorkflow('w1');
     await client.upstream.arrived(1);
@@ -757,17 +763,17 @@ describe('a call that waits for a connection', () => {
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED', sent: false, retryable: true });
     expect(performance.now() - startedAt).toBeLessThan(1_000);
-    answerName(held[0], 'first');
+    respondWithName(pending[0], 'first');
     await reading;
     const next = client.caller('c').getWorkflow('w2');
     await client.upstream.arrived(2);
-    answerName(held[1], 'second');
+    respondWithName(pending[1], 'second');
     await next;
     expect(client.upstream.requests.map(({ path }) => path)).toEqual(['/v1/workflows/w1', '/v1/workflows/w2']);
   });
 
-  it('ends when its caller leaves', async () => {
-    const { script } = holdAll();
+  it('ends when its caller disconnects', async () => {
+    const { script } = deferResponses();
     await using client = await startClient(script, { sockets: 1 });
     const leaver = new AbortController();
     const reading = client.caller('a').getWorkflow('w1').catch(codeOf);
@@ -785,8 +791,8 @@ describe('a call that waits for a connection', () => {
   });
 });
 
-describe('the connections', () => {
-  it('are given up when no headers come in time', async () => {
+describe('upstream connections', () => {
+  it('are closed if no response headers arrive in time', async () => {
     await using client = await startClient(() => {}, { maxRetries: 0, headersTimeoutMs: 300 });
     const startedAt = performance.now();
     expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_TIMEOUT');
@@ -794,19 +800,19 @@ describe('the connections', () => {
     await client.upstream.allClosed();
   });
 
-  it('are used again, and closed when they are idle', async () => {
+  it('are reused, and closed when they are idle', async () => {
     await using client = await startClient((_, { answer }) => answer({ body: { data: workflow() } }), {
       socketIdleMs: 50,
     });
     for (let i = 0; i < 5; i += 1) {
       await client.caller('a').getWorkflow('w1');
     }
-    expect(client.upstream.connections()).toBeLessThan(3); // A second one may be made while the first one is checked.
+    expect(client.upstream.connections()).toBeLessThan(3); // A second connection may be opened while the first one is checked.
     await client.upstream.allClosed();
   });
 });
 
-describe('a failure of the connection', () => {
+describe('a connection failure', () => {
   const POST: Endpoint = { method: 'POST', route: '/v1/feeds' };
   const withCode = (code: string, syscall: string) => Object.assign(new Error(code), { code, syscall });
 
@@ -831,7 +837,7 @@ describe('a failure of the connection', () => {
     });
   });
 
-  it('is tried again by every method if none had taken it, unless TLS was the reason', () => {
+  it('before the request was sent is retried for every method, unless TLS failed', () => {
     expect(errorFromFailure(POST, withCode('ECONNREFUSED', 'connect'), { sent: false, status: undefined }).retry).toBe(
       'always',
     );
@@ -841,10 +847,10 @@ describe('a failure of the connection', () => {
   });
 });
 
-describe('a call', () => {
+describe('an upstream call', () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-  /** Answers workflows that are called so: well, with a refusal, or never. */
+  /** Responds to workflows according to their ids: with success, with an error, or never. */
   const script: RawScript = ({ path }, connection) => {
     if (path.endsWith('/well')) {
       connection.answer({ body: { data: workflow() } });
@@ -853,36 +859,39 @@ describe('a call', () => {
     }
   };
 
-  it.each<[string, { id: string; attemptTimeoutMs?: number; withinMs?: number; leaves?: boolean }, string | undefined]>(
-    [
-      ['succeeds', { id: 'well' }, undefined],
-      ['is refused', { id: 'refused' }, 'UNAUTHENTICATED'],
-      ['takes too long', { id: 'never', attemptTimeoutMs: 30 }, 'UPSTREAM_TIMEOUT'],
-      ['outlasts its operation', { id: 'never', withinMs: 30 }, 'UPSTREAM_TIMEOUT'],
-      ['is left by its caller', { id: 'never', leaves: true }, 'CLIENT_CLOSED'],
-    ],
-  )('that %s leaves no timer and no listener', async (_, { id, attemptTimeoutMs = 5_000, withinMs, leaves }, code) => {
-    await using client = await startClient(script, { attemptTimeoutMs, maxRetries: 0 });
-    await client.caller('warm').getWorkflow('well'); // The socket has timers of its own.
-    const { signal, abort } = leaving();
-    const before = timers();
-    const call = client.caller('a', { signal, ...(withinMs !== undefined && { withinMs }) }).getWorkflow(id);
-    const ended = call.then(
-      () => undefined,
-      (failure: unknown) => codeOf(failure),
-    );
-    expect(timers()).toBeGreaterThan(before);
-    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
-    if (leaves) {
-      abort();
-    }
-    expect(await ended).toBe(code);
-    expect(timers()).toBeLessThanOrEqual(before);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
+  it.each<
+    [string, { id: string; attemptTimeoutMs?: number; withinMs?: number; isAborted?: boolean }, string | undefined]
+  >([
+    ['succeeds', { id: 'well' }, undefined],
+    ['is refused', { id: 'refused' }, 'UNAUTHENTICATED'],
+    ['takes too long', { id: 'never', attemptTimeoutMs: 30 }, 'UPSTREAM_TIMEOUT'],
+    ['exceeds the operation timeout', { id: 'never', withinMs: 30 }, 'UPSTREAM_TIMEOUT'],
+    ['is cancelled by its caller', { id: 'never', isAborted: true }, 'CLIENT_CLOSED'],
+  ])(
+    'that %s leaves no timer and no listener',
+    async (_, { id, attemptTimeoutMs = 5_000, withinMs, isAborted }, code) => {
+      await using client = await startClient(script, { attemptTimeoutMs, maxRetries: 0 });
+      await client.caller('warm').getWorkflow('well'); // Opens the socket, which has its own timers.
+      const { signal, abort } = createAbort();
+      const before = timers();
+      const call = client.caller('a', { signal, ...(withinMs !== undefined && { withinMs }) }).getWorkflow(id);
+      const ended = call.then(
+        () => undefined,
+        (failure: unknown) => codeOf(failure),
+      );
+      expect(timers()).toBeGreaterThan(before);
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+      if (isAborted) {
+        abort();
+      }
+      expect(await ended).toBe(code);
+      expect(timers()).toBeLessThanOrEqual(before);
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+    },
+  );
 });
 
-function leaving() {
+function createAbort() {
   const controller = new AbortController();
   return { signal: controller.signal, abort: () => controller.abort() };
 }

@@ -7,10 +7,10 @@ import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.t
 import { parseRetryAfter } from '../../src/upstream/errors/retry-after.ts';
 import { unwrap } from '../../src/upstream/transport/body.ts';
 import { startGateway } from '../support/gateway.ts';
-import { rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 
-/** Any UTF-16, with more of what breaks things: controls, halves of characters, texts that are nearly right. */
+/** Any UTF-16 text, with more control characters, lone surrogates and nearly valid texts. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
@@ -21,7 +21,7 @@ describe('Retry-After', () => {
   const isSeconds = (seconds: number | undefined) =>
     seconds === undefined || (Number.isInteger(seconds) && seconds >= 0 && seconds <= 999_999_999);
 
-  it('is a whole number of seconds from 0 on, or nothing, whatever the header says', () => {
+  it('is a non-negative integer or undefined for any header', () => {
     const nearly = fc.oneof(
       fc.double().map(String),
       fc.integer().map(String),
@@ -40,7 +40,7 @@ describe('Retry-After', () => {
     );
   });
 
-  it('is the number that it names, and the time until the date that it names', () => {
+  it('is the number of seconds, or the time until the date', () => {
     fc.assert(
       fc.property(fc.nat({ max: 999_999_999 }), fc.constantFrom('', ' '), (seconds, space) => {
         expect(parseRetryAfter(`${space}${seconds}${space}`)).toBe(seconds);
@@ -56,7 +56,7 @@ describe('Retry-After', () => {
   });
 
   it.each(['-1', '1.5', '+1', '1e3', '0x10', '', ' ', 'soon', 'tomorrow 5', '2026-01-01', 'Mon', '١'])(
-    'of %j is nothing',
+    'is undefined for %j',
     (header) => {
       expect(parseRetryAfter(header)).toBeUndefined();
     },
@@ -64,7 +64,7 @@ describe('Retry-After', () => {
 });
 
 describe('the envelope of a body', () => {
-  it('comes off once and where it is one, and nothing else is changed', () => {
+  it('is removed once, and only if it is an envelope', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (data, beside) => {
         const { data: _, _organizationId: __, ...rest } = beside;
@@ -84,7 +84,7 @@ describe('the envelope of a body', () => {
     );
   });
 
-  it('is not found on a prototype', () => {
+  it('is not read from a prototype', () => {
     const parsed: unknown = JSON.parse('{ "__proto__": { "data": 1 } }');
     expect(unwrap(parsed)).toBe(parsed);
   });
@@ -106,7 +106,7 @@ describe('a credential', () => {
     ),
   );
 
-  it('is the word ApiKey, one space, and visible ASCII, and nothing else', () => {
+  it('consists of ApiKey, one space and visible ASCII characters', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -123,14 +123,14 @@ describe('a credential', () => {
     );
   });
 
-  it('holds no character but visible ASCII, of all that there are', () => {
+  it('accepts only visible ASCII of all UTF-16 characters', () => {
     const accepted = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).filter((character) =>
       isCredential(`ApiKey a${character}b`),
     );
     expect(accepted.join('')).toBe(Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i)).join(''));
   });
 
-  it('is carried by HTTP as it is: what is accepted cannot become another header, or another key', () => {
+  it('is sent unchanged by HTTP, so that it cannot become another header or key', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -173,7 +173,7 @@ describe('the body of a failure', () => {
     method,
     route: '/v1/feeds/{feedId}',
   }));
-  /** Texts with the key in them, too. */
+  /** Texts, some of which contain the key. */
   const text = fc.oneof(
     anyText,
     fc.tuple(anyText, anyText).map((around) => around.join(SECRET)),
@@ -207,7 +207,7 @@ describe('the body of a failure', () => {
       { status, body, retryAfter },
     );
 
-  /** One clean line that a person can read. */
+  /** Checks that a text is a single readable line. */
   function expectSentence(sentence: string): void {
     expect(sentence).not.toBe('');
     expect(sentence.length).toBeLessThanOrEqual(500);
@@ -216,7 +216,7 @@ describe('the body of a failure', () => {
     expect(sentence).not.toContain(SECRET);
   }
 
-  it('becomes an error with clean sentences of at most 500 characters, without the key', () => {
+  it('becomes an error with readable messages of at most 500 characters, without the key', () => {
     fc.assert(
       fc.property(failure, (given) => {
         const error: UpstreamError = fail(given);
@@ -233,7 +233,7 @@ describe('the body of a failure', () => {
     );
   });
 
-  it('is shown of no status but those that a client can act on', () => {
+  it('is only passed on for statuses that a client can act on', () => {
     fc.assert(
       fc.property(failure, (given) => {
         fc.pre(![400, 401, 403, 404, 409, 422].includes(given.status));
@@ -245,12 +245,12 @@ describe('the body of a failure', () => {
   });
 });
 
-describe('an answer of any bytes', () => {
-  it('is data, or an error with a code of the upstream’s faults', async () => {
-    const whole = Buffer.from(rawAnswer({ body: { data: workflow() } }));
-    let answer: Uint8Array = whole;
+describe('a response of any bytes', () => {
+  it('results in data or an error with an upstream error code', async () => {
+    const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
+    let sent: Uint8Array = whole;
     await using upstream = await startRawUpstream((_, { send, end }) => {
-      send(answer);
+      send(sent);
       end();
     });
     await using gateway = await startGateway({
@@ -268,7 +268,7 @@ describe('an answer of any bytes', () => {
       fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.concat([whole, bytes])),
     );
     const run = async (bytes: Uint8Array) => {
-      answer = bytes;
+      sent = bytes;
       const { status, body } = await gateway.send('{ workflow(idOrIdentifier: "w1") { id name active } }');
       expect(status).toBe(200);
       const [error] = body.errors ?? [];

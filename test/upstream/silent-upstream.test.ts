@@ -1,45 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { READ, SET_STATUS, SHORT_PAUSES, stage, WRITES, watchTimers } from '../support/faults.ts';
+import { READ, SET_STATUS, SHORT_RETRY_DELAYS, setUp, WRITES, watchTimers } from '../support/faults.ts';
 
 watchTimers();
 
-describe('an upstream that accepts and never answers', () => {
-  const options = { operationTimeoutMs: 700, attemptTimeoutMs: 150, ...SHORT_PAUSES };
+describe('an upstream that accepts connections but never responds', () => {
+  const options = { operationTimeoutMs: 700, attemptTimeoutMs: 150, ...SHORT_RETRY_DELAYS };
 
-  it('is asked three times by a query, which is UPSTREAM_TIMEOUT', async () => {
-    await using on = await stage(() => {}, options);
-    const { result, error, ms } = await on.run(READ);
+  it('makes a query fail with UPSTREAM_TIMEOUT after three attempts', async () => {
+    await using setup = await setUp(() => {}, options);
+    const { result, error, ms } = await setup.run(READ);
     expect({ result, error }).toMatchObject({ result: null, error: { code: 'UPSTREAM_TIMEOUT', retryable: true } });
     expect(ms).toBeGreaterThan(440);
     expect(ms).toBeLessThan(700);
-    expect(on.calls()).toEqual(['GET', 'GET', 'GET']);
-    await on.upstream.allClosed();
+    expect(setup.calls()).toEqual(['GET', 'GET', 'GET']);
+    await setup.upstream.allClosed();
   });
 
-  it('is asked three times to set a status, and once by every other write, and all are UNKNOWN', async () => {
-    await using on = await stage(() => {}, options);
+  it('makes writes fail with outcome UNKNOWN, after three attempts for the status and one for others', async () => {
+    await using setup = await setUp(() => {}, options);
     for (const write of [SET_STATUS, ...Object.values(WRITES)]) {
-      expect((await on.run(write)).error).toMatchObject({
+      expect((await setup.run(write)).error).toMatchObject({
         code: 'UPSTREAM_TIMEOUT',
         outcome: 'UNKNOWN',
         retryable: false,
       });
     }
-    expect(on.calls()).toEqual(['PUT', 'PUT', 'PUT', 'POST', 'POST', 'POST', 'PATCH', 'DELETE', 'DELETE', 'DELETE']);
-    await on.upstream.allClosed();
+    expect(setup.calls()).toEqual(['PUT', 'PUT', 'PUT', 'POST', 'POST', 'POST', 'PATCH', 'DELETE', 'DELETE', 'DELETE']);
+    await setup.upstream.allClosed();
   });
 
-  it('is left when the operation’s time is over, in the middle of an attempt', async () => {
-    await using on = await stage(() => {}, {
+  it('is disconnected when the operation times out during an attempt', async () => {
+    await using setup = await setUp(() => {}, {
       operationTimeoutMs: 700,
       attemptTimeoutMs: 500,
-      ...SHORT_PAUSES,
+      ...SHORT_RETRY_DELAYS,
     });
-    const { error, ms } = await on.run(READ);
+    const { error, ms } = await setup.run(READ);
     expect(error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(ms).toBeGreaterThan(690);
     expect(ms).toBeLessThan(950);
-    expect(on.calls()).toEqual(['GET', 'GET']);
-    await on.upstream.allClosed();
+    expect(setup.calls()).toEqual(['GET', 'GET']);
+    await setup.upstream.allClosed();
   });
 });

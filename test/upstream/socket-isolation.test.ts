@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
 import { createDispatcher, type DispatcherSettings } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
-import { digestOf } from '../support/crowd.ts';
+import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawRequest, rawAnswer, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 import { settingsOf } from '../support/settings.ts';
 
@@ -12,25 +12,25 @@ const MODES = ['none', 'credential'] as const;
 
 const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
 
-/** A response with a digest of the credential. */
-const echo = ({ path, headers }: RawRequest): string =>
-  rawAnswer({
+/** Formats a response with a digest of the credential. */
+const echoKeyDigest = ({ path, headers }: RawRequest): string =>
+  formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
 
-const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echo(request));
+const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echoKeyDigest(request));
 
-/** Keeps every request until the test answers it. */
-function holdAll() {
-  const held: (() => void)[] = [];
+/** Creates a script that keeps requests pending until the test responds to them. */
+function deferResponses() {
+  const pending: (() => void)[] = [];
   return {
-    held,
+    pending,
     script: (...[request, connection]: Parameters<typeof echoOnce>) =>
-      void held.push(() => echoOnce(request, connection)),
+      void pending.push(() => echoOnce(request, connection)),
   };
 }
 
-/** The upstream client without a gateway: calls begin in the order in which the test makes them. */
+/** Starts the upstream client without a gateway, so that calls start in the order in which the test makes them. */
 async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<DispatcherSettings>) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, connections);
@@ -45,8 +45,8 @@ async function startClient(script: Parameters<typeof startRawUpstream>[0], conne
       const client = bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage });
       return bindUpstream(client).getWorkflow(id);
     },
-    /** The ids that were asked for, in the order of arrival. */
-    asked: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),
+    /** Returns the requested ids, in the order of arrival. */
+    requestedIds: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),
     async [Symbol.asyncDispose]() {
       await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
     },
@@ -60,7 +60,7 @@ afterEach(() => {
 });
 
 describe('a socket', () => {
-  it('is reused by its own credential, and by another when it was quiet for a while', async () => {
+  it('is reused by the same credential, and by another one after 20 ms without use', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     await using upstream = await startRawUpstream(echoOnce);
     await using gateway = await startGateway({ upstream: upstream.url });
@@ -77,7 +77,7 @@ describe('a socket', () => {
     expect([await used('d'), await used('e'), await used('f'), await used('c')]).toEqual([1, 2, 4, 3]);
   });
 
-  it('goes to whoever comes when there is no other', async () => {
+  it('is reused by any credential if all sockets are taken', async () => {
     await using upstream = await startRawUpstream(echoOnce);
     await using gateway = await startGateway({ upstream: upstream.url, sockets: 2 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
@@ -86,22 +86,22 @@ describe('a socket', () => {
     expect(upstream.connections()).toBe(2);
   });
 
-  it('serves one credential with isolation, and is closed for another when there is no other place', async () => {
+  it('with isolation serves only one credential, and is closed if another one needs its place', async () => {
     await using upstream = await startRawUpstream(echoOnce);
     const connections = { sockets: 2, isolateConnections: 'credential' as const };
     await using gateway = await startGateway({ upstream: upstream.url, ...connections });
     for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
-    // The longest idle one makes room: b's for c, then a's for b.
+    // The socket that was idle longest is closed: first that of b, then that of a.
     expect(upstream.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 1, 3, 1, 3, 4, 4]);
   });
 
   it.each([
-    ['a response', rawAnswer({ body: {} })],
+    ['a response', formatResponse({ body: {} })],
     ['a line break', '\r\n'],
     ['garbage', '\0garbage'],
-  ])('that receives %s while it is idle is closed', async (_, bytes) => {
+  ])('is closed if it receives %s while it is idle', async (_, bytes) => {
     const sends: RawConnection['send'][] = [];
     await using upstream = await startRawUpstream((request, connection) => {
       sends.push(connection.send);
@@ -120,56 +120,56 @@ describe('a socket', () => {
 });
 
 describe.each(MODES)('with isolation %s', (isolateConnections) => {
-  it('requests of three credentials share one socket in the order they came', async () => {
+  it('requests of three credentials are sent in order if there is only one socket', async () => {
     await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     const ids = Array.from({ length: 30 }, (_, i) => `id-${i}`);
     const records = await Promise.all(ids.map((id, i) => client.read(`key-${i % 3}`, id)));
     expect(records.map((record) => record?.name)).toEqual(ids.map((_, i) => digestOf(`ApiKey key-${i % 3}`)));
-    expect(client.asked()).toEqual(ids);
+    expect(client.requestedIds()).toEqual(ids);
     expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 1 : 30);
   });
 
-  it('a request that is aborted while it waits is never sent, and costs no socket', async () => {
-    const { held, script } = holdAll();
+  it('a request that is aborted in the queue is never sent and opens no socket', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script, { sockets: 1, isolateConnections });
-    const gone = new AbortController();
+    const aborter = new AbortController();
     const first = client.read('a', 'first');
-    const aborted = client.read('b', 'aborted', gone.signal);
+    const aborted = client.read('b', 'aborted', aborter.signal);
     const last = client.read('a', 'last');
     await client.upstream.arrived(1);
-    gone.abort();
+    aborter.abort();
     await expect(aborted).rejects.toThrow();
-    held[0]?.();
+    pending[0]?.();
     await first;
     await client.upstream.arrived(2);
-    held[1]?.();
+    pending[1]?.();
     await last;
-    expect(client.asked()).toEqual(['first', 'last']);
+    expect(client.requestedIds()).toEqual(['first', 'last']);
     expect(client.upstream.connections()).toBe(1);
   });
 
-  it('a request that is aborted while its socket is made is never sent', async () => {
+  it('a request that is aborted while its socket connects is never sent', async () => {
     await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
-    const gone = new AbortController();
+    const aborter = new AbortController();
     await client.read('a', 'first');
     await turn();
-    const aborted = client.read('b', 'aborted', gone.signal);
-    await Promise.resolve(); // It has its place, and is written in a later turn.
-    gone.abort();
+    const aborted = client.read('b', 'aborted', aborter.signal);
+    await Promise.resolve(); // The request has a socket but is written in a later turn.
+    aborter.abort();
     await expect(aborted).rejects.toThrow();
     await client.read('c', 'last');
-    expect(client.asked()).toEqual(['first', 'last']);
+    expect(client.requestedIds()).toEqual(['first', 'last']);
     expect(client.upstream.connections()).toBe(isolateConnections === 'none' ? 2 : 3);
   });
 
-  it('a request that cannot be written leaves its place to the next one', async () => {
+  it('a request that cannot be written does not block the next one', async () => {
     await using client = await startClient(echoOnce, { sockets: 1, isolateConnections });
     await expect(client.read('a\n', 'invalid')).rejects.toThrow();
     await client.read('b', 'valid');
-    expect(client.asked()).toEqual(['valid']);
+    expect(client.requestedIds()).toEqual(['valid']);
   });
 
-  it('a service that comes back is connected to again', async () => {
+  it('a service that restarts is reconnected', async () => {
     await using upstream = await startRawUpstream(echoOnce);
     await using gateway = await startGateway({
       upstream: upstream.url,
@@ -188,19 +188,19 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
     }
   });
 
-  it('closing waits for requests in flight and in the queue, and closes every socket', async () => {
-    const { held, script } = holdAll();
+  it('closing waits for in-flight and queued requests, then closes every socket', async () => {
+    const { pending, script } = deferResponses();
     await using client = await startClient(script, { sockets: 1, isolateConnections });
-    const answers = [client.read('a', 'running'), client.read('b', 'waiting')];
+    const responses = [client.read('a', 'running'), client.read('b', 'waiting')];
     await client.upstream.arrived(1);
     const closed = client.dispatcher.close();
-    held[0]?.();
+    pending[0]?.();
     await client.upstream.arrived(2);
     await expect(client.read('c', 'late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
-    held[1]?.();
-    await Promise.all([...answers, closed]);
+    pending[1]?.();
+    await Promise.all([...responses, closed]);
     await client.upstream.allClosed();
-    expect(client.asked()).toEqual(['running', 'waiting']);
+    expect(client.requestedIds()).toEqual(['running', 'waiting']);
   });
 
   it('disposing the gateway closes idle sockets', async () => {

@@ -14,18 +14,18 @@ const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }'
 
 type Headers = Record<string, string>;
 
-const well =
+const succeed =
   (headers: Headers = {}): RawScript =>
   ({ method }, { answer }) =>
     answer({ headers, body: { data: method === 'POST' ? feed() : workflow() } });
 
-const refuse =
+const respond429 =
   (headers: Headers): RawScript =>
   (_, { answer }) =>
     answer({ status: 429, headers, body: {} });
 
-/** A gateway in front of a script, with a clock for what it holds back. */
-async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
+/** Starts a gateway in front of a scripted upstream, with a clock for its throttle. */
+async function setUp(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
   const upstream = await startRawUpstream(script);
   let time = 1_000;
   const gateway = await startGateway({ upstream: upstream.url, ...options }, { monotonicNow: () => time });
@@ -33,10 +33,10 @@ async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'
     upstream,
     gateway,
     calls: () => upstream.requests.length,
-    pass(seconds: number) {
+    advance(seconds: number) {
       time += seconds * 1_000;
     },
-    /** @returns the extensions of the first error, if there is one */
+    /** Runs an operation. @returns the extensions of the first error, if any */
     async run(document = READ, key = 'a') {
       const { status, body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });
       expect(status).toBe(200);
@@ -49,192 +49,196 @@ async function stage(script: RawScript, options: Omit<GatewayOptions, 'upstream'
   };
 }
 
-/** Lets the upstream take what is sent now, and answers when the test says. */
-function hold() {
-  const held: RawConnection[] = [];
-  return { held, script: (_: unknown, connection: RawConnection) => void held.push(connection) };
+/** Creates a script that keeps requests pending until the test responds to them. */
+function deferResponses() {
+  const pending: RawConnection[] = [];
+  return { pending, script: (_: unknown, connection: RawConnection) => void pending.push(connection) };
 }
 
 describe('after a 429 with Retry-After 30', () => {
-  it('no call of this key is sent for 30 seconds: reads and writes fail at once, and can be sent again', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }));
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30, upstream: { status: 429 } });
-    on.upstream.script = well();
-    on.pass(9.5);
-    expect(await on.run()).toEqual({
+  it('calls of this key fail immediately and retryably for 30 seconds, without being sent', async () => {
+    await using setup = await setUp(respond429({ 'retry-after': '30' }));
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30, upstream: { status: 429 } });
+    setup.upstream.script = succeed();
+    setup.advance(9.5);
+    expect(await setup.run()).toEqual({
       code: 'RATE_LIMITED',
       retryable: true,
       retryAfterSeconds: 21,
       requestId: expect.any(String),
     });
-    expect(await on.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 21, outcome: 'NOT_APPLIED' });
-    on.pass(20.4);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
-    expect(on.calls()).toBe(1);
-    on.pass(0.1);
-    expect(await on.run()).toBeUndefined();
-    expect(await on.run(CREATE)).toBeUndefined();
-    expect(on.calls()).toBe(3);
+    expect(await setup.run(CREATE)).toMatchObject({
+      code: 'RATE_LIMITED',
+      retryAfterSeconds: 21,
+      outcome: 'NOT_APPLIED',
+    });
+    setup.advance(20.4);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
+    expect(setup.calls()).toBe(1);
+    setup.advance(0.1);
+    expect(await setup.run()).toBeUndefined();
+    expect(await setup.run(CREATE)).toBeUndefined();
+    expect(setup.calls()).toBe(3);
   });
 
-  it('calls of other keys are sent as before', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }));
-    await on.run();
-    on.upstream.script = well();
-    expect(await on.run(READ, 'b')).toBeUndefined();
-    expect(await on.run(CREATE, 'b')).toBeUndefined();
-    expect(await on.run(READ, 'a')).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(on.calls()).toBe(3);
+  it('calls of other keys are still sent', async () => {
+    await using setup = await setUp(respond429({ 'retry-after': '30' }));
+    await setup.run();
+    setup.upstream.script = succeed();
+    expect(await setup.run(READ, 'b')).toBeUndefined();
+    expect(await setup.run(CREATE, 'b')).toBeUndefined();
+    expect(await setup.run(READ, 'a')).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(setup.calls()).toBe(3);
   });
 
-  it('calls that wait for their turn are not sent either', async () => {
-    await using on = await stage(refuse({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
+  it('queued calls are not sent either', async () => {
+    await using setup = await setUp(respond429({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
     const ids = Array.from({ length: 8 }, (_, i) => `w${i}`);
-    const { body, codes } = await on.gateway.send(
+    const { body, codes } = await setup.gateway.send(
       `{ ${ids.map((id) => `${id}: workflow(idOrIdentifier: "${id}") { name }`)} }`,
     );
     expect(body.data).toEqual(Object.fromEntries(ids.map((id) => [id, null])));
     expect(codes).toEqual(ids.map(() => 'RATE_LIMITED'));
-    expect(on.calls()).toBe(2);
+    expect(setup.calls()).toBe(2);
   });
 
-  it('a call that was sent before may still be answered, and ends nothing', async () => {
-    const { held, script } = hold();
-    await using on = await stage(script, { maxConcurrentCallsPerKey: 2 });
-    const slow = Promise.all([on.run(), on.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
-    await expect.poll(() => held.length).toBe(2);
-    held[0]?.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
+  it('a call that was sent before can still succeed, but does not end the throttling', async () => {
+    const { pending, script } = deferResponses();
+    await using setup = await setUp(script, { maxConcurrentCallsPerKey: 2 });
+    const slow = Promise.all([setup.run(), setup.run('{ workflow(idOrIdentifier: "w2") { name } }')]);
+    await expect.poll(() => pending.length).toBe(2);
+    pending[0]?.answer({ status: 429, headers: { 'retry-after': '30' }, body: {} });
     await expect
-      .poll(() => on.run('{ workflow(idOrIdentifier: "w3") { name } }'))
+      .poll(() => setup.run('{ workflow(idOrIdentifier: "w3") { name } }'))
       .toMatchObject({ code: 'RATE_LIMITED' });
-    expect(on.calls()).toBe(2);
-    held[1]?.answer({ headers: { 'ratelimit-remaining': '7' }, body: { data: workflow() } });
+    expect(setup.calls()).toBe(2);
+    pending[1]?.answer({ headers: { 'ratelimit-remaining': '7' }, body: { data: workflow() } });
     expect(await slow).toEqual([expect.objectContaining({ code: 'RATE_LIMITED' }), undefined]);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED' }); // What was sent before says nothing about now.
-    expect(on.calls()).toBe(2);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' }); // The response to an earlier call is outdated.
+    expect(setup.calls()).toBe(2);
   });
 });
 
-describe('a service that says how much remains', () => {
+describe('a service that reports the remaining calls', () => {
   it.each<[string, Headers]>([
     ['RateLimit-Remaining: 0', { 'ratelimit-limit': '100', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }],
     ['X-RateLimit-Remaining: 0', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }],
     [
-      'a limit with its windows',
+      'a limit with a window',
       { 'ratelimit-limit': '100, 100;w=60', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' },
     ],
-  ])('and answers with %s gets no call of this key until there is more', async (_, headers) => {
-    await using on = await stage(well(headers));
-    expect(await on.run()).toBeUndefined(); // This one was still answered.
-    on.upstream.script = well();
-    expect(await on.run(CREATE)).toMatchObject({
+  ])('and responds with %s receives no calls of this key until the reset', async (_, headers) => {
+    await using setup = await setUp(succeed(headers));
+    expect(await setup.run()).toBeUndefined(); // The call that reported the limit succeeded.
+    setup.upstream.script = succeed();
+    expect(await setup.run(CREATE)).toMatchObject({
       code: 'RATE_LIMITED',
       retryable: true,
       retryAfterSeconds: 30,
       outcome: 'NOT_APPLIED',
     });
-    expect(await on.run(READ, 'b')).toBeUndefined();
-    expect(on.calls()).toBe(2);
-    on.pass(30);
-    expect(await on.run(CREATE)).toBeUndefined();
-    expect(on.calls()).toBe(3);
+    expect(await setup.run(READ, 'b')).toBeUndefined();
+    expect(setup.calls()).toBe(2);
+    setup.advance(30);
+    expect(await setup.run(CREATE)).toBeUndefined();
+    expect(setup.calls()).toBe(3);
   });
 
-  it('and refuses without Retry-After is not called again', async () => {
-    await using on = await stage(refuse({ 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }));
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
-    expect(on.calls()).toBe(1);
+  it('and responds with 429 without Retry-After is not called until the reset', async () => {
+    await using setup = await setUp(respond429({ 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }));
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30 });
+    expect(setup.calls()).toBe(1);
   });
 
   it.each<[string, Headers]>([
     ['5 calls', { 'ratelimit-remaining': '5', 'ratelimit-reset': '30' }],
     ['0 calls, for three seconds', { 'ratelimit-remaining': '0', 'ratelimit-reset': '3' }],
-    ['0 calls, and not for how long', { 'ratelimit-remaining': '0' }],
-    ['a time alone', { 'ratelimit-reset': '30' }],
+    ['0 calls without a reset', { 'ratelimit-remaining': '0' }],
+    ['only a reset', { 'ratelimit-reset': '30' }],
     ['0 of 0 calls', { 'ratelimit-limit': '0', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }],
     ['-1 calls', { 'ratelimit-remaining': '-1', 'ratelimit-reset': '30' }],
     ['0.5 calls', { 'ratelimit-remaining': '0.5', 'ratelimit-reset': '30' }],
-    ['none in words', { 'ratelimit-remaining': 'none', 'ratelimit-reset': '30' }],
-    ['nothing', { 'ratelimit-remaining': '', 'ratelimit-reset': '30' }],
-    ['a reset in words', { 'ratelimit-remaining': '0', 'ratelimit-reset': 'soon' }],
+    ['a word instead of a number', { 'ratelimit-remaining': 'none', 'ratelimit-reset': '30' }],
+    ['an empty value', { 'ratelimit-remaining': '', 'ratelimit-reset': '30' }],
+    ['a word as reset', { 'ratelimit-remaining': '0', 'ratelimit-reset': 'soon' }],
     ['a reset before now', { 'ratelimit-remaining': '0', 'ratelimit-reset': '-30' }],
     ['a reset in a year', { 'ratelimit-remaining': '0', 'ratelimit-reset': '31536000' }],
-    ['a reset at the end of time', { 'ratelimit-remaining': '0', 'ratelimit-reset': '9'.repeat(40) }],
+    ['a reset with 40 digits', { 'ratelimit-remaining': '0', 'ratelimit-reset': '9'.repeat(40) }],
     ['a reset in 1973', { 'ratelimit-remaining': '0', 'ratelimit-reset': '100000001' }],
-  ])('%s, is called as before', async (_, headers) => {
-    await using on = await stage(well(headers));
+  ])('%s, is still called', async (_, headers) => {
+    await using setup = await setUp(succeed(headers));
     for (let i = 0; i < 3; i += 1) {
-      expect(await on.run()).toBeUndefined();
+      expect(await setup.run()).toBeUndefined();
     }
-    expect(on.calls()).toBe(3);
+    expect(setup.calls()).toBe(3);
   });
 });
 
 describe('a limit that lasts longer than a minute', () => {
   const TOO_LONG = { 'retry-after': '86400' };
 
-  it('is tried with one call after 60 seconds, and the others follow when that was answered', async () => {
-    await using on = await stage(refuse(TOO_LONG));
-    expect(await on.run()).toMatchObject({ retryAfterSeconds: 86_400 });
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
-    on.pass(59.9);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED' });
-    on.pass(0.1);
-    const { held, script } = hold();
-    on.upstream.script = script;
-    const tried = on.run();
-    await expect.poll(() => held.length).toBe(1);
-    expect(await on.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
-    expect(on.calls()).toBe(2);
-    on.upstream.script = well();
-    held[0]?.answer({ body: { data: workflow() } });
-    expect(await tried).toBeUndefined();
-    expect(await Promise.all([on.run(), on.run(CREATE)])).toEqual([undefined, undefined]);
-    expect(on.calls()).toBe(4);
+  it('is probed with one call after 60 seconds, and ends when that call succeeds', async () => {
+    await using setup = await setUp(respond429(TOO_LONG));
+    expect(await setup.run()).toMatchObject({ retryAfterSeconds: 86_400 });
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
+    setup.advance(59.9);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' });
+    setup.advance(0.1);
+    const { pending, script } = deferResponses();
+    setup.upstream.script = script;
+    const probe = setup.run();
+    await expect.poll(() => pending.length).toBe(1);
+    expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
+    expect(setup.calls()).toBe(2);
+    setup.upstream.script = succeed();
+    pending[0]?.answer({ body: { data: workflow() } });
+    expect(await probe).toBeUndefined();
+    expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
+    expect(setup.calls()).toBe(4);
   });
 
-  it('begins again when the one call is refused', async () => {
-    await using on = await stage(refuse(TOO_LONG));
-    await on.run();
-    on.pass(60);
-    expect(await on.run()).toMatchObject({ code: 'RATE_LIMITED', upstream: { status: 429 } });
-    on.pass(59);
-    expect(await on.run()).toMatchObject({ retryAfterSeconds: 1 });
-    expect(on.calls()).toBe(2);
+  it('restarts when the probe is rate limited', async () => {
+    await using setup = await setUp(respond429(TOO_LONG));
+    await setup.run();
+    setup.advance(60);
+    expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', upstream: { status: 429 } });
+    setup.advance(59);
+    expect(await setup.run()).toMatchObject({ retryAfterSeconds: 1 });
+    expect(setup.calls()).toBe(2);
   });
 
-  it('ends when the one call is answered with another refusal', async () => {
-    await using on = await stage(refuse(TOO_LONG));
-    await on.run();
-    on.pass(60);
-    on.upstream.script = (_, { answer }) => answer({ status: 401, body: {} });
-    expect(await on.run()).toMatchObject({ code: 'UNAUTHENTICATED' });
-    on.upstream.script = well();
-    expect(await Promise.all([on.run(), on.run(CREATE)])).toEqual([undefined, undefined]);
+  it('ends when the probe fails with another status', async () => {
+    await using setup = await setUp(respond429(TOO_LONG));
+    await setup.run();
+    setup.advance(60);
+    setup.upstream.script = (_, { answer }) => answer({ status: 401, body: {} });
+    expect(await setup.run()).toMatchObject({ code: 'UNAUTHENTICATED' });
+    setup.upstream.script = succeed();
+    expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
   });
 
   it.each<[string, RawScript]>([
-    ['gets no answer', (_, { reset }) => reset()],
-    ['is refused, without a time', refuse({})],
-  ])('is tried again, by one call, when the one call %s', async (_, script) => {
-    await using on = await stage(refuse(TOO_LONG), { maxRetries: 0 });
-    await on.run();
-    on.pass(60);
-    on.upstream.script = script;
-    expect(await on.run()).toHaveProperty('code');
-    const { held, script: keep } = hold();
-    on.upstream.script = keep;
-    const tried = on.run();
-    await expect.poll(() => held.length).toBe(1);
-    expect(await on.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED' });
-    held[0]?.answer({ body: { data: workflow() } });
+    ['gets no response', (_, { reset }) => reset()],
+    ['is rate limited without Retry-After', respond429({})],
+  ])('is probed again when the probe %s', async (_, script) => {
+    await using setup = await setUp(respond429(TOO_LONG), { maxRetries: 0 });
+    await setup.run();
+    setup.advance(60);
+    setup.upstream.script = script;
+    expect(await setup.run()).toHaveProperty('code');
+    const { pending, script: keep } = deferResponses();
+    setup.upstream.script = keep;
+    const tried = setup.run();
+    await expect.poll(() => pending.length).toBe(1);
+    expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED' });
+    pending[0]?.answer({ body: { data: workflow() } });
     expect(await tried).toBeUndefined();
-    expect(on.calls()).toBe(3);
+    expect(setup.calls()).toBe(3);
   });
 });
 
-describe('an operation', () => {
-  /** The upstream client in front of a script: what an operation has cost is the test's to read. */
+describe('the usage of an operation', () => {
+  /** Starts an upstream client in front of a script, so that the test can read the usage of an operation. */
   async function startClient(script: RawScript) {
     const upstream = await startRawUpstream(script);
     const dispatcher = createDispatcher(upstream.url, DEFAULTS);
@@ -254,16 +258,16 @@ describe('an operation', () => {
     };
   }
 
-  it('learns what the service has left it, at the least', async () => {
+  it('has the lowest reported number of remaining calls', async () => {
     const remaining: Record<string, string> = { w1: '9', w2: '4', w3: '7' };
-    await using on = await startClient(({ path }, { answer }) => {
+    await using setup = await startClient(({ path }, { answer }) => {
       const left = remaining[path.split('/').at(-1) ?? ''] ?? '';
       answer({
         headers: { 'ratelimit-limit': '10', 'ratelimit-remaining': left, 'ratelimit-reset': '20' },
         body: { data: workflow() },
       });
     });
-    const caller = on.caller();
+    const caller = setup.caller();
     for (const [id, expected] of [
       ['w1', 9],
       ['w2', 4],
@@ -274,15 +278,15 @@ describe('an operation', () => {
     }
   });
 
-  it('learns it from an answer that it shares with another one', async () => {
-    const { held, script } = hold();
-    await using on = await startClient(script);
-    const callers = [on.caller(), on.caller()];
+  it('includes the rate limit of a shared response', async () => {
+    const { pending, script } = deferResponses();
+    await using setup = await startClient(script);
+    const callers = [setup.caller(), setup.caller()];
     const reads = callers.map((caller) => caller.getWorkflow('w1'));
-    await on.upstream.arrived(1);
-    held[0]?.answer({ headers: { 'x-ratelimit-remaining': '3' }, body: { data: workflow() } });
+    await setup.upstream.arrived(1);
+    pending[0]?.answer({ headers: { 'x-ratelimit-remaining': '3' }, body: { data: workflow() } });
     await Promise.all(reads);
-    expect(on.upstream.requests).toHaveLength(1);
+    expect(setup.upstream.requests).toHaveLength(1);
     expect(callers.map(({ usage }) => usage.rateLimit)).toEqual([
       { remaining: 3, limit: undefined, resetSeconds: undefined },
       { remaining: 3, limit: undefined, resetSeconds: undefined },
@@ -290,30 +294,30 @@ describe('an operation', () => {
   });
 
   it.each([
-    ['has no such record', 404],
-    ['refuses', 403],
-    ['fails', 500],
-  ])('learns it from a service that %s', async (_, status) => {
-    await using on = await startClient((_request, { answer }) =>
+    ['404', 404],
+    ['403', 403],
+    ['500', 500],
+  ])('includes the rate limit of a response with status %s', async (_, status) => {
+    await using setup = await startClient((_request, { answer }) =>
       answer({ status, headers: { 'ratelimit-remaining': '3', 'ratelimit-reset': '9' }, body: {} }),
     );
-    const caller = on.caller();
+    const caller = setup.caller();
     await caller.getWorkflow('w1').catch(() => {});
     expect(caller.usage.rateLimit).toMatchObject({ remaining: 3, resetSeconds: 9 });
   });
 
-  it('learns that nothing is left when it is refused, and when it is not even sent', async () => {
-    await using on = await startClient(refuse({ 'retry-after': '30' }));
-    const [refused, held] = [on.caller(), on.caller()];
+  it('has no remaining calls if a call was rate limited or not even sent', async () => {
+    await using setup = await startClient(respond429({ 'retry-after': '30' }));
+    const [refused, delayed] = [setup.caller(), setup.caller()];
     await expect(refused.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: true });
-    await expect(held.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: false });
+    await expect(delayed.createFeed('News')).rejects.toMatchObject({ code: 'RATE_LIMITED', sent: false });
     expect(refused.usage).toMatchObject({ requests: 1, rateLimit: { remaining: 0, resetSeconds: 30 } });
-    expect(held.usage).toMatchObject({ requests: 0, rateLimit: { remaining: 0, resetSeconds: 30 } });
+    expect(delayed.usage).toMatchObject({ requests: 0, rateLimit: { remaining: 0, resetSeconds: 30 } });
   });
 
-  it('learns nothing where the service says nothing', async () => {
-    await using on = await startClient(well());
-    const caller = on.caller();
+  it('has no rate limit if the service reports none', async () => {
+    await using setup = await startClient(succeed());
+    const caller = setup.caller();
     await caller.getWorkflow('w1');
     expect(caller.usage).not.toHaveProperty('rateLimit');
   });
@@ -338,7 +342,7 @@ describe('a reset', () => {
     ['1e3', undefined],
     ['0x10', undefined],
     ['', undefined],
-  ])('of %j is understood as seconds from now, or as a time', (reset, expected) => {
+  ])('of %j is parsed as seconds from now or as a timestamp', (reset, expected) => {
     const headers = { 'ratelimit-remaining': '1', 'ratelimit-reset': reset };
     expect(readRateLimit(200, headers, NOW)).toEqual({ limit: undefined, remaining: 1, resetSeconds: expected });
   });

@@ -1,9 +1,10 @@
-/** Choices that decide what a generator makes. Zeros make the smallest thing, so that fast-check shrinks a tape to a small example. */
+/** Choices that control a generator. Zeros generate the smallest result, so that fast-check shrinks a tape to a small example. */
 export interface Choices {
   /** Returns an integer from 0 to `count - 1`. */
   pick(count: number): number;
   /** Returns true once in `times`, on average. */
   oneIn(times: number): boolean;
+  /** Returns one of the values. */
   of<T>(values: readonly [T, ...T[]]): T;
 }
 
@@ -16,13 +17,13 @@ function createChoices(next: () => number): Choices {
   };
 }
 
-/** Choices read from a tape; zeros after its end. */
+/** Reads choices from a tape, with zeros after its end. */
 export function readTape(tape: readonly number[]): Choices {
   let position = 0;
   return createChoices(() => tape[position++] ?? 0);
 }
 
-/** Endless choices that depend only on the seed and the label. */
+/** Creates endless choices that depend only on the seed and the label. */
 export function createRandom(seed: number, label: string): Choices {
   let state = seed ^ 0x9e3779b9;
   for (let index = 0; index < label.length; index += 1) {

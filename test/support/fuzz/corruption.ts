@@ -5,9 +5,9 @@ import type { VirtualTime } from './virtual-time.ts';
 export interface CorruptionOptions {
   seed: number;
   time: VirtualTime;
-  /** One value in so many is corrupted. */
+  /** Average number of values per corrupted value. */
   rarity: number;
-  /** Whether promises occur. */
+  /** Whether values can be promises. */
   isAsync: boolean;
 }
 
@@ -28,7 +28,7 @@ export function corrupt(value: unknown, label: string, options: CorruptionOption
   return value;
 }
 
-/** Creates them for each use: a field named `push` calls the method of an array in its object's place. */
+/** Creates new values for each use, because resolving a field such as `push` calls the method of an array and changes it. */
 const createWrongValues = (): [unknown, ...unknown[]] => [
   null,
   undefined,

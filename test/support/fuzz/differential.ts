@@ -5,7 +5,7 @@ import { DEFAULTS } from '../settings.ts';
 import type { GeneratedRequest } from './documents.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** Without limits, which graphql-js does not have. */
+/** Settings without limits, because graphql-js has none. */
 const UNLIMITED: Limits = {
   ...DEFAULTS,
   maxErrors: Number.POSITIVE_INFINITY,
@@ -16,10 +16,10 @@ const UNLIMITED: Limits = {
 const executeOurs = createExecutor(UNLIMITED);
 const executeInTurns = createExecutor({ ...UNLIMITED, valuesPerTurn: 1 });
 
-/** Context of the resolvers, made anew for each execution. */
+/** Creates the root value and context of one execution. */
 export type CreateSources = (time: VirtualTime) => { rootValue?: unknown; contextValue: unknown };
 
-/** Executes a request with graphql-js and with our executor. @returns the results as text; `inTurns` with a turn for each value */
+/** Executes a request with graphql-js and with our executor. @returns the results as text; `inTurns` yields after each value */
 export async function executeBoth(
   schema: GraphQLSchema,
   { query, variables, operationName }: GeneratedRequest,
@@ -45,7 +45,7 @@ export async function executeBoth(
   };
   // graphql-js leaves rejections unhandled when a later item of the same list throws.
   const { value: expected } = await catchUnhandledRejections(() => run(execute));
-  // Once to plan, once from the plan.
+  // The first run creates the plan, the second one reuses it.
   const { value: first, rejections } = await catchUnhandledRejections(() => run(executeOurs));
   const actual = await run(executeOurs);
   if (rejections.length > 0) {
@@ -58,14 +58,14 @@ export async function executeBoth(
   };
 }
 
-/** Returns the data of a result's text, without its errors. */
+/** Returns the data from the text of a result, without its errors. */
 export const dataOf = (text: string): string =>
   text
     .slice(text.indexOf('\n'))
     .replace(/^\{"message".*$/gm, '')
     .trimEnd();
 
-/** Does the work, and returns the rejections that nobody handled in the meantime. */
+/** Runs the work and returns the rejections that were left unhandled meanwhile. */
 async function catchUnhandledRejections<T>(work: () => Promise<T>): Promise<{ value: T; rejections: unknown[] }> {
   const listeners = process.listeners('unhandledRejection');
   const rejections: unknown[] = [];
@@ -82,7 +82,7 @@ async function catchUnhandledRejections<T>(work: () => Promise<T>): Promise<{ va
   }
 }
 
-/** Writes a result so that equal texts are equal results: keys in order, errors as a multiset. */
+/** Formats a result so that equal results have equal texts, with keys in order and errors sorted. */
 function toText(result: ExecutionResult): string {
   const errors = result.errors?.map((error) => JSON.stringify(toComparable(error), showValue)).sort();
   return [Object.keys(result).join(), JSON.stringify(result.data, showValue, 1), ...(errors ?? [])].join('\n');

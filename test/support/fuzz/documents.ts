@@ -22,7 +22,7 @@ export interface GeneratedRequest {
   operationName: string | undefined;
 }
 
-/** Literals of scalars, and the same values as variables; the third is what a variable may wrongly be. */
+/** Literals of each scalar, and values of variables of that type. */
 export type Scalars = Readonly<
   Record<string, readonly [literals: [string, ...string[]], values: [unknown, ...unknown[]]]>
 >;
@@ -87,7 +87,7 @@ export class DocumentGenerator {
     }
     // graphql-js' validation throws on conditions with variables in subscriptions.
     this.#hasDirectives = operation !== OperationTypeNode.SUBSCRIPTION;
-    // The specification allows subscriptions one root field.
+    // The specification allows only one root field in subscriptions.
     const selections =
       operation === OperationTypeNode.SUBSCRIPTION ? `{ ${this.#field(root, 0, false)} }` : this.#selectionSet(root, 0);
     const definitions = this.#variableDefinitions.length > 0 ? `(${this.#variableDefinitions.join(', ')})` : '';
@@ -131,7 +131,7 @@ export class DocumentGenerator {
     let fragment = known.length > 0 && this.#choices.oneIn(2) ? known[this.#choices.pick(known.length)] : undefined;
     if (fragment === undefined) {
       const condition = this.#overlappingType(type);
-      // Its name is taken when it is complete: a fragment cannot spread itself.
+      // Adds the fragment when it is complete, so that it cannot spread itself.
       const selections = this.#selectionSet(condition, depth + 1);
       const name = `F${this.#fragments.length}`;
       fragment = { name, type: condition, text: `fragment ${name} on ${condition.name} ${selections}` };
@@ -177,7 +177,7 @@ export class DocumentGenerator {
     return `${key}${field.name}${args}${this.#directives()}${selections}`;
   }
 
-  /** Returns an alias, or nothing where the field's own name is free for it. */
+  /** Returns an alias, or an empty string if the field name is not yet used for another field. */
   #key(name: string, args: string, type: string): string {
     const meaning = `${name}${args}: ${type}`;
     const wish = this.#choices.of([name, name, name, 'a', '__proto__', 'constructor', 'b']);
@@ -240,7 +240,7 @@ export class DocumentGenerator {
       : this.#variable(String(type), values);
   }
 
-  /** A literal without variables. */
+  /** Returns a literal without variables. */
   #constant(type: GraphQLInputType): string {
     return this.#literal(type, MAX_DEPTH);
   }

@@ -61,12 +61,12 @@ const CODES: ['NOT_FOUND', 'CONFLICT', 'BAD_USER_INPUT', 'UPSTREAM_TIMEOUT'] = [
   'UPSTREAM_TIMEOUT',
 ];
 
-/** Creates a context whose upstream service answers from memory, with records that are partly wrong, late or failing. */
+/** Creates a context with an in-memory upstream service, whose records are partly wrong, late or failing. */
 export function createFakeContext(options: CorruptionOptions): unknown {
   const calls = new Map<string, number>();
 
-  /** Answers a call; the same call for the second time is another one. */
-  function answer(name: string, args: readonly unknown[], value: unknown): unknown {
+  /** Responds to a call. Repeated calls have different outcomes. */
+  function respond(name: string, args: readonly unknown[], value: unknown): unknown {
     const call = `${name}(${JSON.stringify(args)})`;
     const count = (calls.get(call) ?? 0) + 1;
     calls.set(call, count);
@@ -86,8 +86,8 @@ export function createFakeContext(options: CorruptionOptions): unknown {
     return options.isAsync && !random.oneIn(3) ? options.time.later(label, settle) : settle();
   }
 
-  const written = (record: unknown) => ({ body: record, replayed: false });
-  const loadGroup = (id: string) => answer('getNotificationGroup', [id], group({ _id: id }));
+  const toWriteResult = (record: unknown) => ({ body: record, replayed: false });
+  const loadGroup = (id: string) => respond('getNotificationGroup', [id], group({ _id: id }));
   return {
     requestId: 'request',
     identity: { audience: 'server', callerId: 'caller' },
@@ -96,30 +96,32 @@ export function createFakeContext(options: CorruptionOptions): unknown {
     now: () => new Date('2026-01-03T00:00:00Z'),
     upstream: {
       updateWorkflowStatus: (id: string, active: boolean) =>
-        answer('updateWorkflowStatus', [id, active], written(fullWorkflow(id))),
+        respond('updateWorkflowStatus', [id, active], toWriteResult(fullWorkflow(id))),
       createSubscriber: (fields: unknown, key: unknown) =>
-        answer('createSubscriber', [fields, key], written(fullSubscriber(fields))),
+        respond('createSubscriber', [fields, key], toWriteResult(fullSubscriber(fields))),
       getNotificationGroup: loadGroup,
-      listNotificationGroups: () => answer('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
-      createNotificationGroup: (name: string) => answer('createNotificationGroup', [name], written(group({ name }))),
+      listNotificationGroups: () => respond('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
+      createNotificationGroup: (name: string) =>
+        respond('createNotificationGroup', [name], toWriteResult(group({ name }))),
       updateNotificationGroup: (id: string, name: string) =>
-        answer('updateNotificationGroup', [id, name], written(group({ _id: id, name }))),
+        respond('updateNotificationGroup', [id, name], toWriteResult(group({ _id: id, name }))),
       deleteNotificationGroup: (id: string) =>
-        answer('deleteNotificationGroup', [id], written({ acknowledged: true, status: 'deleted' })),
-      createFeed: (name: string) => answer('createFeed', [name], written(feed({ name }))),
-      deleteFeed: (id: string) => answer('deleteFeed', [id], written([feed(), feed({ _id: 'f2' })])),
-      deleteMessagesByTransaction: (id: string) => answer('deleteMessagesByTransaction', [id], written(undefined)),
-      getNotificationStats: (days: unknown) => answer('getNotificationStats', [days], stats),
+        respond('deleteNotificationGroup', [id], toWriteResult({ acknowledged: true, status: 'deleted' })),
+      createFeed: (name: string) => respond('createFeed', [name], toWriteResult(feed({ name }))),
+      deleteFeed: (id: string) => respond('deleteFeed', [id], toWriteResult([feed(), feed({ _id: 'f2' })])),
+      deleteMessagesByTransaction: (id: string) =>
+        respond('deleteMessagesByTransaction', [id], toWriteResult(undefined)),
+      getNotificationStats: (days: unknown) => respond('getNotificationStats', [days], stats),
     },
     loaders: {
       workflow: {
-        load: (key: string) => answer('getWorkflow', [key], fullWorkflow(String(key))),
+        load: (key: string) => respond('getWorkflow', [key], fullWorkflow(String(key))),
         clear: () => undefined,
         clearAll: () => undefined,
       },
       notificationGroup: {
         load: loadGroup,
-        list: () => answer('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
+        list: () => respond('listNotificationGroups', [], [group(), group({ _id: 'g2' })]),
         clear: () => undefined,
         prime: (_id: string, body: unknown) => body,
         primeDeleted: () => undefined,

@@ -28,7 +28,7 @@ import { type Choices, createRandom } from './choices.ts';
 import { type CorruptionOptions, corrupt } from './corruption.ts';
 import type { Scalars } from './documents.ts';
 
-/** A schema with what ours does not use. Its values depend only on a seed and the path of the field. */
+/** Schema with the GraphQL features that ours does not use. Its values depend only on a seed and the path of the field. */
 
 const MOOD = { mood: 'good' };
 
@@ -95,7 +95,7 @@ export interface SyntheticContext extends CorruptionOptions {
 
 const labelOf = (info: GraphQLResolveInfo): string => responsePathAsArray(info.path).join('/');
 
-/** Resolvers may ask for `info` without naming it, or take `arguments` that a shorter call would not have. */
+/** Uses rest parameters, as resolvers do that access `info` without naming it or depend on the number of arguments. */
 function digest(...[source, given, context, info, ...rest]: [unknown, unknown, SyntheticContext, GraphQLResolveInfo]) {
   return JSON.stringify({
     given,
@@ -119,7 +119,7 @@ function digest(...[source, given, context, info, ...rest]: [unknown, unknown, S
 const withDefault = (_source: unknown, given: unknown = 'no arguments', _context: unknown, info?: GraphQLResolveInfo) =>
   `${JSON.stringify(given)} ${info?.fieldName ?? 'no info'}`;
 
-/** Changes its arguments, which must not be seen by the next call. */
+/** Changes its arguments, which must not affect the next call. */
 function greedy(_source: unknown, given: Record<string, unknown>): string {
   const text = JSON.stringify(given);
   for (const value of Object.values(given)) {
@@ -186,7 +186,7 @@ const Node = new GraphQLInterfaceType({
 const Named: GraphQLInterfaceType = new GraphQLInterfaceType({
   name: 'Named',
   interfaces: [Node],
-  // Has no resolveType: `__typename` or the types' isTypeOf decide.
+  // Has no resolveType, so that `__typename` or the isTypeOf functions of the types are used.
   fields: { key: { type: GraphQLID }, ...named },
 });
 
@@ -230,18 +230,18 @@ function isA(name: string, value: unknown, label: string, context: SyntheticCont
     : is;
 }
 
-/** Returns a type name, or something else on occasion: that is a mistake that executors must report alike. */
+/** Returns a type name, or occasionally an invalid value, which both executors must report with the same error. */
 function chooseType(value: unknown, names: [string, ...string[]], label: string, context: SyntheticContext) {
   const random = createRandom(context.seed, `${label} type`);
   const name = random.oneIn(10)
     ? random.of<unknown>([undefined, null, 'Unknown', 'Mood', 'Query', Thing, 1])
     : undefined;
-  // Reflect.get returns `any`: the types would not let a schema make these mistakes.
+  // Reflect.get returns `any`, because the types of GraphQL.js forbid these mistakes.
   const type = Reflect.get({ type: name ?? Object(value).__typename ?? random.of(names) }, 'type');
   return context.isAsync && random.oneIn(4) ? Promise.resolve(context.time.later(`${label} type`, () => type)) : type;
 }
 
-/** Returns a value of the type, parts of which are wrong, late or failing. */
+/** Returns a value of the type that is partly wrong, late or failing. */
 export function valueFor(type: GraphQLOutputType, label: string, context: SyntheticContext): unknown {
   return corrupt(goodValue(type, label, createRandom(context.seed, label)), label, context);
 }
@@ -295,7 +295,7 @@ function leafOf(name: string, random: Choices): unknown {
   }
 }
 
-/** An object whose properties the default resolver reads: values, methods and more objects. */
+/** Creates an object for the default resolver, with values, methods and nested objects. */
 function objectOf(name: string, label: string, random: Choices): unknown {
   const typename = random.oneIn(4) ? {} : { __typename: random.oneIn(12) ? 'Pet' : name };
   const object: Record<string, unknown> = {

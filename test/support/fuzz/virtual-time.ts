@@ -4,8 +4,8 @@ import { createRandom } from './choices.ts';
 const MAX_IDLE_TURNS = 10_000;
 
 /**
- * Settles promises one at a time, in an order that depends only on their labels. Two executors that ask for the same promises then see the
- * same order of events, however many microtasks each takes in between.
+ * Settles promises one at a time, in an order that depends only on their labels. Two executors that wait for the same promises then see
+ * the same order of events, regardless of how many microtasks each of them needs.
  */
 export class VirtualTime {
   readonly #seed: number;
@@ -17,12 +17,12 @@ export class VirtualTime {
   }
 
   /**
-   * Returns a thenable that settles some time after it is asked, for each that asks at another time: of two errors in one turn below the same
-   * null, graphql-js may report both, since it needs some microtasks to make it null.
+   * Returns a thenable that settles separately for each subscriber. If two errors below the same nullable field were thrown in one turn,
+   * graphql-js could report both, because it needs some microtasks to set the field to null.
    */
   later(label: string, settle: () => unknown): PromiseLike<unknown> {
     const settleOnce = once(settle);
-    const ask = () =>
+    const subscribe = () =>
       new Promise((resolve, reject) => {
         this.#count += 1;
         const priority = createRandom(this.#seed, label).pick(1_000_000);
@@ -34,11 +34,11 @@ export class VirtualTime {
           }
         });
       });
-    // biome-ignore lint/suspicious/noThenProperty: a thenable starts when it is first asked, which a promise cannot.
-    return { then: (onFulfilled, onRejected) => ask().then(onFulfilled, onRejected) };
+    // biome-ignore lint/suspicious/noThenProperty: unlike a promise, a thenable can start when it is subscribed to.
+    return { then: (onFulfilled, onRejected) => subscribe().then(onFulfilled, onRejected) };
   }
 
-  /** Settles everything that is waiting and what that leads to, until the result is there and nothing waits. */
+  /** Settles waiting promises until the result is available and no promise waits. */
   async run<T>(pending: T | Promise<T>): Promise<T> {
     let isDone = false;
     const result = Promise.resolve(pending).finally(() => {
@@ -61,7 +61,7 @@ export class VirtualTime {
 
 const pad = (number: number): string => number.toString().padStart(6, '0');
 
-/** Returns a function that does the work the first time and then returns or throws the same again. */
+/** Returns a function that runs the work once and then repeats its result or error. */
 function once(work: () => unknown): () => unknown {
   let outcome: { value: unknown } | { error: unknown } | undefined;
   const attempt = () => {

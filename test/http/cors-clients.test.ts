@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askBoth, dataOf, errorOf, service } from '../support/service.ts';
+import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
+import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
-import { startTwoWays, type TwoWays, type WireAnswer, type WireRequest } from '../support/two-ways.ts';
 
 const signer = createSigner();
 
@@ -12,9 +12,9 @@ const EVERYWHERE = 'https://everywhere.example.com';
 const SERVER_KEY = 'ApiKey of-a-server';
 const QUERY = '{ notificationGroups { name } }';
 
-let ways: TwoWays;
+let gateways: GatewayPair;
 beforeAll(async () => {
-  ways = await startTwoWays(service, {
+  gateways = await startGatewayPair(healthyService, {
     corsOrigins: [EVERYWHERE],
     clients: clientsOf(
       signer,
@@ -23,10 +23,10 @@ beforeAll(async () => {
     ),
   });
 });
-afterAll(() => ways[Symbol.asyncDispose]());
+afterAll(() => gateways[Symbol.asyncDispose]());
 
-/** Origins that are on no list, though they look like one that is. */
-const TRICKS = [
+/** Origins that resemble a listed one but are not listed. */
+const UNLISTED_ORIGINS = [
   'null',
   '',
   '*',
@@ -53,23 +53,27 @@ const TRICKS = [
   '__proto__',
 ];
 
-const crossOriginHeaders = ({ headers }: WireAnswer) =>
+const corsHeadersOf = ({ headers }: WireResponse) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
 
 const EXPOSED = 'x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset';
-const readableBy = (origin: string) => ({
+const corsHeadersFor = (origin: string) => ({
   'access-control-allow-origin': origin,
   'access-control-expose-headers': EXPOSED,
 });
 
-async function ask(origin: string, authorization: string, request: WireRequest = {}): Promise<WireAnswer> {
-  return askBoth(ways, { body: { query: QUERY }, ...request, headers: { origin, authorization, ...request.headers } });
+async function send(origin: string, authorization: string, request: WireRequest = {}): Promise<WireResponse> {
+  return sendToBoth(gateways, {
+    body: { query: QUERY },
+    ...request,
+    headers: { origin, authorization, ...request.headers },
+  });
 }
 
 describe('a preflight', () => {
-  /** As browsers send it: without the credential. */
+  /** Sends a preflight request, which has no credential. */
   async function preflight(origin: string, path = '/graphql') {
-    const answers = [ways.listener, ways.fetch].map(async ({ url }) => {
+    const responses = [gateways.listener, gateways.fetch].map(async ({ url }) => {
       const { status, headers } = await fetch(new URL(path, url), {
         method: 'OPTIONS',
         headers: {
@@ -80,7 +84,7 @@ describe('a preflight', () => {
       });
       return { status, headers: Object.fromEntries([...headers].filter(([name]) => /^(?:access-|vary$)/.test(name))) };
     });
-    const [byListener, byFetch] = await Promise.all(answers);
+    const [byListener, byFetch] = await Promise.all(responses);
     expect(byListener).toEqual(byFetch);
     return byListener;
   }
@@ -93,55 +97,55 @@ describe('a preflight', () => {
     vary: 'Origin',
   };
 
-  it.each([APP, DEV, BACKEND, EVERYWHERE])('is granted to %s, for a day', async (origin) => {
-    const headers = { ...GRANTED, ...readableBy(origin) };
+  it.each([APP, DEV, BACKEND, EVERYWHERE])('is granted to %s for one day', async (origin) => {
+    const headers = { ...GRANTED, ...corsHeadersFor(origin) };
     expect(await preflight(origin)).toEqual({ status: 204, headers });
   });
 
-  it.each(TRICKS)('is refused to %j', async (origin) => {
+  it.each(UNLISTED_ORIGINS)('is rejected for %j', async (origin) => {
     expect(await preflight(origin)).toEqual({ status: 405, headers: { vary: 'Origin' } });
   });
 });
 
-describe('an answer', () => {
-  it.each([APP, DEV, EVERYWHERE])('to a token can be read by a page of %s', async (origin) => {
-    const answer = await ask(origin, await signer.bearer());
-    expect(answer.status).toBe(200);
-    expect(crossOriginHeaders(answer)).toEqual(readableBy(origin));
-    expect(answer.headers.vary).toBe('Origin');
-    expect(answer.headers['ratelimit-limit']).toBe('1000');
+describe('a response', () => {
+  it.each([APP, DEV, EVERYWHERE])('to a token is readable for %s', async (origin) => {
+    const response = await send(origin, await signer.bearer());
+    expect(response.status).toBe(200);
+    expect(corsHeadersOf(response)).toEqual(corsHeadersFor(origin));
+    expect(response.headers.vary).toBe('Origin');
+    expect(response.headers['ratelimit-limit']).toBe('1000');
   });
 
-  it.each([BACKEND, EVERYWHERE])('to a key can be read by a page of %s', async (origin) => {
-    expect(crossOriginHeaders(await ask(origin, SERVER_KEY))).toEqual(readableBy(origin));
+  it.each([BACKEND, EVERYWHERE])('to an API key is readable for %s', async (origin) => {
+    expect(corsHeadersOf(await send(origin, SERVER_KEY))).toEqual(corsHeadersFor(origin));
   });
 
-  it('can be read by no page that is listed only for the other kind of client', async () => {
-    for (const answer of [
-      await ask(BACKEND, await signer.bearer()),
-      await ask(APP, SERVER_KEY),
-      await ask(DEV, SERVER_KEY),
+  it('is not readable for origins that are listed only for the other kind of client', async () => {
+    for (const response of [
+      await send(BACKEND, await signer.bearer()),
+      await send(APP, SERVER_KEY),
+      await send(DEV, SERVER_KEY),
     ]) {
-      expect(dataOf(answer)).toBeDefined();
-      expect(crossOriginHeaders(answer)).toEqual({});
-      expect(answer.headers.vary).toBe('Origin');
+      expect(dataOf(response)).toBeDefined();
+      expect(corsHeadersOf(response)).toEqual({});
+      expect(response.headers.vary).toBe('Origin');
     }
   });
 
-  it.each(TRICKS)('can be read by no page of %j', async (origin) => {
+  it.each(UNLISTED_ORIGINS)('is not readable for %j', async (origin) => {
     for (const authorization of [await signer.bearer(), SERVER_KEY, 'Bearer x', 'x']) {
-      const answer = await ask(origin, authorization);
-      expect(crossOriginHeaders(answer)).toEqual({});
-      expect(answer.headers.vary).toBe('Origin');
+      const response = await send(origin, authorization);
+      expect(corsHeadersOf(response)).toEqual({});
+      expect(response.headers.vary).toBe('Origin');
     }
   });
 
-  it('says that it depends on the origin also where the request has none', async () => {
-    const answer = await askBoth(ways, { headers: { authorization: SERVER_KEY }, body: { query: QUERY } });
-    expect([crossOriginHeaders(answer), answer.headers.vary]).toEqual([{}, 'Origin']);
+  it('has Vary: Origin even if the request has no Origin header', async () => {
+    const response = await sendToBoth(gateways, { headers: { authorization: SERVER_KEY }, body: { query: QUERY } });
+    expect([corsHeadersOf(response), response.headers.vary]).toEqual([{}, 'Origin']);
   });
 
-  it('can be read only by pages of its kind of client when it is a refusal, too', async () => {
+  it('with an error is readable only for the origins of its kind of client', async () => {
     const expired = await signer.bearer({ exp: Math.floor(Date.now() / 1_000) - 60 });
     const refusals: [status: number, authorization: string, request: WireRequest][] = [
       [401, expired, {}],
@@ -160,26 +164,26 @@ describe('an answer', () => {
       [413, await signer.bearer(), { body: { query: `{ __typename } #${'x'.repeat(300_000)}` } }],
     ];
     for (const [status, authorization, request] of refusals) {
-      const answer = await ask(APP, authorization, request);
-      expect([status, answer.status, crossOriginHeaders(answer)]).toEqual([status, status, readableBy(APP)]);
-      expect(errorOf(answer).extensions.code).toBeDefined();
-      expect(crossOriginHeaders(await ask(BACKEND, authorization, request))).toEqual({});
+      const response = await send(APP, authorization, request);
+      expect([status, response.status, corsHeadersOf(response)]).toEqual([status, status, corsHeadersFor(APP)]);
+      expect(errorOf(response).extensions.code).toBeDefined();
+      expect(corsHeadersOf(await send(BACKEND, authorization, request))).toEqual({});
     }
     for (const authorization of ['x', 'Basic YTpi', 'ApiKey a b', 'bearer a.b.c', 'Bearer']) {
-      expect(crossOriginHeaders(await ask(APP, authorization))).toEqual({});
-      expect(crossOriginHeaders(await ask(BACKEND, authorization))).toEqual(readableBy(BACKEND));
+      expect(corsHeadersOf(await send(APP, authorization))).toEqual({});
+      expect(corsHeadersOf(await send(BACKEND, authorization))).toEqual(corsHeadersFor(BACKEND));
     }
   });
 
-  it('can be read when the limit is reached, with everything that a page needs in order to wait', async () => {
-    await using limited = await startTwoWays(service, {
+  it('is readable when the rate limit is exceeded, including the headers that say how long to wait', async () => {
+    await using limited = await startGatewayPair(healthyService, {
       clients: clientsOf(signer, { corsOrigins: [APP], rateLimit: { calls: 1, perSeconds: 3_600 } }),
     });
     const request = { headers: { origin: APP, authorization: await signer.bearer() }, body: { query: QUERY } };
-    await askBoth(limited, request);
-    const refused = await askBoth(limited, request);
+    await sendToBoth(limited, request);
+    const refused = await sendToBoth(limited, request);
     expect(refused.status).toBe(429);
-    expect(crossOriginHeaders(refused)).toEqual(readableBy(APP));
+    expect(corsHeadersOf(refused)).toEqual(corsHeadersFor(APP));
     const exposed = EXPOSED.split(', ');
     for (const name of ['retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'x-request-id']) {
       expect([name, refused.headers[name] !== undefined, exposed.includes(name)]).toEqual([name, true, true]);
@@ -187,11 +191,11 @@ describe('an answer', () => {
   });
 });
 
-it('no answer allows credentials or every origin', async () => {
-  for (const origin of [APP, BACKEND, EVERYWHERE, ...TRICKS]) {
+it('no response allows credentials or all origins', async () => {
+  for (const origin of [APP, BACKEND, EVERYWHERE, ...UNLISTED_ORIGINS]) {
     for (const authorization of [await signer.bearer(), SERVER_KEY]) {
       for (const request of [{}, { method: 'OPTIONS', body: '' }, { body: '{' }]) {
-        const { headers } = await ask(origin, authorization, request);
+        const { headers } = await send(origin, authorization, request);
         expect(headers).not.toHaveProperty('access-control-allow-credentials');
         expect(headers['access-control-allow-origin']).not.toBe('*');
       }
@@ -199,10 +203,10 @@ it('no answer allows credentials or every origin', async () => {
   }
 });
 
-it('without origins no answer has such a header', async () => {
-  await using closed = await startTwoWays(service, { clients: clientsOf(signer) });
+it('responses have no CORS headers if no origins are configured', async () => {
+  await using closed = await startGatewayPair(healthyService, { clients: clientsOf(signer) });
   const headers = { origin: APP, authorization: await signer.bearer() };
-  const answer = await askBoth(closed, { headers, body: { query: QUERY } });
-  expect([crossOriginHeaders(answer), answer.headers.vary]).toEqual([{}, undefined]);
-  expect((await askBoth(closed, { method: 'OPTIONS', headers })).status).toBe(405);
+  const response = await sendToBoth(closed, { headers, body: { query: QUERY } });
+  expect([corsHeadersOf(response), response.headers.vary]).toEqual([{}, undefined]);
+  expect((await sendToBoth(closed, { method: 'OPTIONS', headers })).status).toBe(405);
 });

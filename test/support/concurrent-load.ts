@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { RawAnswer, RawRequest } from './raw-upstream.ts';
+import type { RawRequest, RawResponse } from './raw-upstream.ts';
 import { group, subscriber, workflow } from './records.ts';
 
-/** Returns what a test upstream writes into its records in place of the credential. */
+/** Returns the digest that test upstreams write into records instead of the credential. */
 export const digestOf = (authorization: string): string =>
   createHash('sha256').update(authorization).digest('hex').slice(0, 16);
 
-/** Creates a generator of numbers from 0 to 1 that are the same from run to run. */
+/** Creates a generator of reproducible random numbers from 0 to 1. */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -15,8 +15,8 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-/** Answers with a digest of the key, in every text that a client can see. */
-export function echo({ method, path, headers }: RawRequest): RawAnswer {
+/** Responds with a digest of the key in every text field that a client can read. */
+export function echoKeyDigest({ method, path, headers }: RawRequest): RawResponse {
   const name = digestOf(headers.authorization ?? '');
   const id = decodeURIComponent(path.split('/').at(-1) ?? '');
   if (method === 'POST') {
@@ -25,14 +25,18 @@ export function echo({ method, path, headers }: RawRequest): RawAnswer {
   return { body: { data: path === '/v1/notification-groups' ? [group({ name })] : workflow({ _id: id, name }) } };
 }
 
-/** Does something so many times, of which so many at once. */
-export async function runCrowd(count: number, atOnce: number, run: (i: number) => Promise<unknown>): Promise<void> {
+/** Runs a task `count` times, at most `atOnce` at a time. */
+export async function runConcurrently(
+  count: number,
+  atOnce: number,
+  run: (i: number) => Promise<unknown>,
+): Promise<void> {
   let next = 0;
-  const lane = async () => {
+  const worker = async () => {
     while (next < count) {
       next += 1;
       await run(next - 1);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: atOnce }, worker));
 }

@@ -5,59 +5,59 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import { type Entry, startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
 
-/** A request as it goes over the wire. */
+/** Request as sent over the wire. */
 export interface WireRequest {
   method?: string;
   path?: string;
   headers?: Record<string, string>;
   body?: string | object;
-  /** Whether the body is sent in chunks, without its length. @default false */
+  /** Whether the body is sent with chunked encoding instead of Content-Length. @default false */
   isChunked?: boolean;
 }
 
-/** What came back, and what went upstream. */
-export interface WireAnswer {
+/** Response, and the upstream calls that the request caused. */
+export interface WireResponse {
   status: number;
   headers: Record<string, unknown>;
-  /** Parsed where it is JSON; errors in the order of their paths. */
+  /** Body, parsed if it is JSON, with its errors sorted. */
   body: unknown;
-  /** Reads by path, because they arrive in any order; then writes, as they arrived. */
+  /** Reads sorted by path, because their order varies, then writes in the order they arrived. */
   upstream: Call[];
 }
 
 type Call = Pick<ScriptedRequest, 'method' | 'path' | 'headers' | 'body'>;
 
-/** The same gateway twice: entered by `listener` and by `fetch`. */
-export interface TwoWays extends AsyncDisposable {
+/** Two gateways with the same configuration, one used through `listener` and one through `fetch`. */
+export interface GatewayPair extends AsyncDisposable {
   listener: TestGateway;
   fetch: TestGateway;
-  /** Sends the request to both. */
-  ask(request: WireRequest): Promise<{ listener: WireAnswer; fetch: WireAnswer }>;
+  /** Sends the request to both gateways. */
+  ask(request: WireRequest): Promise<{ listener: WireResponse; fetch: WireResponse }>;
 }
 
-export async function startTwoWays(script: Script, options: Partial<GatewayOptions> = {}): Promise<TwoWays> {
+export async function startGatewayPair(script: Script, options: Partial<GatewayOptions> = {}): Promise<GatewayPair> {
   const start = async (entry: Entry) => {
     const upstream = await startScriptedUpstream(script);
     const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, {}, entry);
     return { upstream, gateway };
   };
-  const ways = { listener: await start('listener'), fetch: await start('fetch') };
+  const pair = { listener: await start('listener'), fetch: await start('fetch') };
 
-  async function askOne({ upstream, gateway }: Awaited<ReturnType<typeof start>>, request: WireRequest) {
+  async function sendToOne({ upstream, gateway }: Awaited<ReturnType<typeof start>>, request: WireRequest) {
     const before = upstream.requests.length;
-    const answer = await send(gateway.url, request);
-    return { ...answer, upstream: inOrder(upstream.requests.slice(before).map(comparable)) };
+    const response = await send(gateway.url, request);
+    return { ...response, upstream: sortReads(upstream.requests.slice(before).map(comparable)) };
   }
 
   return {
-    listener: ways.listener.gateway,
-    fetch: ways.fetch.gateway,
+    listener: pair.listener.gateway,
+    fetch: pair.fetch.gateway,
     ask: async (request) => ({
-      listener: await askOne(ways.listener, request),
-      fetch: await askOne(ways.fetch, request),
+      listener: await sendToOne(pair.listener, request),
+      fetch: await sendToOne(pair.fetch, request),
     }),
     async [Symbol.asyncDispose]() {
-      for (const { upstream, gateway } of Object.values(ways)) {
+      for (const { upstream, gateway } of Object.values(pair)) {
         await gateway[Symbol.asyncDispose]();
         await upstream[Symbol.asyncDispose]();
       }
@@ -84,12 +84,12 @@ async function send(
   });
   request.end(content);
   const [response] = await once(request, 'response');
-  const answer = await text(response);
+  const received = await text(response);
   const kept = Object.entries(response.headers).filter(([name]) => name !== 'date');
-  return { status: response.statusCode, headers: Object.fromEntries(kept.toSorted()), body: sortErrors(answer) };
+  return { status: response.statusCode, headers: Object.fromEntries(kept.toSorted()), body: sortErrors(received) };
 }
 
-const inOrder = (calls: readonly Call[]): Call[] => {
+const sortReads = (calls: readonly Call[]): Call[] => {
   const isRead = ({ method }: Call) => method === 'GET';
   const reads = calls.filter(isRead).toSorted((a, b) => (a.path < b.path ? -1 : 1));
   return [...reads, ...calls.filter((call) => !isRead(call))];
@@ -102,8 +102,8 @@ const comparable = ({ method, path, headers: { host: _, ...headers }, body }: Sc
   body,
 });
 
-function sortErrors(answer: string): unknown {
-  const hidden = answer.replace(/"errorId":"[\w-]{36}"/g, '"errorId":"one of ours"');
+function sortErrors(text: string): unknown {
+  const hidden = text.replace(/"errorId":"[\w-]{36}"/g, '"errorId":"one of ours"');
   if (!hidden.startsWith('{')) {
     return hidden;
   }
