@@ -26,7 +26,7 @@ it('a reset replaces all records by the samples, also for a sandbox that is usin
   expect((await send('POST /v1/notification-groups', withKey)).headers.get('idempotency-replay')).toBeNull();
 });
 
-it('a reset leaves the file of another application alone', async () => {
+it('a reset leaves the file of another application unchanged', async () => {
   await using folder = await createTemporaryFolder();
   const file = folder.path('other.db');
   writeFileSync(file, 'Some other text.'.repeat(100));
