@@ -7,11 +7,12 @@ const STYLE = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
   body { max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
   .environments { display: grid; gap: 2rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
+  h2 { text-transform: capitalize; }
   h3 { margin: 1.5rem 0 .25rem; }
   ul { margin: 0; padding: 0; list-style: none; }
   li { display: flex; flex-wrap: wrap; gap: 0 .75rem; padding: .15rem 0; overflow-wrap: anywhere; }
   code, pre { font: 14px/1.5 ui-monospace, monospace; }
-  pre { overflow-x: auto; padding: .75rem 1rem; border: 1px solid GrayText; border-radius: 6px; }
+  pre { overflow-wrap: anywhere; white-space: pre-wrap; padding: .75rem 1rem; border: 1px solid GrayText; border-radius: 6px; }
 `;
 
 /** Writes the page at `/` for a client that knows the sandbox by this host. */
@@ -39,7 +40,7 @@ export function createLandingPage(resources: readonly Resource[], database: Sand
 <main>
 <h1>Notigraph sandbox</h1>
 <p>A notification service with sample data, for development and tests. It implements the <code>/v1</code> REST API. Each API key has its own records.</p>
-<pre tabindex="0">curl -H 'Authorization: ApiKey ${SANDBOX_KEYS.development}' 'http://${escapeHtml(host)}/v1/notification-groups'</pre>
+<pre>curl -H 'Authorization: ApiKey ${SANDBOX_KEYS.development}' 'http://${escapeHtml(host)}/v1/notification-groups'</pre>
 <div class="environments">
 ${[DEVELOPMENT, PRODUCTION].map((environment) => writeEnvironment(environment, listsOf(environment))).join('\n')}
 </div>
