@@ -11,7 +11,7 @@ interface Failure {
   message: string;
 }
 
-interface NotFoundFailure extends Failure {
+export interface NotFoundFailure extends Failure {
   __typename: 'NotFoundError';
   resource: string;
   id: string;
@@ -81,7 +81,7 @@ export const NotFoundError = builder.objectRef<NotFoundFailure>('NotFoundError')
   interfaces: [MutationError],
   fields: (t) => ({
     resource: t.exposeString('resource', { description: 'The type of the record, such as `NotificationGroup`.' }),
-    id: t.exposeID('id', { description: 'The requested id.' }),
+    requestedId: t.exposeID('id', { description: 'The id that was requested.' }),
   }),
 });
 

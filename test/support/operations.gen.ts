@@ -149,12 +149,12 @@ export type NotificationGroupResult = { notificationGroup: { id: string | null, 
 
 export type NotificationStatsVariables = Exact<{
   days?: number | null | undefined;
-  fillGaps?: boolean;
-  workflowsPerDay?: number;
+  fillGaps?: boolean | null | undefined;
+  workflowsPerDay?: number | null | undefined;
 }>;
 
 
-export type NotificationStatsResult = { notificationStats: Array<{ date: string | null, count: number, channels: Array<Channel>, workflows: Array<{ id: string, name: string } | null> | null }> | null };
+export type NotificationStatsResult = { notificationStats: Array<{ date: string | null, count: number, channels: Array<Channel>, workflows: Array<{ id: string, name: string } | null> | null } | null> | null };
 
 export type WorkflowVariables = Exact<{
   idOrIdentifier: string | number;
@@ -222,7 +222,7 @@ export type DeleteFeedVariables = Exact<{
 
 export type DeleteFeedResult = { deleteFeed:
     | { code: MutationErrorCode, message: string }
-    | { id: string, remainingFeeds: Array<{ id: string | null, name: string }> }
+    | { deletedId: string, remainingFeeds: Array<{ id: string | null, name: string }> }
     | { code: MutationErrorCode, message: string }
     | { code: MutationErrorCode, message: string }
    | null };
@@ -245,7 +245,7 @@ export type DeleteNotificationGroupVariables = Exact<{
 
 export type DeleteNotificationGroupResult = { deleteNotificationGroup:
     | { code: MutationErrorCode, message: string }
-    | { id: string, acknowledged: boolean, status: DeletionStatus }
+    | { deletedId: string, acknowledged: boolean, status: DeletionStatus }
     | { code: MutationErrorCode, message: string }
     | { code: MutationErrorCode, message: string }
    | null };
@@ -313,7 +313,7 @@ export const NotificationGroup = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<NotificationGroupResult, NotificationGroupVariables>;
 export const NotificationStats = new TypedDocumentString(`
-    query NotificationStats($days: Int, $fillGaps: Boolean! = false, $workflowsPerDay: Int! = 20) {
+    query NotificationStats($days: Int, $fillGaps: Boolean = false, $workflowsPerDay: Int = 20) {
   notificationStats(days: $days, fillGaps: $fillGaps) {
     date
     count
@@ -508,7 +508,7 @@ export const DeleteFeed = new TypedDocumentString(`
     mutation DeleteFeed($input: DeleteFeedInput!) {
   deleteFeed(input: $input) {
     ... on DeleteFeedSuccess {
-      id
+      deletedId
       remainingFeeds {
         id
         name
@@ -539,7 +539,7 @@ export const DeleteNotificationGroup = new TypedDocumentString(`
     mutation DeleteNotificationGroup($input: DeleteNotificationGroupInput!) {
   deleteNotificationGroup(input: $input) {
     ... on DeleteNotificationGroupSuccess {
-      id
+      deletedId
       acknowledged
       status
     }

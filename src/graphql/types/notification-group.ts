@@ -92,7 +92,7 @@ const DeleteNotificationGroupSuccess = builder
     description:
       'The group was deleted. Its workflows keep their `notificationGroupId`, but their `notificationGroup` is null.',
     fields: (t) => ({
-      id: t.exposeID('id', { description: 'The id of the deleted group.' }),
+      deletedId: t.exposeID('id', { description: 'The id of the deleted group.' }),
       acknowledged: t.exposeBoolean('acknowledged', { description: 'Whether the service confirmed the deletion.' }),
       status: t.expose('status', { type: DeletionStatus, description: 'The status of the deletion.' }),
     }),

@@ -77,8 +77,9 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
 builder.queryFields((t) => ({
   notificationStats: t.field({
     type: [StatsEntry],
-    nullable: true,
-    description: 'Returns the notifications sent per day, oldest first. GET /v1/notifications/graph/stats',
+    nullable: { list: true, items: true },
+    description:
+      'Returns the notifications sent per day, oldest first. An invalid entry of the service is null, with an error at its index. GET /v1/notifications/graph/stats',
     args: {
       days: t.arg.int({
         description: `The number of days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
