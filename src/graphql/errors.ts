@@ -11,7 +11,7 @@ interface Failure {
   message: string;
 }
 
-export interface NotFoundFailure extends Failure {
+interface NotFoundFailure extends Failure {
   __typename: 'NotFoundError';
   resource: string;
   id: string;
@@ -161,6 +161,16 @@ export const asNotFound =
   (resource: string, id: string) =>
   ({ code, message }: UpstreamError): NotFoundFailure | undefined =>
     code === 'NOT_FOUND' ? { __typename: 'NotFoundError', code, message, resource, id } : undefined;
+
+const NOT_FOUND_MESSAGE = /\bnot (?:be )?f(?:ind|ound)\b|\bdoes(?: not|n't) exist\b|\bhas no\b/i;
+
+/** Creates a handler of missing records that the service reports with 400, so that only the message says so. */
+export const asNotFoundByMessage =
+  (resource: string, id: string) =>
+  ({ status, message }: UpstreamError): NotFoundFailure | undefined =>
+    status === 400 && NOT_FOUND_MESSAGE.test(message)
+      ? { __typename: 'NotFoundError', code: 'NOT_FOUND', message, resource, id }
+      : undefined;
 
 /** Handles conflicts (409, and 422 of the idempotency protocol). */
 export const asConflict = ({ code, message, conflict }: UpstreamError): ConflictFailure | undefined =>

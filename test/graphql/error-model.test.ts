@@ -16,7 +16,7 @@ const DELETE_MESSAGES = 'mutation { deleteMessagesByTransaction(input: { transac
 const RESULT = `
   fragment result on MutationError {
     __typename code message
-    ... on NotFoundError { resource id }
+    ... on NotFoundError { resource requestedId }
     ... on ConflictError { reason }
     ... on InvalidInputError { issues { path message } }
   }`;
@@ -74,12 +74,34 @@ describe('a failure that a client can act on is returned in the result union', (
   it.each([404, 410])('for a %i on updateNotificationGroup and deleteMessagesByTransaction', async (status) => {
     await using gateway = await startScenario(() => ({ status, body: {} }));
     const expected = { __typename: 'NotFoundError', code: 'NOT_FOUND' };
-    expect((await gateway.run(RENAME)).result).toMatchObject({ ...expected, resource: 'NotificationGroup', id: 'g1' });
+    expect((await gateway.run(RENAME)).result).toMatchObject({
+      ...expected,
+      resource: 'NotificationGroup',
+      requestedId: 'g1',
+    });
     expect((await gateway.run(DELETE_MESSAGES)).result).toMatchObject({
       ...expected,
       resource: 'Transaction',
-      id: 't1',
+      requestedId: 't1',
     });
+  });
+
+  it('for a 400 on deleteFeed: NotFoundError if the message says so', async () => {
+    const deleteFeed = async (message: string) => {
+      await using gateway = await startScenario(() => errorResponse(400, message));
+      return (await gateway.run('mutation { deleteFeed(input: { id: "f1" }) { ...result } }')).result;
+    };
+    for (const message of ['Could not find feed with id f1', 'Feed f1 was not found', 'The feed does not exist.']) {
+      expect(await deleteFeed(message)).toMatchObject({
+        code: 'NOT_FOUND',
+        resource: 'Feed',
+        requestedId: 'f1',
+        message,
+      });
+    }
+    for (const message of ['The feed f1 is used by a workflow.', 'This feed cannot be deleted']) {
+      expect(await deleteFeed(message)).toMatchObject({ code: 'INVALID_INPUT', message });
+    }
   });
 
   it('with the input field that the service rejected', async () => {

@@ -405,7 +405,7 @@ it('every field of groups, feeds, deletions and statistics is reachable', async 
   expect(
     await gateway.data(`mutation {
       createFeed(input: { name: "f" }) { ... on CreateFeedSuccess { replayed feed { id identifier name ${OWNER_FIELDS} } } }
-      deleteNotificationGroup(input: { id: "g1" }) { ... on DeleteNotificationGroupSuccess { id acknowledged status } } }`),
+      deleteNotificationGroup(input: { id: "g1" }) { ... on DeleteNotificationGroupSuccess { deletedId acknowledged status } } }`),
   ).toMatchInlineSnapshot(`
     {
       "createFeed": {
@@ -420,7 +420,7 @@ it('every field of groups, feeds, deletions and statistics is reachable', async 
       },
       "deleteNotificationGroup": {
         "acknowledged": true,
-        "id": "g1",
+        "deletedId": "g1",
         "status": "DELETED",
       },
     }

@@ -1,7 +1,8 @@
-import { parse } from 'graphql';
+import { Kind, parse, print, visit } from 'graphql';
 import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
+import { isRecord } from '../../src/lib/is-record.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
 it.each(loadOperations())('the shipped operation $name succeeds on the sandbox with its example', async (operation) => {
@@ -49,4 +50,32 @@ it('every root field is in an operation', () => {
   expect(rootTypes.flatMap((type) => Object.keys(type?.getFields() ?? {})).toSorted()).toEqual(
     [...new Set(selected)].toSorted(),
   );
+});
+
+it('an id belongs to records of one type, which caches of clients rely on', async () => {
+  const typesById = new Map<unknown, Set<unknown>>();
+  const collect = (value: unknown): void => {
+    if (isRecord(value) && typeof value.id === 'string') {
+      typesById.set(value.id, (typesById.get(value.id) ?? new Set()).add(value.__typename));
+    }
+    for (const child of typeof value === 'object' && value !== null ? Object.values(value) : []) {
+      collect(child);
+    }
+  };
+  const withTypes = (query: string) =>
+    print(
+      visit(parse(query), {
+        SelectionSet: (node) => ({
+          ...node,
+          selections: [...node.selections, { kind: Kind.FIELD, name: { kind: Kind.NAME, value: '__typename' } }],
+        }),
+      }),
+    );
+  await using gateway = await startSandboxedGateway();
+  for (const { query, variables = '{}' } of loadOperations()) {
+    collect(await gateway.data(withTypes(query), JSON.parse(variables)));
+    collect((await gateway.send(withTypes(query), JSON.parse(variables))).body.data); // A repeated deletion fails.
+  }
+  expect(typesById.size).toBeGreaterThan(20);
+  expect([...typesById].filter(([, types]) => types.size > 1)).toEqual([]);
 });

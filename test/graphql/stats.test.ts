@@ -28,6 +28,19 @@ it('accepts statistics in an envelope', async () => {
   ]);
 });
 
+it('returns null for an invalid entry, with an error at its index, and all others', async () => {
+  const body = [entry('2026-03-09'), { ...entry('2026-03-08'), count: 'many' }, entry('2026-03-07')];
+  await using upstream = await startScriptedUpstream(() => ({ body }));
+  await using gateway = await startGateway({ upstream: upstream.url }, { now: NOW });
+  const result = await gateway.send<{ notificationStats: ({ key: string } | null)[] }>(
+    '{ notificationStats { key count } }',
+  );
+  expect(result.body.data?.notificationStats.map((each) => each?.key)).toEqual(['2026-03-07', undefined, '2026-03-09']);
+  expect(result.body.errors).toMatchObject([
+    { path: ['notificationStats', 1, 'count'], extensions: { code: 'UPSTREAM_BAD_RESPONSE' } },
+  ]);
+});
+
 it('has a date only if the key is a day', async () => {
   const dates = (await ask([entry('2026-02-30'), entry('2026-W09'), entry('all')], '')).map(({ date }) => date);
   expect(dates).toEqual([null, null, null]);

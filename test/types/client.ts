@@ -73,8 +73,9 @@ export async function withNotigraphClient(): Promise<void> {
   await notigraph.request(UpdateWorkflowStatus, { input: { workflowId: 'a' } });
   // @ts-expect-error An input field is unknown.
   await notigraph.request(UpdateWorkflowStatus, { input: { workflowId: 'a', active: true, enabled: true } });
-  // @ts-expect-error A variable with a default does not accept null.
   await notigraph.request(NotificationStats, { fillGaps: null });
+  // @ts-expect-error The variable has the wrong type.
+  await notigraph.request(NotificationStats, { fillGaps: 1 });
   // @ts-expect-error A number is not a document.
   await notigraph.request(1);
   // @ts-expect-error The value of `send` is unknown.

@@ -165,7 +165,7 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
     ).toMatchObject({ code: 'INVALID_INPUT' });
     const deletion = { input: { id } };
     expect((await run(operations.DeleteNotificationGroup, deletion)).deleteNotificationGroup).toEqual({
-      id,
+      deletedId: id,
       acknowledged: true,
       status: 'DELETED',
     });
@@ -217,7 +217,7 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
   it('notificationStats: oldest day first', async () => {
     const { notificationStats } = await run(operations.NotificationStats, { days: 4 });
     expect(notificationStats).toHaveLength(4);
-    const dates = notificationStats?.map(({ date }) => date) ?? [];
+    const dates = notificationStats?.map((entry) => entry?.date) ?? [];
     expect(dates).toEqual(dates.toSorted());
     expect(notificationStats?.[0]?.workflows?.[0]).toHaveProperty('name');
     expect(takeCalls()[0]).toBe('GET /v1/notifications/graph/stats?days=4');

@@ -1,14 +1,13 @@
-import type { UpstreamError } from '../../upstream/errors/errors.ts';
 import type { FeedBody } from '../../upstream/resources/feeds.ts';
 import { builder } from '../builder.ts';
 import {
   asConflict,
   asInvalidInput,
   asNotFound,
+  asNotFoundByMessage,
   ConflictError,
   InvalidInputError,
   NotFoundError,
-  type NotFoundFailure,
   toMutationResult,
 } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
@@ -72,17 +71,6 @@ const DeleteFeedResult = builder.unionType('DeleteFeedResult', {
   types: [DeleteFeedSuccess, NotFoundError, InvalidInputError, ConflictError],
 });
 
-/** Matches the message about a feed that doesn't exist. The service answers 400 to that and to a feed in use. */
-const UNKNOWN_FEED = /\bnot (?:be )?f(?:ind|ound)\b|\bdoes(?: not|n't) exist\b|\bno feed\b/i;
-
-/** Creates a handler of feeds that don't exist according to the service's message. */
-const asUnknownFeed =
-  (id: string) =>
-  (error: UpstreamError): NotFoundFailure | undefined =>
-    error.status === 400 && UNKNOWN_FEED.test(error.message)
-      ? { __typename: 'NotFoundError', code: 'NOT_FOUND', message: error.message, resource: 'Feed', id }
-      : undefined;
-
 builder.mutationFields((t) => ({
   createFeed: t.field({
     type: CreateFeedResult,
@@ -114,7 +102,7 @@ builder.mutationFields((t) => ({
           return { __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body };
         },
         asNotFound('Feed', id),
-        asUnknownFeed(id),
+        asNotFoundByMessage('Feed', id),
         asInvalidInput(['input'], { feedId: 'id' }),
         asConflict,
       ),

@@ -17,6 +17,8 @@ const MAX_FILLED_DAYS = 366;
 /** Maximum workflows to load per entry. */
 const MAX_WORKFLOWS = 100;
 
+const DEFAULT_WORKFLOWS = 20;
+
 const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] satisfies ChannelName[];
 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
@@ -61,12 +63,12 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
         'The triggered workflows, in the order of `workflowIds`; null for a workflow that no longer exists. Each id is loaded once per operation. GET /v1/workflows/{workflowIdOrIdentifier}',
       args: {
         first: t.arg.int({
-          required: true,
-          defaultValue: 20,
+          defaultValue: DEFAULT_WORKFLOWS,
           description: `The maximum number of workflows to return, 1 to ${MAX_WORKFLOWS}.`,
         }),
       },
-      resolve: ({ templates }, { first }, ctx) => {
+      resolve: ({ templates }, args, ctx) => {
+        const first = args.first ?? DEFAULT_WORKFLOWS;
         assertRange('first', first, 1, MAX_WORKFLOWS);
         return (templates ?? []).slice(0, first).map((id) => ctx.loaders.workflow.load(requireValue(id)));
       },
@@ -85,12 +87,12 @@ builder.queryFields((t) => ({
         description: `The number of days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
       }),
       fillGaps: t.arg.boolean({
-        required: true,
         defaultValue: false,
         description: `Whether to add entries with count 0 for days without notifications, which the service omits. If set, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
       }),
     },
-    resolve: async (_root, { days, fillGaps: includesAllDays }, ctx) => {
+    resolve: async (_root, { days, ...args }, ctx) => {
+      const includesAllDays = args.fillGaps ?? false;
       if (days != null) {
         assertRange(
           includesAllDays ? 'days with fillGaps' : 'days',

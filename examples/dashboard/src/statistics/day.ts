@@ -4,7 +4,11 @@ import type { Channel, StatisticsResult } from '../documents.gen.ts';
 export const DAYS = 30;
 
 /** Notifications sent on one day. */
-export type Day = NonNullable<StatisticsResult['notificationStats']>[number];
+export type Day = NonNullable<NonNullable<StatisticsResult['notificationStats']>[number]>;
+
+/** Removes the days that the service sent in an invalid form. */
+export const validDays = (days: StatisticsResult['notificationStats'] | undefined): Day[] | undefined =>
+  days?.filter((day) => day !== null);
 
 /** The channels in the order in which they are shown. */
 export const CHANNELS: readonly Channel[] = ['IN_APP', 'EMAIL', 'PUSH', 'SMS', 'CHAT'];

@@ -7,7 +7,7 @@ import { Permitted, View } from '../shell/view.tsx';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
-import { DAYS, type Day } from './day.ts';
+import { DAYS, type Day, validDays } from './day.ts';
 import { DayChart } from './day-chart.tsx';
 import { DayDetails } from './day-details.tsx';
 import { Figures } from './figures.tsx';
@@ -30,7 +30,7 @@ function Statistics() {
     variables: { days: DAYS },
   });
   const [chosenKey, setChosenKey] = useState<string>();
-  const days = useKept(data?.notificationStats);
+  const days = validDays(useKept(data?.notificationStats));
   const choose = ({ key }: Day) => setChosenKey(key);
   const reload = () => execute({ requestPolicy: 'network-only' });
 

@@ -4,7 +4,7 @@ import { StatisticsDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
 import { useKept } from '../shell/use-kept.ts';
 import { Permitted, useRefusal, View } from '../shell/view.tsx';
-import { DAYS } from '../statistics/day.ts';
+import { DAYS, validDays } from '../statistics/day.ts';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Note } from '../ui/note.tsx';
@@ -27,7 +27,7 @@ export function WorkflowsView() {
 
 function Workflows() {
   const [{ data, error }, execute] = useQuery({ query: StatisticsDocument, variables: { days: DAYS } });
-  const days = useKept(data?.notificationStats);
+  const days = validDays(useKept(data?.notificationStats));
   const [shown, setShown] = useState(1);
   const refusal = useRefusal('workflows:write');
 
