@@ -34,7 +34,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/cli': ['src/lib/version.ts', 'src/settings/setting.ts'],
   'test/client': ['codegen/documents.ts', 'codegen/manifest.ts', 'codegen/typed-documents.ts'],
   'test/docs': ['src/cli/config/load-config.ts', 'src/cli/help.ts', 'src/graphql/documents/manifest.ts'],
-  'test/graphql': [],
+  'test/graphql': ['src/lib/is-record.ts'],
   'test/guards': [],
   'test/http': ['src/graphql/documents/manifest.ts'],
   'test/rate-limits': [],

@@ -118,7 +118,9 @@ it('thousands of pairs of the same operation with two keys in the same tick get 
   // Each pair leads to two calls, and only reads are retried.
   const ofNew = [...requested].filter(([call]) => call.includes(' new-'));
   expect(ofNew).toHaveLength((2 * (pairs * 3)) / 4);
-  expect(Math.max(...ofNew.map(([, count]) => count))).toBe(3);
+  const attempts = Math.max(...ofNew.map(([, count]) => count));
+  expect(attempts).toBeLessThanOrEqual(3);
+  expect(attempts).toBeGreaterThanOrEqual(sampleSize(2, 3)); // In a small sample, no call may fail twice.
   expect(Math.max(...ofNew.filter(([call]) => call.includes(' POST ')).map(([, count]) => count))).toBe(1);
   const keys = new Set([...requested.keys()].map((call) => call.split(' ')[1]));
   expect(keys.size).toBe((2 * (pairs * 3)) / 4 + 2 * 6);
