@@ -284,7 +284,8 @@ describe('after a failure in the dashboard', () => {
     dashboard.forget();
     await page.context().setOffline(false);
     await note.waitFor({ state: 'detached' });
-    expect(dashboard.upstream().map(({ method }) => method)).toEqual(['GET']);
+    // The message disappears when the request starts.
+    await expect.poll(() => dashboard.upstream().map(({ method }) => method)).toEqual(['GET']);
   });
 
   it('a long wait is shown in minutes', async () => {
