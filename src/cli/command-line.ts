@@ -12,6 +12,8 @@ const TEXT_OPTIONS: readonly string[] = [...FLAGS, 'config'];
 
 const SWITCHES: readonly string[] = ['help', 'version'];
 
+const OPTIONS: readonly string[] = [...TEXT_OPTIONS, ...SWITCHES];
+
 /** Parsed command line. */
 export interface Arguments {
   help: boolean;
@@ -46,7 +48,7 @@ export function readArguments(argv: readonly string[]): { values: Arguments; pro
     } else if (!TEXT_OPTIONS.includes(token.name)) {
       const option = unknownSetting(
         token.rawName,
-        [...TEXT_OPTIONS, ...SWITCHES].map((name) => `--${name}`),
+        OPTIONS.map((name) => `--${name}`),
         'option',
       );
       problems.push(`The command line has ${option}. See notigraph --help.`);
@@ -65,7 +67,7 @@ type Token = ReturnType<typeof parseArgs<{ tokens: true; strict: false }>>['toke
 
 /** Whether a token is an unknown option without `=`. */
 const isUnknownOption = (token: Token | undefined): boolean =>
-  token?.kind === 'option' && token.value === undefined && ![...TEXT_OPTIONS, ...SWITCHES].includes(token.name);
+  token?.kind === 'option' && token.value === undefined && !OPTIONS.includes(token.name);
 
 /** Quotes a plain word. Anything else may be a misplaced secret, so messages omit it. */
 const quoteIfPlain = (text: string): string => (/^[a-z-]{1,20}$/.test(text) ? ` "${text}"` : '');

@@ -26,17 +26,21 @@ export interface DatabaseOptions {
 export class SandboxDatabase {
   readonly #connection: DatabaseSync;
   readonly #file: string;
+  readonly #options: DatabaseOptions;
+  /** Version of the last migration. */
+  readonly #supported: number;
 
   /** @throws {SandboxError} if the file can't be used; it is left unchanged */
-  constructor(file: string, { migrations, onUpgrade }: DatabaseOptions) {
+  constructor(file: string, options: DatabaseOptions) {
     this.#file = file;
+    this.#options = options;
+    this.#supported = options.migrations.at(-1)?.version ?? 0;
     this.#connection = connect(file);
     try {
-      const supported = migrations.at(-1)?.version ?? 0;
-      const version = this.#readVersion(supported); // Before anything is written to the file.
+      const version = this.#readVersion(); // Before anything is written to the file.
       this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-      if (version < supported) {
-        this.transaction(() => this.#upgrade(migrations, supported, onUpgrade));
+      if (version < this.#supported) {
+        this.transaction(() => this.#upgrade());
       }
     } catch (error) {
       this.#connection.close();
@@ -65,7 +69,7 @@ export class SandboxDatabase {
   }
 
   /** Removes all tables and creates them anew, with samples. Other processes that use the file see the new records at once. */
-  recreate({ migrations, onUpgrade }: DatabaseOptions): void {
+  recreate(): void {
     this.transaction(() => {
       const tables = this.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
@@ -74,7 +78,7 @@ export class SandboxDatabase {
         this.#connection.exec(`DROP TABLE "${text(table, 'name')}"`);
       }
       this.#connection.exec('PRAGMA application_id = 0; PRAGMA user_version = 0;');
-      this.#upgrade(migrations, migrations.at(-1)?.version ?? 0, onUpgrade);
+      this.#upgrade();
     });
   }
 
@@ -103,9 +107,10 @@ export class SandboxDatabase {
     this.close();
   }
 
-  #upgrade(migrations: readonly Migration[], supported: number, onUpgrade: DatabaseOptions['onUpgrade']): void {
+  #upgrade(): void {
+    const { migrations, onUpgrade } = this.#options;
     // Read again under the write lock: another process may have upgraded the file in the meantime.
-    const from = this.#readVersion(supported);
+    const from = this.#readVersion();
     const pending = migrations.filter(({ version }) => version > from);
     if (pending.length === 0) {
       return;
@@ -114,7 +119,7 @@ export class SandboxDatabase {
       this.#run(migration);
     }
     onUpgrade(this, from);
-    this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${supported};`);
+    this.#connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${this.#supported};`);
   }
 
   #run({ version, description, sql }: Migration): void {
@@ -130,7 +135,8 @@ export class SandboxDatabase {
   }
 
   /** Returns the version of the file; 0 for a new file. */
-  #readVersion(supported: number): number {
+  #readVersion(): number {
+    const supported = this.#supported;
     const version = this.#pragma('user_version');
     const applicationId = this.#pragma('application_id');
     const tables = integer(this.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');

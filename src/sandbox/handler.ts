@@ -35,60 +35,54 @@ export function createHandler({
   landingPage,
   clock,
 }: HandlerDependencies): RequestHandler {
-  return async (request) => {
+  /** @param headers receives the headers of the response, whether the request fails or not */
+  async function respond(request: IncomingMessage, headers: Record<string, string>): Promise<SandboxResponse> {
     const { method = 'GET', url = '/' } = request;
+    const operation = router.match(method, url);
+    const environment = authenticate(request.headers.authorization);
+    Object.assign(headers, rateLimit.count(environment));
+    const handle = operations.get(operation.operationId ?? '');
+    if (handle === undefined) {
+      throw new Error(`The operation ${operation.operationId} has no handler.`);
+    }
+
+    const key = readIdempotencyKey(request);
+    if (key !== undefined) {
+      headers['Idempotency-Key'] = key;
+    }
+    const release = key === undefined ? undefined : idempotency.reserve(environment, key);
+    try {
+      const body = operation.requestBody === undefined ? undefined : await readJsonBody(request);
+      const run = (): SandboxResponse => {
+        const { params, query } = router.validate(operation, method, url, body);
+        return handle({ environment, params, query, body: body ?? {} });
+      };
+      if (key !== undefined) {
+        // An error response undoes the operation's writes, and is itself stored for the key.
+        return idempotency.respond(environment, key, body ?? null, () => {
+          try {
+            return database.savepoint(run);
+          } catch (error) {
+            return toErrorResponse(error, url, clock);
+          }
+        });
+      }
+      return method === 'GET' ? withETag(run(), request.headers['if-none-match']) : database.transaction(run);
+    } finally {
+      release?.();
+    }
+  }
+
+  return async (request) => {
+    const { method, url = '/' } = request;
     if (url === '/' && method === 'GET') {
       return landingPage(request.headers.host ?? 'localhost');
     }
-    /** Headers of the response, whether the request fails or not. */
     const headers: Record<string, string> = {};
-    try {
-      const operation = router.match(method, url);
-      const environment = authenticate(request.headers.authorization);
-      Object.assign(headers, rateLimit.count(environment));
-      const handle = operations.get(operation.operationId ?? '');
-      if (handle === undefined) {
-        throw new Error(`The operation ${operation.operationId} has no handler.`);
-      }
-
-      const key = readIdempotencyKey(request);
-      if (key !== undefined) {
-        headers['Idempotency-Key'] = key;
-      }
-      const release = key === undefined ? undefined : idempotency.reserve(environment, key);
-      try {
-        const body = operation.requestBody === undefined ? undefined : await readJsonBody(request);
-        const run = (): SandboxResponse => {
-          const { params, query } = router.validate(operation, method, url, body);
-          return handle({ environment, params, query, body: body ?? {} });
-        };
-        if (key !== undefined) {
-          // An error response undoes the operation's writes, and is itself stored for the key.
-          const response = idempotency.respond(environment, key, body ?? null, () => {
-            try {
-              return database.savepoint(run);
-            } catch (error) {
-              return toErrorResponse(error, url, clock);
-            }
-          });
-          return withHeaders(response, headers);
-        }
-        const response =
-          method === 'GET' ? withETag(run(), request.headers['if-none-match']) : database.transaction(run);
-        return withHeaders(response, headers);
-      } finally {
-        release?.();
-      }
-    } catch (error) {
-      return withHeaders(toErrorResponse(error, url, clock), headers);
-    }
+    const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));
+    return { ...response, headers: { ...headers, ...response.headers } };
   };
 }
-
-const withHeaders = (response: SandboxResponse, headers: Record<string, string>): SandboxResponse => ({
-  ...response,
-  headers: { ...headers, ...response.headers },
-});
 
 /** Returns the response for an `ApiError`, and throws any other error again. */
 function toErrorResponse(error: unknown, url: string, clock: Clock): SandboxResponse {

@@ -1,7 +1,8 @@
 import type { SandboxDatabase } from './database.ts';
 import { DEVELOPMENT, type Environment, PRODUCTION, SANDBOX_KEYS } from './environments.ts';
-import type { RecordList, Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
 import type { SandboxResponse } from './response.ts';
+import { type Row, text } from './rows.ts';
 
 const STYLE = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -20,8 +21,10 @@ export type WriteLandingPage = (host: string) => SandboxResponse;
 
 /** Creates a function that writes a page with the API keys, a request to try, and the records of each environment. */
 export function createLandingPage(resources: readonly Resource[], database: SandboxDatabase): WriteLandingPage {
-  const listsOf = (environment: Environment): RecordList[] =>
-    resources.flatMap(({ listRecords }) => listRecords?.(database, environment) ?? []);
+  const listsOf = (environment: Environment): string[] =>
+    resources.flatMap(({ recordList }) =>
+      recordList === undefined ? [] : writeList(recordList.title, database.prepare(recordList.sql).all(environment.id)),
+    );
   return (host) => ({
     status: 200,
     headers: {
@@ -51,18 +54,18 @@ ${[DEVELOPMENT, PRODUCTION].map((environment) => writeEnvironment(environment, l
   });
 }
 
-const writeEnvironment = ({ name }: Environment, lists: readonly RecordList[]): string => `<section>
+const writeEnvironment = ({ name }: Environment, lists: readonly string[]): string => `<section>
 <h2>${name}</h2>
 <p>API key: <code>${SANDBOX_KEYS[name]}</code></p>
-${lists.map(writeList).join('\n')}
+${lists.join('\n')}
 </section>`;
 
-const writeList = ({ title, records }: RecordList): string => `<h3>${escapeHtml(title)}</h3>
+const writeList = (title: string, records: readonly Row[]): string => `<h3>${escapeHtml(title)}</h3>
 ${
   records.length === 0
     ? '<p>None.</p>'
-    : `<ul>\n${records.map(({ id, label }) => `<li><code>${escapeHtml(id)}</code> <span>${escapeHtml(label)}</span></li>`).join('\n')}\n</ul>`
+    : `<ul>\n${records.map((row) => `<li><code>${escapeHtml(text(row, 'id'))}</code> <span>${escapeHtml(text(row, 'label'))}</span></li>`).join('\n')}\n</ul>`
 }`;
 
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const escapeHtml = (value: string): string =>
+  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

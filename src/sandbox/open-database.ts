@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { type DatabaseOptions, SandboxDatabase } from './database.ts';
+import { SandboxDatabase } from './database.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
 import { type Migration, orderMigrations } from './migrations.ts';
 import type { Resource } from './resource.ts';
@@ -10,25 +10,24 @@ export function collectMigrations(resources: readonly Resource[]): readonly Migr
 }
 
 /** Opens the database file, creates or upgrades its tables, and adds the samples of resources that are new to the file. */
-export const openDatabase = (file: string, resources: readonly Resource[], clock: Clock): SandboxDatabase =>
-  new SandboxDatabase(file, toOptions(resources, clock));
+export function openDatabase(file: string, resources: readonly Resource[], clock: Clock): SandboxDatabase {
+  return new SandboxDatabase(file, {
+    migrations: collectMigrations(resources),
+    onUpgrade(database, from) {
+      for (const { migrations, writeSamples } of resources) {
+        if (migrations.every(({ version }) => version > from)) {
+          writeSamples?.(database, clock);
+        }
+      }
+    },
+  });
+}
 
 /** Replaces all records of a file by the samples. A sandbox that is using the file shows them at once. */
 export function resetDatabase(file: string, resources: readonly Resource[], clock: Clock): void {
   using database = openDatabase(file, resources, clock);
-  database.recreate(toOptions(resources, clock));
+  database.recreate();
   for (const { createHandlers } of resources) {
     createHandlers(database, clock); // Writes the sample traffic.
   }
 }
-
-const toOptions = (resources: readonly Resource[], clock: Clock): DatabaseOptions => ({
-  migrations: collectMigrations(resources),
-  onUpgrade(database, from) {
-    for (const { migrations, writeSamples } of resources) {
-      if (migrations.every(({ version }) => version > from)) {
-        writeSamples?.(database, clock);
-      }
-    }
-  },
-});

@@ -5,12 +5,12 @@ import type { Migration } from './migrations.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
 
-/** Records of one noun, for the sandbox's landing page. */
+/** List of one noun's records on the landing page. */
 export interface RecordList {
   /** Plural name of the noun. */
   title: string;
-  /** Records with the id that requests use. */
-  records: readonly { id: string; label: string }[];
+  /** Query with the id of an environment as its parameter. Returns the columns `id`, as requests use it, and `label`. */
+  sql: string;
 }
 
 /** One noun of the API. Each file in `resources/` exports one as `resource`. */
@@ -19,8 +19,8 @@ export interface Resource {
   migrations: readonly Migration[];
   /** Writes sample records. Runs once per file, after the noun's first migration. @default no samples */
   writeSamples?(database: SandboxDatabase, clock: Clock): void;
-  /** Lists the noun's records for the landing page. @default not listed */
-  listRecords?(database: SandboxDatabase, environment: Environment): RecordList;
+  /** Lists the noun's records on the landing page. @default not listed */
+  recordList?: RecordList;
   /** Returns a handler for each of the noun's endpoints, by the `operationId` in the OpenAPI document. */
   createHandlers(database: SandboxDatabase, clock: Clock): Readonly<Record<string, OperationHandler>>;
 }

@@ -724,15 +724,15 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'concurrent upgrades of a sandbox file',
     'sandbox/database.ts',
-    'const from = this.#readVersion(supported);',
+    'const from = this.#readVersion();',
     'const from = 1;',
     'sandbox-versions/sandbox-versions',
   ),
   guard(
     'atomic upgrade of a sandbox file',
     'sandbox/database.ts',
-    'this.transaction(() => this.#upgrade(migrations, supported, onUpgrade));',
-    'this.#upgrade(migrations, supported, onUpgrade);',
+    'this.transaction(() => this.#upgrade());',
+    'this.#upgrade();',
     'sandbox-versions/sandbox-versions',
   ),
   guard(

@@ -36,11 +36,9 @@ export const resource: Resource = {
     }
   },
 
-  listRecords(database, environment) {
-    const rows = database
-      .prepare('SELECT id, name FROM feeds WHERE environment_id = ? ORDER BY rowid')
-      .all(environment.id);
-    return { title: 'Feeds', records: rows.map((row) => ({ id: text(row, 'id'), label: text(row, 'name') })) };
+  recordList: {
+    title: 'Feeds',
+    sql: 'SELECT id, name AS label FROM feeds WHERE environment_id = ? ORDER BY rowid',
   },
 
   createHandlers(database, clock) {

@@ -53,16 +53,16 @@ export const resource: Resource = {
     }
   },
 
-  listRecords(database, environment) {
-    const rows = database
-      .prepare(
-        `SELECT transaction_id, group_concat(channel, ', ') AS channels FROM messages WHERE environment_id = ? GROUP BY transaction_id ORDER BY transaction_id LIMIT 100`,
-      )
-      .all(environment.id);
-    return {
-      title: 'Transactions with messages',
-      records: rows.map((row) => ({ id: text(row, 'transaction_id'), label: text(row, 'channels') })),
-    };
+  recordList: {
+    title: 'Transactions with messages',
+    sql: `
+      SELECT transaction_id AS id, group_concat(channel, ', ') AS label
+      FROM messages
+      WHERE environment_id = ?
+      GROUP BY transaction_id
+      ORDER BY transaction_id
+      LIMIT 100
+    `,
   },
 
   createHandlers(database) {

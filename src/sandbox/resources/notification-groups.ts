@@ -36,14 +36,9 @@ export const resource: Resource = {
     }
   },
 
-  listRecords(database, environment) {
-    const rows = database
-      .prepare('SELECT id, name FROM notification_groups WHERE environment_id = ? ORDER BY rowid')
-      .all(environment.id);
-    return {
-      title: 'Notification groups',
-      records: rows.map((row) => ({ id: text(row, 'id'), label: text(row, 'name') })),
-    };
+  recordList: {
+    title: 'Notification groups',
+    sql: 'SELECT id, name AS label FROM notification_groups WHERE environment_id = ? ORDER BY rowid',
   },
 
   createHandlers(database, clock) {

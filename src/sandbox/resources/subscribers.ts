@@ -48,16 +48,15 @@ export const resource: Resource = {
     }
   },
 
-  listRecords(database, environment) {
-    const rows = database
-      .prepare(
-        `SELECT subscriber_id, concat_ws(' ', first_name, last_name) AS label FROM subscribers WHERE environment_id = ? ORDER BY rowid LIMIT 100`,
-      )
-      .all(environment.id);
-    return {
-      title: 'Subscribers',
-      records: rows.map((row) => ({ id: text(row, 'subscriber_id'), label: text(row, 'label') })),
-    };
+  recordList: {
+    title: 'Subscribers',
+    sql: `
+      SELECT subscriber_id AS id, concat_ws(' ', first_name, last_name) AS label
+      FROM subscribers
+      WHERE environment_id = ?
+      ORDER BY rowid
+      LIMIT 100
+    `,
   },
 
   createHandlers(database, clock) {

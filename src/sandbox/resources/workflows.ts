@@ -45,16 +45,14 @@ export const resource: Resource = {
     }
   },
 
-  listRecords(database, environment) {
-    const rows = database
-      .prepare(
-        `SELECT identifier, document ->> '$.name' || iif(active, '', ' (inactive)') AS label FROM workflows WHERE environment_id = ? ORDER BY rowid`,
-      )
-      .all(environment.id);
-    return {
-      title: 'Workflows',
-      records: rows.map((row) => ({ id: text(row, 'identifier'), label: text(row, 'label') })),
-    };
+  recordList: {
+    title: 'Workflows',
+    sql: `
+      SELECT identifier AS id, document ->> '$.name' || iif(active, '', ' (inactive)') AS label
+      FROM workflows
+      WHERE environment_id = ?
+      ORDER BY rowid
+    `,
   },
 
   createHandlers(database, clock) {
