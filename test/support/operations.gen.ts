@@ -161,7 +161,7 @@ export type WorkflowVariables = Exact<{
 }>;
 
 
-export type WorkflowResult = { workflow: { id: string, identifier: string | null, name: string, description: string | null, active: boolean, critical: boolean, tags: Array<string>, createdAt: string | null, updatedAt: string | null, notificationGroup: { id: string | null, name: string } | null, preferenceSettings: { email: boolean | null, sms: boolean | null, inApp: boolean | null, chat: boolean | null, push: boolean | null }, steps: Array<{ id: string | null, name: string | null, active: boolean | null, template: { type: string | null, subject: string | null, content: string | null, contentBlocks: Array<Record<string, unknown>> | null, variables: Array<{ name: string, type: string | null, required: boolean | null }> } | null, filters: Array<{ type: string | null, value: string | null, isNegated: boolean | null, children: Array<{ on: string | null, field: string | null, operator: string | null, value: string | null }> }>, metadata: { type: string | null, amount: number | null, unit: string | null, digestKey: string | null, backoff: boolean | null, backoffAmount: number | null, backoffUnit: string | null } | null }>, triggers: Array<{ identifier: string, type: string | null, variables: Array<{ name: string, type: string | null }>, subscriberVariables: Array<{ name: string }> }> } | null };
+export type WorkflowResult = { workflow: { id: string, identifier: string | null, name: string, description: string | null, active: boolean, critical: boolean, tags: Array<string>, createdAt: string | null, updatedAt: string | null, notificationGroup: { id: string | null, name: string } | null, preferenceSettings: { email: boolean | null, sms: boolean | null, inApp: boolean | null, chat: boolean | null, push: boolean | null }, steps: Array<{ id: string | null, name: string | null, active: boolean | null, template: { id: string | null, type: string | null, subject: string | null, content: string | null, contentBlocks: Array<Record<string, unknown>> | null, variables: Array<{ id: string | null, name: string, type: string | null, required: boolean | null }> } | null, filters: Array<{ id: string | null, type: string | null, value: string | null, isNegated: boolean | null, children: Array<{ on: string | null, field: string | null, operator: string | null, value: string | null }> }>, metadata: { type: string | null, amount: number | null, unit: string | null, digestKey: string | null, backoff: boolean | null, backoffAmount: number | null, backoffUnit: string | null } | null }>, triggers: Array<{ id: string | null, identifier: string, type: string | null, variables: Array<{ id: string | null, name: string, type: string | null }>, subscriberVariables: Array<{ id: string | null, name: string }> }> } | null };
 
 export type WorkflowsVariables = Exact<{
   idsOrIdentifiers: Array<string | number> | string | number;
@@ -351,17 +351,20 @@ export const Workflow = new TypedDocumentString(`
       name
       active
       template {
+        id
         type
         subject
         content
         contentBlocks
         variables {
+          id
           name
           type
           required
         }
       }
       filters {
+        id
         type
         value
         isNegated
@@ -383,13 +386,16 @@ export const Workflow = new TypedDocumentString(`
       }
     }
     triggers {
+      id
       identifier
       type
       variables {
+        id
         name
         type
       }
       subscriberVariables {
+        id
         name
       }
     }
