@@ -53,6 +53,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/support': [
     'examples/dashboard/dev/issuer.ts',
     'src/cli/config/load-config.ts',
+    'src/client/documents.gen.ts',
     'src/graphql/executor/execute.ts',
     'src/graphql/executor/limits.ts',
     'src/lib/is-record.ts',

@@ -3,7 +3,7 @@ import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
 import { Client, cacheExchange, fetchExchange } from '@urql/core';
 import { persistedExchange } from '@urql/exchange-persisted';
-import { type DocumentNode, parse } from 'graphql';
+import { parse } from 'graphql';
 import { GraphQLClient } from 'graphql-request';
 import { describe, expect, it } from 'vitest';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
@@ -12,20 +12,15 @@ import { createClient, hashOf, possibleTypes } from '../../src/client/index.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
+import { type AnyDocument, documentOf, isMutation } from '../support/shipped-documents.ts';
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 const headers = { authorization };
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Document without the types of its operation, for tests that run all of them. */
-type AnyDocument = DocumentNode & { __meta__: { hash: string; text: string } };
-
 type Fetch = typeof globalThis.fetch;
 type Send = (document: AnyDocument, variables: Record<string, unknown>) => Promise<unknown>;
-
-const isMutation = ({ definitions: [node] }: DocumentNode): boolean =>
-  node?.kind === 'OperationDefinition' && node.operation === 'mutation';
 
 /** Functions that create each client as an app would, with its cache if any. */
 const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
@@ -61,15 +56,6 @@ const CLIENTS: Record<string, (url: string, fetch: Fetch) => Send> = {
     return (document, variables) => client.request(document, variables);
   },
 };
-
-/** Returns the document of a shipped operation. */
-function documentOf(name: string): AnyDocument {
-  const found = Object.entries(documents).find(([key]) => key === `${name}Document`)?.[1];
-  if (found === undefined) {
-    throw new Error(`There is no document of ${name}.`);
-  }
-  return found;
-}
 
 describe.each(Object.entries(CLIENTS))('with %s', (_, start) => {
   it('every shipped operation gets its data with the text of a trusted document', async () => {

@@ -3,7 +3,7 @@ export const TAKES_LONG = [
   'test/{add-a-noun,attacks,browser,cli,docs,rate-limits,sandbox-versions}/**/*.test.ts',
   'test/package.test.ts',
   'test/auth/issuer-keys.test.ts',
-  'test/client/libraries.test.ts',
+  'test/client/{libraries,relay}.test.ts',
   'test/graphql/trusted-documents.test.ts',
   'test/upstream/{faults,properties,silent-upstream}.test.ts',
 ];
