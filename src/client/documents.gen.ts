@@ -3,59 +3,59 @@ import type { TypedDocument } from './typed-document.ts';
 
 /** Internal type. DO NOT USE DIRECTLY. */
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
-/** A channel over which messages are sent. */
+/** A channel over which the service sends messages. */
 export type Channel =
-  /** Message in a chat service (`chat` in REST). */
+  /** Messages in a chat service, such as Slack. */
   | 'CHAT'
-  /** Email (`email` in REST). */
+  /** Emails. */
   | 'EMAIL'
-  /** In-app message (`in_app` in REST). */
+  /** Messages in an app's feed. */
   | 'IN_APP'
-  /** Push notification (`push` in REST). */
+  /** Push notifications. */
   | 'PUSH'
-  /** Text message (`sms` in REST). */
+  /** Text messages. */
   | 'SMS';
 
 /** The reason for a conflict. */
 export type ConflictReason =
   /** A record with this name already exists. */
   | 'ALREADY_EXISTS'
-  /** The first request with this idempotency key is still in progress. Retry after a second. */
+  /** The first request with this idempotency key is still in progress. Retry with the same key after a second. */
   | 'IDEMPOTENCY_IN_PROGRESS'
   /** This idempotency key was already used with a different input. */
   | 'IDEMPOTENCY_KEY_REUSED'
-  /** Another reason, given in `message`. */
+  /** Another reason, which `message` explains. */
   | 'OTHER';
 
 /** The feed to create. */
 export type CreateFeedInput = {
-  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The name, which must be unique. */
+  /** The name, which must be unique within the environment. */
   name: string;
 };
 
 /** The group to create. */
 export type CreateNotificationGroupInput = {
-  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
-  /** The display name. */
+  /** The name that people see. */
   name: string;
 };
 
-/** The subscriber to create or update. Fields that are null or omitted are not sent to the service. */
+/** The subscriber to create or update. In an update, fields that are null or omitted keep their values. */
 export type CreateSubscriberInput = {
-  /** The http URL of the profile image. */
+  /** The http or https URL of the profile picture. */
   avatar?: string | null | undefined;
-  /** The channel settings, such as push tokens. */
+  /** The settings per provider, such as push tokens and webhooks. */
   channels?: Array<Record<string, unknown>> | null | undefined;
-  /** Custom key/value pairs, which replace the existing ones. */
+  /** Your own key/value pairs. In an update, they replace all existing ones. */
   data?: Record<string, unknown> | null | undefined;
   /** The email address. */
   email?: string | null | undefined;
   /** The first name. */
   firstName?: string | null | undefined;
-  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
   /** The last name. */
   lastName?: string | null | undefined;
@@ -63,13 +63,13 @@ export type CreateSubscriberInput = {
   locale?: string | null | undefined;
   /** The phone number. */
   phone?: string | null | undefined;
-  /** Your own id of the user, which identifies the subscriber. */
+  /** The id of the subscriber in your system, usually the user's id. If it already exists, that subscriber is updated. */
   subscriberId: string | number;
 };
 
 /** The subscribers to create or update. */
 export type CreateSubscribersInput = {
-  /** 1 to 100 subscribers. */
+  /** The subscribers, 1 to 100. Each can have its own `idempotencyKey`. */
   subscribers: Array<CreateSubscriberInput>;
 };
 
@@ -81,9 +81,9 @@ export type DeleteFeedInput = {
 
 /** The messages to delete. */
 export type DeleteMessagesByTransactionInput = {
-  /** The channel whose messages are deleted. Default: all channels. */
+  /** The channel to delete messages of. Default: all channels. */
   channel?: Channel | null | undefined;
-  /** The id of the transaction whose messages are deleted. */
+  /** The id of the transaction, which the service returned when the workflow was triggered. */
   transactionId: string | number;
 };
 
@@ -95,10 +95,10 @@ export type DeleteNotificationGroupInput = {
 
 /** The status of a deletion. */
 export type DeletionStatus =
-  /** The record was deleted (`deleted` in REST). */
+  /** The record was deleted. */
   | 'DELETED';
 
-/** The kind of failure of a mutation. Each kind has its own type that implements `MutationError`. */
+/** The kind of failure of a mutation. Each kind has its own type, which implements `MutationError`. */
 export type MutationErrorCode =
   /** `ConflictError`: the change conflicts with an existing record or an earlier request. */
   | 'CONFLICT'
@@ -106,14 +106,14 @@ export type MutationErrorCode =
   | 'INVALID_INPUT'
   /** `NotFoundError`: the record does not exist. */
   | 'NOT_FOUND'
-  /** `UpstreamFailure`: the service failed for this item of a bulk mutation. */
+  /** `UpstreamFailure`: the service failed on this item of a bulk mutation. */
   | 'UPSTREAM_FAILURE';
 
 /** The group to rename. */
 export type UpdateNotificationGroupInput = {
   /** The group's id. */
   id: string | number;
-  /** A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header. */
+  /** A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header. */
   idempotencyKey?: string | null | undefined;
   /** The new name. */
   name: string;
@@ -121,17 +121,17 @@ export type UpdateNotificationGroupInput = {
 
 /** The workflow and its new status. */
 export type UpdateWorkflowStatusInput = {
-  /** Whether the workflow should be active. */
+  /** Whether the workflow is to be active. */
   active: boolean;
-  /** The workflow's id, not its trigger identifier. */
+  /** The workflow's id. The service doesn't accept the trigger identifier here. */
   workflowId: string | number;
 };
 
 /** Whether a failed write was applied. */
 export type WriteOutcome =
-  /** It was not applied and is safe to retry. */
+  /** The write was not applied. It is safe to retry. */
   | 'NOT_APPLIED'
-  /** It may have been applied. Check before you retry. */
+  /** The write may have been applied. Check before you retry, or retry with the same idempotency key. */
   | 'UNKNOWN';
 
 export type CreateFeedVariables = Exact<{

@@ -5,10 +5,11 @@ import { badUserInput } from './errors.ts';
 
 /** Description of the input field `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =
-  'A unique key for this change. Send the same key when you retry, so that the service applies the change only once. Default: the `Idempotency-Key` header.';
+  'A key that is unique per change, such as a UUID. If you repeat the change with the same key, a service that supports keys applies it only once. Default: the `Idempotency-Key` header.';
 
 /** Description of the result field `replayed`. */
-export const REPLAYED = 'Whether this is the stored result of an earlier request with the same idempotency key.';
+export const REPLAYED =
+  'Whether this is the stored result of an earlier request with the same idempotency key. Nothing was changed again.';
 
 /**
  * Derives the idempotency key that is sent upstream for one write: a digest of field name, response path and the caller's key. This lets

@@ -56,6 +56,37 @@ describe('the schema', () => {
     expect(undescribed).toEqual([]);
   });
 
+  it('describes itself: authentication, errors, null, ids, and where its guides are', () => {
+    const description = schema.description ?? '';
+    expect(description.match(/(?<=^\*\*)\w+/gm)).toEqual(['Authentication', 'Errors', 'Null', 'Ids']);
+    for (const part of ['`ApiKey <key>`', '`Bearer <token>`', '`... on MutationError { code message }`', '/docs']) {
+      expect(description).toContain(part);
+    }
+  });
+
+  it('describes members in sentences, without names of the service or questions', () => {
+    const unclear = [...members()].filter(
+      ([, , description]) =>
+        !/\.$/.test(description ?? '') ||
+        /^(?:What|Who|Whose|Where|When|How)\b|\b_{1,2}\w|\b[a-z]+_id\b/.test(description ?? ''),
+    );
+    expect(unclear.map(([where, , description]) => `${where}: ${description}`)).toEqual([]);
+  });
+
+  it('describes the scope of every type and field that requires one', () => {
+    const types = Object.values(schema.getTypeMap()).filter(isObjectType);
+    const described = types
+      .flatMap((type) => [type, ...Object.values(type.getFields())])
+      .flatMap((part) => {
+        const scope = part.extensions.scope ?? ('type' in part ? getNamedType(part.type).extensions.scope : undefined);
+        return scope === undefined ? [] : [[part.description, scope] as const];
+      });
+    expect(described.length).toBeGreaterThan(20);
+    for (const [description, scope] of described) {
+      expect(description).toMatch(new RegExp(`[^\n]\n\nToken scope: \`${scope}\`\\.$`));
+    }
+  });
+
   it('exposes no internal names of the service, such as those with a leading underscore, Controller or Dto', () => {
     const names = [...members()].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(200);

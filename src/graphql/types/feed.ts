@@ -14,21 +14,21 @@ import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.
 import { requireScopes } from '../require-scopes.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
-  description: 'An in-app feed: a list of messages that an app shows separately.',
+  description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',
   extensions: requireScopes('feeds:read'),
   fields: (t) => ({
-    id: t.exposeID('_id', { nullable: true, description: "The record's id, or null if the service sent none." }),
-    identifier: t.exposeString('identifier', { description: 'The identifier assigned by the service.' }),
-    name: t.exposeString('name', { description: 'The unique name of the feed.' }),
-    organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
-    environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),
+    id: t.exposeID('_id', { nullable: true, description: "The feed's id, or null if the service sent none." }),
+    identifier: t.exposeString('identifier', { description: 'The identifier that the service assigned to the feed.' }),
+    name: t.exposeString('name', { description: 'The name, unique within the environment.' }),
+    organizationId: t.exposeID('_organizationId', { description: 'The id of the organization that owns the feed.' }),
+    environmentId: t.exposeID('_environmentId', { description: 'The id of the environment that the feed belongs to.' }),
   }),
 });
 
 const CreateFeedInput = builder.inputType('CreateFeedInput', {
   description: 'The feed to create.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'The name, which must be unique.' }),
+    name: t.string({ required: true, description: 'The name, which must be unique within the environment.' }),
     idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
   }),
 });
@@ -56,7 +56,7 @@ const DeleteFeedSuccess = builder
       deletedId: t.exposeID('id', { description: 'The id of the deleted feed.' }),
       remainingFeeds: t.expose('remainingFeeds', {
         type: [Feed],
-        description: 'The remaining feeds.',
+        description: 'The remaining feeds of the environment.',
       }),
     }),
   });
@@ -76,7 +76,7 @@ builder.mutationFields((t) => ({
     type: CreateFeedResult,
     nullable: true,
     extensions: requireScopes('feeds:write'),
-    description: 'Creates a feed. POST /v1/feeds',
+    description: 'Creates a feed. A name that already exists is a `ConflictError`.\n\nREST: `POST /v1/feeds`.',
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
@@ -93,7 +93,8 @@ builder.mutationFields((t) => ({
     type: DeleteFeedResult,
     nullable: true,
     extensions: requireScopes('feeds:write'),
-    description: 'Deletes a feed and returns the remaining ones. DELETE /v1/feeds/{feedId}',
+    description:
+      'Deletes a feed and returns the remaining ones. A feed that a step still uses is an `InvalidInputError`.\n\nREST: `DELETE /v1/feeds/{feedId}`.',
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(

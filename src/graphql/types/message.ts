@@ -4,23 +4,26 @@ import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutatio
 import { requireScopes } from '../require-scopes.ts';
 
 export const Channel = builder.enumType('Channel', {
-  description: 'A channel over which messages are sent.',
+  description: 'A channel over which the service sends messages.',
   values: {
-    IN_APP: { value: 'in_app', description: 'In-app message (`in_app` in REST).' },
-    EMAIL: { value: 'email', description: 'Email (`email` in REST).' },
-    SMS: { value: 'sms', description: 'Text message (`sms` in REST).' },
-    CHAT: { value: 'chat', description: 'Message in a chat service (`chat` in REST).' },
-    PUSH: { value: 'push', description: 'Push notification (`push` in REST).' },
+    IN_APP: { value: 'in_app', description: "Messages in an app's feed." },
+    EMAIL: { value: 'email', description: 'Emails.' },
+    SMS: { value: 'sms', description: 'Text messages.' },
+    CHAT: { value: 'chat', description: 'Messages in a chat service, such as Slack.' },
+    PUSH: { value: 'push', description: 'Push notifications.' },
   } as const,
 });
 
 const DeleteMessagesByTransactionInput = builder.inputType('DeleteMessagesByTransactionInput', {
   description: 'The messages to delete.',
   fields: (t) => ({
-    transactionId: t.id({ required: true, description: 'The id of the transaction whose messages are deleted.' }),
+    transactionId: t.id({
+      required: true,
+      description: 'The id of the transaction, which the service returned when the workflow was triggered.',
+    }),
     channel: t.field({
       type: Channel,
-      description: 'The channel whose messages are deleted. Default: all channels.',
+      description: 'The channel to delete messages of. Default: all channels.',
     }),
   }),
 });
@@ -38,12 +41,12 @@ const DeleteMessagesByTransactionSuccess = builder
     description: 'The messages were deleted.',
     fields: (t) => ({
       transactionId: t.exposeID('transactionId', {
-        description: 'The id of the transaction whose messages were deleted.',
+        description: 'The id of the transaction.',
       }),
       channel: t.expose('channel', {
         type: Channel,
         nullable: true,
-        description: 'The channel whose messages were deleted, or null for all channels.',
+        description: 'The channel whose messages were deleted. Null if they were deleted on all channels.',
       }),
     }),
   });
@@ -59,7 +62,7 @@ builder.mutationFields((t) => ({
     nullable: true,
     extensions: requireScopes('messages:write'),
     description:
-      'Deletes the messages of a transaction, all of them or those of one channel. DELETE /v1/messages/transaction/{transactionId}?channel=',
+      'Deletes the messages that one trigger of a workflow sent, on all channels or on one. If there are none, the result is a `NotFoundError`.\n\nREST: `DELETE /v1/messages/transaction/{transactionId}?channel=`.',
     args: {
       input: t.arg({
         type: DeleteMessagesByTransactionInput,

@@ -13,29 +13,31 @@ import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.
 import { requireScopes } from '../require-scopes.ts';
 
 export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
-  description: 'A group that workflows belong to, such as "Billing".',
+  description: 'A group of workflows, such as "Billing". Every workflow belongs to one.',
   extensions: requireScopes('groups:read'),
   fields: (t) => ({
-    id: t.exposeID('_id', { nullable: true, description: "The record's id, or null if the service sent none." }),
-    name: t.exposeString('name', { description: 'The display name.' }),
+    id: t.exposeID('_id', { nullable: true, description: "The group's id, or null if the service sent none." }),
+    name: t.exposeString('name', { description: 'The name that people see.' }),
     parentId: t.exposeID('_parentId', {
       nullable: true,
-      description: 'The id of the group in the parent environment that this one was created from, or null if none.',
+      description: 'The id of the group in another environment that this one was copied from. Null if it is no copy.',
     }),
-    organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
-    environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),
+    organizationId: t.exposeID('_organizationId', { description: 'The id of the organization that owns the group.' }),
+    environmentId: t.exposeID('_environmentId', {
+      description: 'The id of the environment that the group belongs to.',
+    }),
   }),
 });
 
 const DeletionStatus = builder.enumType('DeletionStatus', {
   description: 'The status of a deletion.',
-  values: { DELETED: { value: 'deleted', description: 'The record was deleted (`deleted` in REST).' } } as const,
+  values: { DELETED: { value: 'deleted', description: 'The record was deleted.' } } as const,
 });
 
 const CreateNotificationGroupInput = builder.inputType('CreateNotificationGroupInput', {
   description: 'The group to create.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'The display name.' }),
+    name: t.string({ required: true, description: 'The name that people see.' }),
     idempotencyKey: t.string({ description: IDEMPOTENCY_KEY }),
   }),
 });
@@ -119,14 +121,14 @@ builder.queryFields((t) => ({
     nullable: true,
     extensions: { calls: '1 for the whole operation' },
     description:
-      'Returns the group with this id, or null if it does not exist. GET /v1/notification-groups/{id}, or a single GET /v1/notification-groups if the operation requests several groups',
+      'Returns the group with this id, or null if it does not exist.\n\nREST: `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
     args: { id: t.arg.id({ required: true, description: "The group's id." }) },
     resolve: (_root, { id }, ctx) => ctx.loaders.notificationGroup.load(id),
   }),
   notificationGroups: t.field({
     type: [NotificationGroup],
     nullable: true,
-    description: 'Returns all groups, without pagination. GET /v1/notification-groups',
+    description: 'Returns all groups, without pagination.\n\nREST: `GET /v1/notification-groups`.',
     resolve: (_root, _args, ctx) => ctx.loaders.notificationGroup.list(),
   }),
 }));
@@ -136,7 +138,7 @@ builder.mutationFields((t) => ({
     type: CreateNotificationGroupResult,
     nullable: true,
     extensions: requireScopes('groups:write'),
-    description: 'Creates a group. POST /v1/notification-groups',
+    description: 'Creates a group.\n\nREST: `POST /v1/notification-groups`.',
     args: { input: t.arg({ type: CreateNotificationGroupInput, required: true, description: 'The group to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
@@ -154,7 +156,7 @@ builder.mutationFields((t) => ({
     type: UpdateNotificationGroupResult,
     nullable: true,
     extensions: requireScopes('groups:write'),
-    description: 'Renames a group. PATCH /v1/notification-groups/{id}',
+    description: 'Renames a group.\n\nREST: `PATCH /v1/notification-groups/{id}`.',
     args: { input: t.arg({ type: UpdateNotificationGroupInput, required: true, description: 'The group to rename.' }) },
     resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
       toMutationResult(
@@ -174,7 +176,7 @@ builder.mutationFields((t) => ({
     type: DeleteNotificationGroupResult,
     nullable: true,
     extensions: requireScopes('groups:write'),
-    description: 'Deletes a group. DELETE /v1/notification-groups/{id}',
+    description: 'Deletes a group. Its workflows remain.\n\nREST: `DELETE /v1/notification-groups/{id}`.',
     args: { input: t.arg({ type: DeleteNotificationGroupInput, required: true, description: 'The group to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(

@@ -24,22 +24,23 @@ const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] 
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
 const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
-  description: 'The notifications sent in one period, which is a day in all known services.',
+  description: 'The notifications that were sent in one period, usually a day (UTC).',
   extensions: requireScopes('stats:read'),
   fields: (t) => ({
     key: t.exposeString('_id', {
-      description: 'The period of the entry, usually a date (`_id` in REST).',
+      description: 'The period, usually a date such as `2026-01-31`. Unique within the list.',
     }),
     date: t.field({
       type: 'LocalDate',
       nullable: true,
-      description: 'The key if it is a date (UTC), otherwise null.',
+      description: 'The day (UTC). Null if the period is not a day.',
       resolve: ({ _id }) => (isLocalDate(_id) ? _id : null),
     }),
-    count: t.exposeInt('count', { description: 'The number of notifications triggered.' }),
+    count: t.exposeInt('count', { description: 'The number of notifications triggered in the period.' }),
     channels: t.field({
       type: [Channel],
-      description: 'The channels over which they were sent. Channels unknown to this schema are omitted.',
+      description:
+        'The channels over which the notifications were sent. Channels that are not in `Channel` are omitted.',
       resolve: ({ _id, channels }, _args, ctx) => {
         const known = (channels ?? []).filter(isChannel);
         const unknown = (channels ?? []).length - known.length;
@@ -53,14 +54,14 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       },
     }),
     workflowIds: t.exposeIDList('templates', {
-      description: 'The ids of the triggered workflows (`templates` in REST).',
+      description: 'The ids of the triggered workflows, including those deleted since.',
     }),
     workflows: t.field({
       type: [Workflow],
       nullable: { list: true, items: true },
       extensions: { calls: '1 per distinct id in the operation, 8 at a time' },
       description:
-        'The triggered workflows, in the order of `workflowIds`; null for a workflow that no longer exists. Each id is loaded once per operation. GET /v1/workflows/{workflowIdOrIdentifier}',
+        'The triggered workflows, in the order of `workflowIds`, with null for each that no longer exists. A workflow that occurs in several entries is loaded once.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct id.',
       args: {
         first: t.arg.int({
           defaultValue: DEFAULT_WORKFLOWS,
@@ -81,14 +82,14 @@ builder.queryFields((t) => ({
     type: [StatsEntry],
     nullable: { list: true, items: true },
     description:
-      'Returns the notifications sent per day, oldest first. An invalid entry of the service is null, with an error at its index. GET /v1/notifications/graph/stats',
+      'Returns the number of notifications sent per day, oldest first. Days without notifications are missing unless `fillGaps` is true. If the service sends an invalid entry, that entry is null and has an entry in `errors`.\n\nREST: `GET /v1/notifications/graph/stats`.',
     args: {
       days: t.arg.int({
-        description: `The number of days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
+        description: `The number of most recent days to return, 1 to ${MAX_DAYS}. Default: decided by the service.`,
       }),
       fillGaps: t.arg.boolean({
         defaultValue: false,
-        description: `Whether to add entries with count 0 for days without notifications, which the service omits. If set, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
+        description: `Whether to add an entry with count 0 for each day without notifications. If true, \`days\` can be at most ${MAX_FILLED_DAYS}.`,
       }),
     },
     resolve: async (_root, { days, ...args }, ctx) => {

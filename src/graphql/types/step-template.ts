@@ -4,59 +4,87 @@ import { builder } from '../builder.ts';
 const TemplateVariable = builder
   .objectRef<NonNullable<StepTemplateBody['variables']>[number]>('TemplateVariable')
   .implement({
-    description: 'A placeholder of a template.',
+    description: 'A placeholder in the content of a step.',
     fields: (t) => ({
-      id: t.id({ nullable: true, description: "The record's id.", resolve: ({ _id, id }) => _id ?? id }),
-      name: t.exposeString('name', { description: 'Its name, as written between the braces.' }),
-      type: t.exposeString('type', { nullable: true, description: 'Its type, such as `String`.' }),
-      required: t.exposeBoolean('required', { nullable: true, description: 'Whether a value is required.' }),
+      id: t.id({
+        nullable: true,
+        description: "The placeholder's id, or null if the service sent none.",
+        resolve: ({ _id, id }) => _id ?? id,
+      }),
+      name: t.exposeString('name', { description: 'The name, as written between the braces: `name` for `{{name}}`.' }),
+      type: t.exposeString('type', { nullable: true, description: 'The type of the value, such as `String`.' }),
+      required: t.exposeBoolean('required', { nullable: true, description: 'Whether a trigger must send a value.' }),
     }),
   });
 
 export const StepTemplate = builder.objectRef<StepTemplateBody>('StepTemplate').implement({
-  description: 'The content that a step sends.',
+  description: 'The content of the message that a step sends.',
   fields: (t) => ({
-    id: t.id({ nullable: true, description: "The record's id.", resolve: ({ _id, id }) => _id ?? id }),
+    id: t.id({
+      nullable: true,
+      description: "The template's id, or null if the service sent none.",
+      resolve: ({ _id, id }) => _id ?? id,
+    }),
     type: t.exposeString('type', {
       nullable: true,
-      description: 'The channel or kind of step, such as `chat` or `digest`.',
+      description: 'The channel or kind of the step, such as `email`, `in_app` or `digest`.',
     }),
-    active: t.exposeBoolean('active', { nullable: true, description: 'Whether it is active.' }),
-    subject: t.exposeString('subject', { nullable: true, description: 'The subject of an email.' }),
+    active: t.exposeBoolean('active', { nullable: true, description: 'Whether the template is active.' }),
+    subject: t.exposeString('subject', {
+      nullable: true,
+      description: 'The subject of an email. Null for other channels.',
+    }),
     variables: t.field({
       type: [TemplateVariable],
-      description: 'The placeholders.',
+      description: 'The placeholders in the content.',
       resolve: ({ variables }) => variables ?? [],
     }),
     content: t.string({
       nullable: true,
-      description: 'The text with placeholders such as `{{name}}`, or null if the content consists of editor blocks.',
+      description: 'The text with placeholders such as `{{name}}`. Null if the content is in `contentBlocks`.',
       resolve: ({ content }) => (typeof content === 'string' ? content : null),
     }),
     contentBlocks: t.field({
       type: ['JSONObject'],
       nullable: true,
-      description: 'The editor blocks of an email, or null if the content is text.',
+      description: 'The blocks of an email made with the visual editor. Null if the content is in `content`.',
       resolve: ({ content }) => (Array.isArray(content) ? content : null),
     }),
     contentType: t.exposeString('contentType', {
       nullable: true,
-      description: 'The format of the content, such as `editor`.',
+      description: 'The format of an email, such as `editor`.',
     }),
     feedId: t.exposeID('_feedId', {
       nullable: true,
-      description: 'The id of the feed of an in-app message, or null if none.',
+      description: 'The id of the feed that shows an in-app message. Null if none.',
     }),
     layoutId: t.exposeID('_layoutId', {
       nullable: true,
-      description: 'The id of the layout of an email, or null if none.',
+      description: 'The id of the layout of an email. Null if none.',
     }),
-    creatorId: t.exposeID('_creatorId', { nullable: true, description: 'The id of the user who created it.' }),
-    organizationId: t.exposeID('_organizationId', { nullable: true, description: 'The id of its organization.' }),
-    environmentId: t.exposeID('_environmentId', { nullable: true, description: 'The id of its environment.' }),
-    deleted: t.exposeBoolean('deleted', { nullable: true, description: 'Whether it is deleted.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true, description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', nullable: true, description: 'When it was last updated.' }),
-    revision: t.exposeInt('__v', { nullable: true, description: 'The revision of the record (`__v` in REST).' }),
+    creatorId: t.exposeID('_creatorId', {
+      nullable: true,
+      description: 'The id of the user who created the template.',
+    }),
+    organizationId: t.exposeID('_organizationId', {
+      nullable: true,
+      description: 'The id of the organization that owns the template.',
+    }),
+    environmentId: t.exposeID('_environmentId', {
+      nullable: true,
+      description: 'The id of the environment that the template belongs to.',
+    }),
+    deleted: t.exposeBoolean('deleted', { nullable: true, description: 'Whether the template is deleted.' }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the template was created.',
+    }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the template was last changed.',
+    }),
+    revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
   }),
 });

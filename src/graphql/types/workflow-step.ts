@@ -8,35 +8,42 @@ type Filter = NonNullable<StepBody['filters']>[number];
 const TimedSettings = builder.objectRef<NonNullable<Metadata['timed']>>('TimedSettings').implement({
   description: 'The days on which a timed digest is sent.',
   fields: (t) => ({
-    weekDays: t.field({ type: ['JSON'], description: 'Days of the week.', resolve: ({ weekDays }) => weekDays ?? [] }),
+    weekDays: t.field({
+      type: ['JSON'],
+      description: 'The days of the week, as sent by the service.',
+      resolve: ({ weekDays }) => weekDays ?? [],
+    }),
     monthDays: t.field({
       type: ['JSON'],
-      description: 'Days of the month.',
+      description: 'The days of the month, as sent by the service.',
       resolve: ({ monthDays }) => monthDays ?? [],
     }),
   }),
 });
 
 const StepMetadata = builder.objectRef<Metadata>('StepMetadata').implement({
-  description: 'The settings of a digest or delay step.',
+  description: 'The settings of a digest or delay.',
   fields: (t) => ({
     amount: t.exposeFloat('amount', {
       nullable: true,
-      description: 'The number of units to wait or to collect events.',
+      description: 'The time to wait, or to collect events, in `unit`.',
     }),
     unit: t.exposeString('unit', { nullable: true, description: 'The unit of `amount`, such as `seconds`.' }),
     digestKey: t.exposeString('digestKey', {
       nullable: true,
-      description: 'The variable by which events are grouped.',
+      description: 'The variable by which a digest groups events. Null if it groups only by subscriber.',
     }),
-    type: t.exposeString('type', { nullable: true, description: 'The kind of digest or delay, such as `regular`.' }),
+    type: t.exposeString('type', {
+      nullable: true,
+      description: 'The kind of digest or delay, such as `regular` or `timed`.',
+    }),
     backoff: t.exposeBoolean('backoff', {
       nullable: true,
-      description: 'Whether the first event is sent immediately and the digest starts with the second.',
+      description: 'Whether the first event is sent immediately, and only further ones are collected.',
     }),
     backoffAmount: t.exposeFloat('backoffAmount', {
       nullable: true,
-      description: 'The number of units that the backoff looks back.',
+      description: 'The time to look back for an earlier event, in `backoffUnit`.',
     }),
     backoffUnit: t.exposeString('backoffUnit', {
       nullable: true,
@@ -44,12 +51,12 @@ const StepMetadata = builder.objectRef<Metadata>('StepMetadata').implement({
     }),
     updateMode: t.exposeBoolean('updateMode', {
       nullable: true,
-      description: 'Whether to update a sent message instead of sending another.',
+      description: 'Whether a digest updates the message that it already sent instead of sending another.',
     }),
     timed: t.expose('timed', {
       type: TimedSettings,
       nullable: true,
-      description: 'The schedule of a timed digest, or null if the digest is not timed.',
+      description: 'The schedule of a timed digest. Null for other kinds.',
     }),
   }),
 });
@@ -59,39 +66,59 @@ const StepFilterCondition = builder
   .implement({
     description: 'One comparison of a filter.',
     fields: (t) => ({
-      field: t.exposeString('field', { nullable: true, description: 'The field to compare.' }),
+      field: t.exposeString('field', { nullable: true, description: 'The name of the field to compare.' }),
       value: t.exposeString('value', { nullable: true, description: 'The value to compare the field with.' }),
-      operator: t.exposeString('operator', { nullable: true, description: 'The operator, such as `LARGER`.' }),
-      on: t.exposeString('on', { nullable: true, description: 'The owner of the field, such as `subscriber`.' }),
+      operator: t.exposeString('operator', {
+        nullable: true,
+        description: 'The comparison, such as `LARGER` or `EQUAL`.',
+      }),
+      on: t.exposeString('on', {
+        nullable: true,
+        description: 'The object that has the field, such as `subscriber` or `payload`.',
+      }),
     }),
   });
 
 const StepFilter = builder.objectRef<Filter>('StepFilter').implement({
-  description: 'Conditions for running a step.',
+  description: 'A group of conditions that decide whether a step runs.',
   fields: (t) => ({
-    id: t.id({ nullable: true, description: "The record's id.", resolve: ({ _id, id }) => _id ?? id }),
-    isNegated: t.exposeBoolean('isNegated', { nullable: true, description: 'Whether the conditions are negated.' }),
+    id: t.id({
+      nullable: true,
+      description: "The filter's id, or null if the service sent none.",
+      resolve: ({ _id, id }) => _id ?? id,
+    }),
+    isNegated: t.exposeBoolean('isNegated', {
+      nullable: true,
+      description: 'Whether the step runs if the conditions do not hold.',
+    }),
     type: t.exposeString('type', { nullable: true, description: 'The kind of filter, such as `BOOLEAN`.' }),
     value: t.exposeString('value', {
       nullable: true,
-      description: 'The operator that combines the conditions, such as `AND`.',
+      description: 'The operator that combines the conditions: `AND` or `OR`.',
     }),
     children: t.field({
       type: [StepFilterCondition],
-      description: 'The conditions.',
+      description: 'The conditions of the group.',
       resolve: ({ children }) => children ?? [],
     }),
   }),
 });
 
 export const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implement({
-  description: 'One step of a workflow: a message over one channel, or a digest or delay.',
+  description: 'A step of a workflow: a message over one channel, a digest or a delay.',
   fields: (t) => ({
-    id: t.id({ nullable: true, description: "The record's id.", resolve: ({ _id, id }) => _id ?? id }),
-    uuid: t.exposeString('uuid', { nullable: true, description: 'An id that stays the same across environments.' }),
-    name: t.exposeString('name', { nullable: true, description: 'The display name.' }),
-    templateId: t.exposeID('_templateId', { nullable: true, description: 'The id of its template.' }),
-    active: t.exposeBoolean('active', { nullable: true, description: 'Whether the step runs.' }),
+    id: t.id({
+      nullable: true,
+      description: "The step's id, or null if the service sent none.",
+      resolve: ({ _id, id }) => _id ?? id,
+    }),
+    uuid: t.exposeString('uuid', { nullable: true, description: 'An id that the step has in every environment.' }),
+    name: t.exposeString('name', { nullable: true, description: 'The name that people see.' }),
+    templateId: t.exposeID('_templateId', { nullable: true, description: 'The id of `template`.' }),
+    active: t.exposeBoolean('active', {
+      nullable: true,
+      description: 'Whether the step runs when the workflow is triggered.',
+    }),
     shouldStopOnFail: t.exposeBoolean('shouldStopOnFail', {
       nullable: true,
       description: 'Whether the workflow stops if this step fails.',
@@ -99,27 +126,27 @@ export const WorkflowStep = builder.objectRef<StepBody>('WorkflowStep').implemen
     template: t.expose('template', {
       type: StepTemplate,
       nullable: true,
-      description: 'The content to send, or null if the service sent none.',
+      description: 'The content to send. Null if the service sent none.',
     }),
     filters: t.field({
       type: [StepFilter],
-      description: 'The conditions for running the step; empty if it always runs.',
+      description: 'The conditions under which the step runs. Empty if it always runs.',
       resolve: ({ filters }) => filters ?? [],
     }),
     parentId: t.expose('_parentId', {
       type: 'JSON',
       nullable: true,
-      description: 'The previous step as sent by the service: null or an object.',
+      description: 'The previous step, as sent by the service. Null for the first step.',
     }),
     metadata: t.expose('metadata', {
       type: StepMetadata,
       nullable: true,
-      description: 'The settings of a digest or delay; null for other steps.',
+      description: 'The settings of a digest or delay. Null for other steps.',
     }),
     replyCallback: t.expose('replyCallback', {
       type: 'JSONObject',
       nullable: true,
-      description: 'The reply settings of an email, as sent by the service.',
+      description: 'The destination of replies to an email, as sent by the service.',
     }),
   }),
 });

@@ -22,13 +22,14 @@ import { WorkflowTrigger } from './workflow-trigger.ts';
 const MAX_WORKFLOWS = 50;
 
 const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>('PreferenceSettings').implement({
-  description: 'The channels over which the workflow sends by default. Subscribers can override them.',
+  description:
+    'The channels on which a workflow sends unless a subscriber chose otherwise. Null for a channel without a default.',
   fields: (t) => ({
     email: t.exposeBoolean('email', { nullable: true, description: 'Whether emails are sent by default.' }),
     sms: t.exposeBoolean('sms', { nullable: true, description: 'Whether text messages are sent by default.' }),
     inApp: t.exposeBoolean('in_app', {
       nullable: true,
-      description: 'Whether in-app messages are sent by default (`in_app` in REST).',
+      description: 'Whether in-app messages are sent by default.',
     }),
     chat: t.exposeBoolean('chat', { nullable: true, description: 'Whether chat messages are sent by default.' }),
     push: t.exposeBoolean('push', { nullable: true, description: 'Whether push notifications are sent by default.' }),
@@ -36,30 +37,41 @@ const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>
 });
 
 export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
-  description: 'A workflow: the steps that run when it is triggered, and the messages they send.',
+  description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
   extensions: requireScopes('workflows:read'),
   fields: (t) => ({
-    id: t.id({ description: "The record's id.", resolve: ({ _id, id }) => requireValue(_id ?? id) }),
+    id: t.id({ description: "The workflow's id.", resolve: ({ _id, id }) => requireValue(_id ?? id) }),
     identifier: t.string({
       nullable: true,
-      description: 'The identifier of the first trigger, or null if it has none.',
+      description:
+        'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
       resolve: ({ triggers }) => triggers?.[0]?.identifier,
     }),
-    name: t.exposeString('name', { description: 'The display name.' }),
-    description: t.exposeString('description', { nullable: true, description: 'The description, or null if none.' }),
-    active: t.exposeBoolean('active', { description: 'Whether it sends notifications when triggered.' }),
-    draft: t.exposeBoolean('draft', { description: 'Whether it is a draft.' }),
+    name: t.exposeString('name', { description: 'The name that people see.' }),
+    description: t.exposeString('description', {
+      nullable: true,
+      description: 'The purpose of the workflow. Null if it has no description.',
+    }),
+    active: t.exposeBoolean('active', {
+      description: 'Whether the workflow runs when triggered. Change it with `updateWorkflowStatus`.',
+    }),
+    draft: t.exposeBoolean('draft', {
+      description: 'Whether the workflow is a draft. The service can change it together with `active`.',
+    }),
     critical: t.exposeBoolean('critical', {
-      description: 'Whether it is critical, which means that subscribers cannot disable it.',
+      description: "Whether the workflow is critical, so that subscribers can't opt out of it.",
     }),
     isBlueprint: t.exposeBoolean('isBlueprint', {
       nullable: true,
-      description: 'Whether it is a template for other workflows.',
+      description: 'Whether the workflow is a template for new workflows.',
     }),
-    tags: t.stringList({ description: 'Labels for searching.', resolve: ({ tags }) => tags ?? [] }),
+    tags: t.stringList({
+      description: 'The labels for grouping and finding workflows.',
+      resolve: ({ tags }) => tags ?? [],
+    }),
     preferenceSettings: t.expose('preferenceSettings', {
       type: PreferenceSettings,
-      description: 'The default channel preferences.',
+      description: 'The channels on which the workflow sends by default.',
     }),
     steps: t.field({
       type: [WorkflowStep],
@@ -68,16 +80,18 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
     }),
     triggers: t.field({
       type: [WorkflowTrigger],
-      description: 'The triggers that start it.',
+      description: 'The triggers with which apps start the workflow.',
       resolve: ({ triggers }) => triggers ?? [],
     }),
-    notificationGroupId: t.exposeID('_notificationGroupId', { description: 'The id of its notification group.' }),
+    notificationGroupId: t.exposeID('_notificationGroupId', {
+      description: 'The id of the notification group that the workflow belongs to, even if the group no longer exists.',
+    }),
     notificationGroup: t.field({
       type: NotificationGroup,
       nullable: true,
       extensions: { calls: '0 if the service embeds the group, otherwise 1 for the whole operation' },
       description:
-        'Its notification group, or null if the group no longer exists. No call if the service embeds the group, otherwise GET /v1/notification-groups/{id}, or a single GET /v1/notification-groups if the operation requests several groups',
+        'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
       resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
         const groupId = requireValue(id);
         return notificationGroup ? { _id: groupId, ...notificationGroup } : ctx.loaders.notificationGroup.load(groupId);
@@ -85,38 +99,58 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
     }),
     parentId: t.exposeID('_parentId', {
       nullable: true,
-      description: 'The id of the workflow in the parent environment that this one was created from, or null if none.',
+      description:
+        'The id of the workflow in another environment that this one was copied from. Null if it is no copy.',
     }),
-    data: t.expose('data', { type: 'JSONObject', nullable: true, description: 'Custom key/value pairs.' }),
+    data: t.expose('data', {
+      type: 'JSONObject',
+      nullable: true,
+      description: 'Your own key/value pairs. Null if there are none.',
+    }),
     workflowIntegrationStatus: t.expose('workflowIntegrationStatus', {
       type: 'JSONObject',
       nullable: true,
-      description: 'The channels that have an active provider, as sent by the service.',
+      description: 'The channels that have an active provider, as sent by the service. Null if it sent none.',
     }),
-    creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created it.' }),
-    organizationId: t.exposeID('_organizationId', { description: 'The id of its organization.' }),
-    environmentId: t.exposeID('_environmentId', { description: 'The id of its environment.' }),
-    deleted: t.exposeBoolean('deleted', { description: 'Whether it is deleted.' }),
+    creatorId: t.exposeID('_creatorId', { description: 'The id of the user who created the workflow.' }),
+    organizationId: t.exposeID('_organizationId', {
+      description: 'The id of the organization that owns the workflow.',
+    }),
+    environmentId: t.exposeID('_environmentId', {
+      description: 'The id of the environment that the workflow belongs to.',
+    }),
+    deleted: t.exposeBoolean('deleted', { description: 'Whether the workflow is deleted.' }),
     deletedAt: t.expose('deletedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was deleted, or null if it is not.',
+      description: 'The time when the workflow was deleted. Null if it is not deleted.',
     }),
     deletedBy: t.exposeID('deletedBy', {
       nullable: true,
-      description: 'The id of the user who deleted it, or null if it is not deleted.',
+      description: 'The id of the user who deleted the workflow. Null if it is not deleted.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true, description: 'When it was created.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', nullable: true, description: 'When it was last updated.' }),
-    revision: t.exposeInt('__v', { nullable: true, description: 'The revision of the record (`__v` in REST).' }),
+    createdAt: t.expose('createdAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the workflow was created.',
+    }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The time when the workflow was last changed.',
+    }),
+    revision: t.exposeInt('__v', { nullable: true, description: 'The revision number that the service assigned.' }),
   }),
 });
 
 const UpdateWorkflowStatusInput = builder.inputType('UpdateWorkflowStatusInput', {
   description: 'The workflow and its new status.',
   fields: (t) => ({
-    workflowId: t.id({ required: true, description: "The workflow's id, not its trigger identifier." }),
-    active: t.boolean({ required: true, description: 'Whether the workflow should be active.' }),
+    workflowId: t.id({
+      required: true,
+      description: "The workflow's id. The service doesn't accept the trigger identifier here.",
+    }),
+    active: t.boolean({ required: true, description: 'Whether the workflow is to be active.' }),
   }),
 });
 
@@ -129,7 +163,7 @@ const UpdateWorkflowStatusSuccess = builder
     fields: (t) => ({
       workflow: t.expose('workflow', { type: Workflow, description: 'The workflow with its new status.' }),
       changed: t.exposeBoolean('changed', {
-        description: 'Whether the status changed; false if the workflow already had it.',
+        description: 'Whether the status changed. False if the workflow already had it.',
       }),
     }),
   });
@@ -143,7 +177,8 @@ builder.queryFields((t) => ({
   workflow: t.field({
     type: Workflow,
     nullable: true,
-    description: 'Returns a workflow, or null if it does not exist. GET /v1/workflows/{workflowIdOrIdentifier}',
+    description:
+      'Returns a workflow, or null if it does not exist.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}`.',
     args: {
       idOrIdentifier: t.arg.id({ required: true, description: "The workflow's id or its trigger identifier." }),
     },
@@ -153,11 +188,11 @@ builder.queryFields((t) => ({
     type: [Workflow],
     nullable: { list: true, items: true },
     extensions: { calls: '1 per distinct id, 8 at a time' },
-    description: `Returns up to ${MAX_WORKFLOWS} workflows in the requested order, with null for each that does not exist. Duplicates take no extra calls. GET /v1/workflows/{workflowIdOrIdentifier} for each`,
+    description: `Returns up to ${MAX_WORKFLOWS} workflows in the requested order, with null for each that does not exist. Duplicates make no extra calls.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct id.`,
     args: {
       idsOrIdentifiers: t.arg.idList({
         required: true,
-        description: `Ids or trigger identifiers, at most ${MAX_WORKFLOWS}.`,
+        description: `The workflows' ids or trigger identifiers, at most ${MAX_WORKFLOWS}.`,
       }),
     },
     resolve: (_root, { idsOrIdentifiers }, ctx) => {
@@ -176,7 +211,7 @@ builder.mutationFields((t) => ({
       calls: '1, or 2 if the service rejects it because nothing changes',
     },
     description:
-      'Activates or deactivates a workflow. Succeeds with `changed: false` if it already has that status. PUT /v1/workflows/{workflowId}/status',
+      'Activates or deactivates a workflow. If it already has that status, the result is a success with `changed: false`.\n\nREST: `PUT /v1/workflows/{workflowId}/status`.',
     args: {
       input: t.arg({
         type: UpdateWorkflowStatusInput,

@@ -37,7 +37,7 @@ builder.queryFields((t) => ({
   topics: t.field({
     type: [Topic],
     nullable: true,
-    description: 'All topics. GET /v1/topics',
+    description: 'All topics.\n\nREST: `GET /v1/topics`.',
     resolve: (_root, _args, ctx) => ctx.upstream.listTopics(),
   }),
 }));
@@ -47,7 +47,7 @@ builder.mutationFields((t) => ({
     type: CreateTopicResult,
     nullable: true,
     extensions: requireScopes('topics:write'),
-    description: 'Creates a topic. POST /v1/topics',
+    description: 'Creates a topic.\n\nREST: `POST /v1/topics`.',
     args: { input: t.arg({ type: CreateTopicInput, required: true, description: 'The topic to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
