@@ -14,7 +14,7 @@ const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, message
 
 **Ids** are those of the service. An id belongs to one record of one type, so normalized caches can use it as the key.
 
-Guides and all error codes: https://github.com/notigraph/notigraph/tree/main/docs`;
+[Guides and error codes](https://github.com/notigraph/notigraph/tree/main/docs)`;
 
 builder.queryType({ description: 'Reads records. The fields of a query run in parallel.' });
 builder.mutationType({
