@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig, loadEnv, type Plugin } from 'vite';
@@ -22,12 +23,20 @@ export default defineConfig(({ mode, command }) => {
   };
 });
 
+/** Style elements that React Aria inserts (usePress and, on iOS, usePreventScroll), exactly as it writes them. */
+const LIBRARY_STYLES = [
+  '@layer {\n  [data-react-aria-pressable] {\n    touch-action: pan-x pan-y pinch-zoom;\n  }\n}',
+  '@layer {\n  * {\n    overscroll-behavior: contain;\n  }\n}',
+];
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
 /** Restricts the built page to its own files and its two services, because any foreign script could read the token. */
 function contentSecurityPolicy(origins: readonly string[]): Plugin {
   const content = [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self'",
+    `style-src 'self' ${LIBRARY_STYLES.map(hashOf).join(' ')}`,
     "img-src 'self' data:",
     `connect-src ${[...new Set(origins)].join(' ')}`,
     "base-uri 'none'",

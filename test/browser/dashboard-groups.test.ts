@@ -70,7 +70,7 @@ describe('groups in the dashboard', () => {
     await button.waitFor();
     dashboard.forget();
     await button.click();
-    const dialog = page.getByRole('dialog', { name: 'Delete “Obsolete”?' });
+    const dialog = page.getByRole('alertdialog', { name: 'Delete “Obsolete”?' });
     await dialog.waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -252,12 +252,10 @@ describe('after a failure in the dashboard', () => {
     await page.getByText('“Spring” was created.').waitFor();
     await create(page, 'Summer');
     await page.getByText('“Summer” was created.').waitFor();
-    await create(page, 'Summer'); // A second group of that name: a replayed response would create none.
-    await page.locator('.row-name', { hasText: 'Summer' }).nth(1).waitFor();
     const keys = dashboard.upstream('POST ').map(({ headers }) => headers['idempotency-key']);
-    expect(keys).toHaveLength(4);
+    expect(keys).toHaveLength(3);
     expect(keys[1]).toBe(keys[0]);
-    expect(new Set(keys).size).toBe(3);
+    expect(new Set(keys).size).toBe(2);
   });
 
   it('the list is reloaded if the group may have changed', async () => {
@@ -344,6 +342,6 @@ async function applyAction(page: Page, action: Action): Promise<void> {
       return page.getByRole('button', { name: 'Save' }).click();
     case 'deleting':
       await page.getByRole('button', { name: 'Delete Community' }).click();
-      return page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      return page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
   }
 }

@@ -147,7 +147,7 @@ describe('a session of the dashboard', () => {
     await visitor.open('Subscribers');
     expect(await page.getByRole('textbox', { name: 'First name' }).inputValue()).toBe('Nils');
     await page.getByRole('button', { name: 'Sign out' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Sign out without sending?' });
+    const dialog = page.getByRole('alertdialog', { name: 'Sign out without sending?' });
     expect(await dialog.textContent()).toContain('“Add a subscriber”');
     expect(await page.locator('h2', { hasText: /^Add a subscriber$/ }).count()).toBe(1);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
@@ -314,8 +314,8 @@ describe("the service's API key", () => {
       await visitor.open('Statistics');
       await page.getByRole('radio').first().waitFor();
       await visitor.open('Workflows');
-      await page.getByRole('switch').first().click();
-      await page.locator('[role=switch][aria-checked=false]:not([aria-busy])').first().waitFor();
+      await visitor.switchOf().first().click();
+      await page.locator('.switch:not([data-selected], [data-busy])').first().waitFor();
       await visitor.open('Groups');
       await page.getByRole('textbox', { name: 'New group' }).fill(`Of ${person}`);
       await page.getByRole('button', { name: 'Create' }).click();

@@ -143,13 +143,11 @@ describe('the workflows of the dashboard', () => {
     const toggle = page.getByRole('switch', { name: 'Weekly digest' });
     await toggle.waitFor();
     dashboard.forget();
-    for (const [before, after] of [
-      ['true', 'false'],
-      ['false', 'true'],
-    ]) {
-      expect(await toggle.getAttribute('aria-checked')).toBe(before);
-      await toggle.click();
-      await page.locator(`[role=switch][aria-label="Weekly digest"][aria-checked=${after}]:not([aria-busy])`).waitFor();
+    for (const before of [true, false]) {
+      expect(await toggle.isChecked()).toBe(before);
+      await visitor.switchOf('Weekly digest').click();
+      await visitor.switchOf('Weekly digest').and(page.locator(':not([data-busy])')).waitFor();
+      expect(await toggle.isChecked()).toBe(!before);
     }
     const writes = dashboard.upstream('PUT ').map(({ path, body }) => [path.split('/').at(-1), body]);
     expect(writes).toEqual([
@@ -159,7 +157,7 @@ describe('the workflows of the dashboard', () => {
     expect(dashboard.upstream('GET ')).toEqual([]);
     await visitor.open('Groups');
     await visitor.open('Workflows');
-    expect(await toggle.getAttribute('aria-checked')).toBe('true');
+    expect(await toggle.isChecked()).toBe(true);
   });
 
   it('show the new state immediately, and revert it with the reason if the service fails', async () => {
@@ -176,15 +174,15 @@ describe('the workflows of the dashboard', () => {
       await mayAnswer.promise;
       return { status: 500, body: {} };
     });
-    await toggle.click();
+    await visitor.switchOf('Order shipped').click();
     await arrived.promise;
-    expect(await toggle.getAttribute('aria-checked')).toBe('false');
+    expect(await toggle.isChecked()).toBe(false);
     mayAnswer.resolve();
 
     const alert = page.getByRole('article').filter({ hasText: 'Order shipped' }).getByRole('alert');
     await alert.getByText('The notification service failed on this request.').waitFor();
     await alert.getByText('may have been applied').waitFor();
-    expect(await toggle.getAttribute('aria-checked')).toBe('true');
+    expect(await toggle.isChecked()).toBe(true);
     expect(dashboard.upstream('PUT ').at(-1)?.body).toBe('{"active":false}');
 
     await alert.getByRole('button', { name: 'Check again' }).click();
@@ -213,6 +211,21 @@ describe('a subscriber in the dashboard', () => {
     });
     expect(await page.getByLabel('Subscriber id').inputValue()).toBe('');
     expect(await page.getByLabel('Subscriber id').evaluate((input) => input === document.activeElement)).toBe(true);
+  });
+
+  it('is saved again with a new idempotency key once the first request has succeeded', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await visitor.open('Subscribers');
+    dashboard.forget();
+    for (const count of [1, 2]) {
+      await page.getByLabel('Subscriber id').fill('twice');
+      await page.getByRole('button', { name: 'Save subscriber' }).click();
+      await expect.poll(() => page.getByText('The subscriber “twice” was saved.').count()).toBe(count);
+    }
+    const keys = dashboard.upstream('POST /v1/subscribers').map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(2); // A replayed response would save nothing.
   });
 
   it('is not sent without its id, and the field says so', async () => {
@@ -301,9 +314,9 @@ describe('a signed-in person', () => {
     expect(await page.getByRole('textbox', { name: 'New name' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Create' }).click({ force: true });
     await visitor.open('Workflows');
-    const toggle = page.getByRole('switch', { name: 'Order shipped', disabled: true });
-    await toggle.click({ force: true });
-    expect(await toggle.getAttribute('aria-checked')).toBe('true');
+    const toggle = page.getByRole('switch', { name: 'Order shipped', description: 'Changes require workflows:write' });
+    await visitor.switchOf('Order shipped').click();
+    expect(await toggle.isChecked()).toBe(true);
     await visitor.open('Subscribers');
     await page.getByText('Your account cannot add subscribers.').waitFor();
     await page.getByText('This requires subscribers:write.').waitFor();

@@ -57,7 +57,7 @@ async function takeFailures(
   using _ = dashboard.answering('PUT ', { status: 500, body: {} });
   using __ = dashboard.answering('POST /v1/notification-groups', { status: 409, body: {} });
   using ___ = dashboard.answering('POST /v1/subscribers', { status: 422, body: { message: ['phone is too short'] } });
-  await page.getByRole('switch').nth(1).click();
+  await visitor.switchOf().nth(1).click();
   await page.getByRole('alert').waitFor();
   await take('workflows-failure', false);
   await visitor.open('Groups');

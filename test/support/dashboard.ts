@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContextOptions, Page, Request, Response } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page, Request, Response } from 'playwright-core';
 import { type Issuer, startIssuer, TOKEN_AUDIENCE } from '../../examples/dashboard/dev/issuer.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
@@ -194,6 +194,8 @@ export interface Visitor extends AsyncDisposable {
   problems: string[];
   /** Signs in as the person with this name. */
   signIn(name: string): Promise<void>;
+  /** Returns the visible part of the switch with this name; the input that has the role is hidden inside. */
+  switchOf(name?: string): Locator;
   /** Opens a view through the navigation and waits for it. */
   open(view: 'Statistics' | 'Workflows' | 'Groups' | 'Subscribers'): Promise<void>;
 }
@@ -274,6 +276,7 @@ async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbo
       await page.getByRole('button', { name }).click();
       await page.getByRole('navigation').waitFor();
     },
+    switchOf: (name) => page.locator('.switch', { has: page.getByRole('switch', name === undefined ? {} : { name }) }),
     async open(view) {
       await page.getByRole('link', { name: view }).click();
       await page.getByRole('heading', { level: 1, name: view }).waitFor();

@@ -11,7 +11,7 @@ import { problemOfName } from './group.ts';
 interface CreateGroupProps {
   /** Reason why it is not allowed. */
   refusal: string | undefined;
-  onDone: (message: string | undefined) => void;
+  onDone: (message: string) => void;
   /** Reloads the list: the group may exist although there was no response. */
   onReload: () => void;
 }
@@ -26,7 +26,6 @@ export function CreateGroup({ refusal, onDone, onReload }: CreateGroupProps) {
 
   async function create(event: FormEvent) {
     event.preventDefault();
-    onDone(undefined);
     const found = problemOfName(name);
     setProblem(found);
     if (found !== undefined) {

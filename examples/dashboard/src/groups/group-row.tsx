@@ -11,7 +11,7 @@ export interface GroupRowProps {
   group: Group;
   /** Reason why it can't be changed. */
   refusal: string | undefined;
-  onDone: (message: string | undefined) => void;
+  onDone: (message: string) => void;
   onDeleted: (name: string) => void;
   onReload: () => void;
 }
@@ -32,11 +32,6 @@ export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupR
     renameButton.current?.focus();
   }
 
-  function ask(what: 'rename' | 'delete') {
-    onDone(undefined);
-    (what === 'rename' ? setIsRenaming : setIsDeleting)(true);
-  }
-
   return (
     <li className="row">
       {isRenaming && id !== null ? (
@@ -45,10 +40,15 @@ export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupR
         <>
           <span className="row-name">{name}</span>
           <span className="actions">
-            <Button ref={renameButton} refusal={reason} onClick={() => ask('rename')} aria-label={`Rename ${name}`}>
+            <Button
+              ref={renameButton}
+              refusal={reason}
+              onClick={() => setIsRenaming(true)}
+              aria-label={`Rename ${name}`}
+            >
               Rename
             </Button>
-            <Button refusal={reason} onClick={() => ask('delete')} aria-label={`Delete ${name}`}>
+            <Button refusal={reason} onClick={() => setIsDeleting(true)} aria-label={`Delete ${name}`}>
               Delete
             </Button>
           </span>

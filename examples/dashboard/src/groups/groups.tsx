@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { useRef } from 'react';
 import { useQuery } from 'urql';
 import { GroupsDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Note } from '../ui/note.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
+import { useToast } from '../ui/toasts-context.ts';
 import { CreateGroup } from './create-group.tsx';
 import { GROUPS_CHANGE, keyOfGroup } from './group.ts';
 import { GroupRow } from './group-row.tsx';
@@ -15,7 +16,7 @@ import { GroupRow } from './group-row.tsx';
 /** The list of groups with its actions. */
 export function Groups() {
   const [{ data, error, fetching, stale }, execute] = useQuery({ query: GroupsDocument, context: GROUPS_CHANGE });
-  const [done, setDone] = useState<string>();
+  const toast = useToast();
   const heading = useRef<HTMLHeadingElement>(null);
   const refusal = useRefusal('groups:write');
   const groups = useKept(data?.notificationGroups);
@@ -23,7 +24,7 @@ export function Groups() {
 
   /** The row that had the focus is gone. */
   function onDeleted(name: string) {
-    setDone(`“${name}” was deleted.`);
+    toast(`“${name}” was deleted.`);
     heading.current?.focus();
   }
 
@@ -34,14 +35,7 @@ export function Groups() {
           <p>{refusal}</p>
         </Note>
       )}
-      <CreateGroup refusal={refusal} onDone={setDone} onReload={reload} />
-      <div role="status">
-        {done !== undefined && (
-          <div className="note note-success">
-            <p className="note-title">{done}</p>
-          </div>
-        )}
-      </div>
+      <CreateGroup refusal={refusal} onDone={toast} onReload={reload} />
       <section className="card" aria-labelledby="groups-title">
         <div className="card-head">
           <h2 id="groups-title" ref={heading} tabIndex={-1}>
@@ -64,7 +58,7 @@ export function Groups() {
               key={keyOfGroup(group)}
               group={group}
               refusal={refusal}
-              onDone={setDone}
+              onDone={toast}
               onDeleted={onDeleted}
               onReload={reload}
             />

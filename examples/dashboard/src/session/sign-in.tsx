@@ -1,20 +1,21 @@
 import { useEffect, useRef, useState } from 'react';
 import { Brand } from '../shell/brand.tsx';
+import { ThemeMenu } from '../shell/theme-menu.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { Note } from '../ui/note.tsx';
 import { RetryButton } from '../ui/retry-button.tsx';
-import { Skeleton } from '../ui/skeleton.tsx';
 import { EndedNote } from './ended-note.tsx';
 import { SessionRefused } from './issuer.ts';
+import { useLoadPeople } from './people.ts';
+import { PeopleSkeleton } from './people-skeleton.tsx';
 import { PersonButton } from './person-button.tsx';
 import type { Who } from './session.ts';
 import { useSession } from './session-context.ts';
-import { usePeople } from './use-people.ts';
 
 /** The people of the development issuer. Replace this with your identity provider's page. */
 export function SignIn({ ended }: { ended: Who | undefined }) {
   const session = useSession();
-  const { people, hasFailed, reload } = usePeople();
+  const { people, hasFailed, reload } = useLoadPeople();
   const [pending, setPending] = useState<string>();
   const [failure, setFailure] = useState<string>();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -38,7 +39,10 @@ export function SignIn({ ended }: { ended: Who | undefined }) {
 
   return (
     <main className="sign-in">
-      <Brand />
+      <div className="sign-in-head">
+        <Brand />
+        <ThemeMenu />
+      </div>
       <h1 ref={heading} tabIndex={-1}>
         Sign in
       </h1>
@@ -53,7 +57,7 @@ export function SignIn({ ended }: { ended: Who | undefined }) {
           <RetryButton label="Try again" waitSeconds={0} onRetry={reload} />
         </Note>
       )}
-      {people === undefined && !hasFailed && <Skeleton label="people" />}
+      {people === undefined && !hasFailed && <PeopleSkeleton />}
       <ul className="people">
         {people?.map((person) => (
           <li key={person.id}>

@@ -1,5 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { Provider } from 'urql';
+import { ToastList } from '../ui/toast-list.tsx';
+import { createToasts, ToastsContext } from '../ui/toasts-context.ts';
 import { createKnownStates, KnownStatesContext } from '../workflows/known-states.ts';
 import { createClient } from './client.ts';
 import { useSession } from './session-context.ts';
@@ -9,9 +11,15 @@ export function SignedIn({ children }: { children: ReactNode }) {
   const session = useSession();
   const [client] = useState(() => createClient(session));
   const [knownStates] = useState(createKnownStates);
+  const [toasts] = useState(createToasts);
   return (
     <Provider value={client}>
-      <KnownStatesContext value={knownStates}>{children}</KnownStatesContext>
+      <KnownStatesContext value={knownStates}>
+        <ToastsContext value={toasts}>
+          {children}
+          <ToastList />
+        </ToastsContext>
+      </KnownStatesContext>
     </Provider>
   );
 }

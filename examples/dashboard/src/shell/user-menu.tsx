@@ -4,6 +4,7 @@ import { useSession, useWho } from '../session/session-context.ts';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { forgetRoute } from './routes.ts';
+import { ThemeMenu } from './theme-menu.tsx';
 
 /** The signed-in person, and the button to sign out. */
 export function UserMenu() {
@@ -25,6 +26,7 @@ export function UserMenu() {
         <span className="user-name">{name}</span>
         <span className="user-tenant">{tenant}</span>
       </span>
+      <ThemeMenu />
       <Button onClick={unsent.length > 0 ? () => setIsAsking(true) : signOut}>Sign out</Button>
       {isAsking && (
         <ConfirmDialog

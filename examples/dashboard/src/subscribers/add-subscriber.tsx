@@ -5,13 +5,14 @@ import { useChange } from '../failures/use-change.ts';
 import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
 import { useClearDraft } from '../session/drafts-context.ts';
 import { Button } from '../ui/button.tsx';
+import { useToast } from '../ui/toasts-context.ts';
 import { FIELDS, FORM, type Problems, problemsOf, readInput } from './fields.ts';
 import { SubscriberField } from './subscriber-field.tsx';
 
 /** The form for a subscriber. */
 export function AddSubscriber() {
   const [problems, setProblems] = useState<Problems>({});
-  const [saved, setSaved] = useState<string>();
+  const toast = useToast();
   const { run, isRunning, failure } = useChange(AddSubscriberDocument, (data) => data.createSubscriber);
   const idempotency = useIdempotencyKey();
   const clearDraft = useClearDraft(FORM);
@@ -19,7 +20,6 @@ export function AddSubscriber() {
 
   async function add(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
-    setSaved(undefined);
     const input = readInput(new FormData(event.currentTarget));
     const found = problemsOf(input);
     setProblems(found);
@@ -32,7 +32,7 @@ export function AddSubscriber() {
     idempotency.settle(outcome);
     if (outcome === undefined) {
       clearDraft();
-      setSaved(input.subscriberId);
+      toast(`The subscriber “${input.subscriberId}” was saved.`);
     }
     focusField(Object.keys(outcome?.fields ?? {})[0] ?? 'subscriberId');
   }
@@ -47,13 +47,6 @@ export function AddSubscriber() {
   return (
     <form className="card" ref={form} noValidate onSubmit={add} aria-labelledby="form-title">
       <h2 id="form-title">{FORM}</h2>
-      <div role="status">
-        {saved !== undefined && (
-          <div className="note note-success">
-            <p className="note-title">The subscriber “{saved}” was saved.</p>
-          </div>
-        )}
-      </div>
       {failure && <FailureNote failure={failure} />}
       <div className="form-grid">
         {FIELDS.map((field) => (

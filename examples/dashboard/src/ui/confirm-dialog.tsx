@@ -1,4 +1,6 @@
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useId } from 'react';
+import { Dialog, Heading } from 'react-aria-components/Dialog';
+import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { Button } from './button.tsx';
 
 interface ConfirmDialogProps {
@@ -7,38 +9,31 @@ interface ConfirmDialogProps {
   action: string;
   isBusy?: boolean;
   onConfirm: () => void;
-  /** Also by Escape. */
+  /** Also called by Escape. */
   onClose: () => void;
+  /** What the action does, in a sentence or two. */
   children: ReactNode;
 }
 
-/** Asks for confirmation of something that can't be undone. While it is open, the rest of the page is inert; then focus returns. */
+/** Asks for confirmation of something that can't be undone or affects others. A click beside it doesn't close it. */
 export function ConfirmDialog({ title, action, isBusy = false, onConfirm, onClose, children }: ConfirmDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
-  useLayoutEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close(); // Before it is removed: that gives the focus back.
-  }, []);
+  const textId = useId();
   return (
-    <dialog
-      ref={dialog}
-      className="dialog"
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-    >
-      <h2 id={titleId}>{title}</h2>
-      {children}
-      <div className="actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind="danger" isBusy={isBusy} onClick={onConfirm}>
-          {action}
-        </Button>
-      </div>
-    </dialog>
+    <ModalOverlay className="backdrop" isOpen onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Modal className="dialog">
+        <Dialog role="alertdialog" aria-describedby={textId}>
+          <Heading slot="title">{title}</Heading>
+          <div id={textId} className="dialog-text">
+            {children}
+          </div>
+          <div className="actions">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="danger" isBusy={isBusy} onClick={onConfirm}>
+              {action}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
   );
 }

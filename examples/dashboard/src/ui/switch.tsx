@@ -1,11 +1,12 @@
 import { useId } from 'react';
+import { Switch as AriaSwitch } from 'react-aria-components/Switch';
 
 interface SwitchProps {
   /** Name of the switched thing, for screen readers. */
   label: string;
   isOn: boolean;
   isBusy?: boolean;
-  /** Reason why it can't be used. */
+  /** Reason why it can't be used. It stays focusable, so that everybody can read the reason. */
   refusal?: string | undefined;
   onFlip: () => void;
 }
@@ -13,26 +14,23 @@ interface SwitchProps {
 /** On or off. */
 export function Switch({ label, isOn, isBusy = false, refusal, onFlip }: SwitchProps) {
   const reasonId = useId();
-  const isOff = isBusy || refusal !== undefined;
+  const reason = refusal === undefined ? {} : { 'aria-describedby': reasonId, title: refusal };
   return (
     <>
-      <button
-        type="button"
-        role="switch"
+      <AriaSwitch
         className="switch"
-        aria-checked={isOn}
         aria-label={label}
-        aria-disabled={isOff || undefined}
-        aria-busy={isBusy || undefined}
-        aria-describedby={refusal === undefined ? undefined : reasonId}
-        title={refusal}
-        onClick={isOff ? undefined : onFlip}
+        isSelected={isOn}
+        isReadOnly={isBusy || refusal !== undefined}
+        onChange={onFlip}
+        data-busy={isBusy || undefined}
+        {...reason}
       >
         <span className="switch-track" aria-hidden="true">
           <span className="switch-thumb" />
         </span>
         <span aria-hidden="true">{isOn ? 'On' : 'Off'}</span>
-      </button>
+      </AriaSwitch>
       {refusal !== undefined && (
         <span id={reasonId} hidden>
           {refusal}
