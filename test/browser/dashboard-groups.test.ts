@@ -1,20 +1,10 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser } from '../support/browser.ts';
-import { type Dashboard, startDashboard, type Visitor } from '../support/dashboard.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { startDashboard, type Visitor } from '../support/dashboard.ts';
+import { openDashboard } from '../support/open-dashboard.ts';
 import type { ScriptedResponse } from '../support/scripted-upstream.ts';
 
-let browser: Browser;
-let dashboard: Dashboard;
-
-beforeAll(async () => {
-  [browser, dashboard] = await Promise.all([launchBrowser(), startDashboard()]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await dashboard[Symbol.asyncDispose]();
-});
+const { browser, dashboard } = await openDashboard();
 
 describe('groups in the dashboard', () => {
   it('are created, and the list is reloaded', async () => {
@@ -40,6 +30,49 @@ describe('groups in the dashboard', () => {
     await create(page, '   ');
     await page.getByRole('textbox', { name: 'New group', description: 'Enter a name.' }).waitFor();
     expect(dashboard.upstream()).toEqual([]);
+  });
+
+  it('of an existing name, whatever its case and spaces, are rejected with a free name to use instead', async () => {
+    await using visitor = await openGroups();
+    const { page } = visitor;
+    dashboard.forget();
+    await create(page, '  lifeCYCLE ');
+    const input = page.getByRole('textbox', { name: 'New group', description: '“Lifecycle” already exists.' });
+    await input.waitFor();
+    await page.getByRole('button', { name: 'Rename Community' }).click();
+    await page.getByLabel('New name of Community').fill('billing');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Use “Billing 2”' }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(dashboard.upstream()).toEqual([]);
+
+    await page.getByRole('button', { name: 'Use “Lifecycle 2”' }).click();
+    {
+      using _ = dashboard.answering(ACTIONS.creating, problem(409, 'A group with this name exists.'));
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByRole('textbox', { name: 'New group', description: 'This name already exists.' }).waitFor();
+    }
+    await page.getByRole('button', { name: 'Use “Lifecycle 3”' }).click();
+    await page.getByRole('textbox', { name: 'New group' }).fill('  Late   summer ');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('status').getByText('“Late summer” was created.').waitFor();
+    expect(dashboard.upstream('POST ').at(-1)?.body).toBe('{"name":"Late summer"}');
+  });
+
+  it('show how many workflows they have among those that are in use, and say which these are', async () => {
+    await using visitor = await openGroups();
+    const { page } = visitor;
+    const lifecycle = page.locator('.row', { hasText: 'Lifecycle' }).first();
+    expect(await lifecycle.locator('.row-note').textContent()).toBe('2 workflows in use');
+    await page
+      .getByText('In use: the 7 workflows that sent notifications in the last 30 days. The service cannot list others.')
+      .waitFor();
+    dashboard.forget();
+    await create(page, 'Without any');
+    await page.locator('.row', { hasText: 'Without any' }).getByText('No workflow in use').waitFor();
+    expect(dashboard.upstream('GET /v1/workflows/')).toEqual([]);
+    await lifecycle.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('alertdialog', { name: 'Delete “Lifecycle”?' }).getByText('at least 2, stay').waitFor();
   });
 
   it('are renamed in their row, and the focus returns to the button', async () => {
@@ -248,7 +281,7 @@ describe('after a failure in the dashboard', () => {
       await create(page, 'Spring');
       await page.getByRole('alert').waitFor();
     }
-    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('“Spring” was created.').waitFor();
     await create(page, 'Summer');
     await page.getByText('“Summer” was created.').waitFor();
@@ -323,12 +356,13 @@ async function openGroups(): Promise<Visitor> {
   await visitor.signIn('Ada Lindqvist');
   await visitor.open('Groups');
   await visitor.page.locator('.row-name').first().waitFor();
+  await visitor.page.getByText('In use:').waitFor();
   return visitor;
 }
 
 async function create(page: Page, name: string): Promise<void> {
   await page.getByRole('textbox', { name: 'New group' }).fill(name);
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
 }
 
 /** Applies the action to the group "Community", or creates a group. */

@@ -18,7 +18,7 @@ describe("the dashboard's start command", () => {
   it('starts everything that is needed to sign in and see data, and stops it again', async () => {
     await using command = run(FREE_PORTS);
     const { app, gateway, issuer } = await command.addresses();
-    expect(command.text.stdout).toContain('Ada Lindqvist   Editor at juniper');
+    expect(command.text.stdout).toContain('Ada Lindqvist   Administrator at juniper');
     expect(command.text.stdout).toContain('Press Ctrl-C to stop.');
     const browser = await launchBrowser();
     try {
@@ -27,7 +27,7 @@ describe("the dashboard's start command", () => {
       await visitor.page.getByRole('radio').first().waitFor();
       await expect.poll(() => visitor.page.locator('.chart-bar').count()).toBe(30);
       await visitor.open('Workflows');
-      await visitor.page.getByRole('switch', { name: 'Weekly digest' }).click();
+      await visitor.switchOf('Weekly digest').click();
       await visitor.page.getByRole('switch', { name: 'Weekly digest', checked: false }).waitFor();
       const addressed = new Set(visitor.requests.map((request) => new URL(request.url()).origin));
       expect(addressed).toEqual(new Set([app, new URL(gateway).origin, issuer]));

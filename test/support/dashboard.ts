@@ -28,6 +28,9 @@ export const DASHBOARD_SCOPES: readonly Scope[] = [
   'workflows:write',
   'groups:read',
   'groups:write',
+  'feeds:read',
+  'feeds:write',
+  'messages:write',
   'subscribers:write',
 ];
 
@@ -185,6 +188,21 @@ async function readFolder(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'utf8')] as const)));
 }
 
+/** The views, in the order of the navigation. */
+export const VIEWS = ['Statistics', 'Workflows', 'Groups', 'Feeds', 'Messages', 'Subscribers'] as const;
+
+export type View = (typeof VIEWS)[number];
+
+/** Elements that each view shows when its data is loaded. */
+const LOADED: Readonly<Record<View, string>> = {
+  Statistics: '.chart-bar',
+  Workflows: '.switch',
+  Groups: '.row-name',
+  Feeds: 'form input',
+  Messages: 'form input',
+  Subscribers: 'form input',
+};
+
 /** Page of the app in its own browser profile. */
 export interface Visitor extends AsyncDisposable {
   page: Page;
@@ -197,7 +215,9 @@ export interface Visitor extends AsyncDisposable {
   /** Returns the visible part of the switch with this name; the input that has the role is hidden inside. */
   switchOf(name?: string): Locator;
   /** Opens a view through the navigation and waits for it. */
-  open(view: 'Statistics' | 'Workflows' | 'Groups' | 'Subscribers'): Promise<void>;
+  open(view: View): Promise<void>;
+  /** Opens a view and waits until its data is loaded. */
+  openLoaded(view: View): Promise<void>;
 }
 
 /** Opens a page in a new browser profile. */
@@ -267,6 +287,12 @@ async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbo
     }
   });
   await page.goto(url);
+
+  async function open(view: View): Promise<void> {
+    await page.getByRole('link', { name: view }).click();
+    await page.getByRole('heading', { level: 1, name: view }).waitFor();
+  }
+
   return {
     page,
     requests,
@@ -277,9 +303,11 @@ async function goTo(page: Page, url: string): Promise<Omit<Visitor, typeof Symbo
       await page.getByRole('navigation').waitFor();
     },
     switchOf: (name) => page.locator('.switch', { has: page.getByRole('switch', name === undefined ? {} : { name }) }),
-    async open(view) {
-      await page.getByRole('link', { name: view }).click();
-      await page.getByRole('heading', { level: 1, name: view }).waitFor();
+    open,
+    async openLoaded(view) {
+      await open(view);
+      await page.locator(LOADED[view]).first().waitFor();
+      await page.locator('[role=status]', { hasText: /^Loading/ }).waitFor({ state: 'detached' });
     },
   };
 }

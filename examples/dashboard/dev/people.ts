@@ -12,12 +12,12 @@ export interface Person {
 }
 
 const READ = ['stats:read', 'workflows:read', 'groups:read'];
-const WRITE = ['workflows:write', 'groups:write', 'subscribers:write'];
+const EDIT = [...READ, 'workflows:write', 'groups:write', 'feeds:read', 'feeds:write', 'subscribers:write'];
 
-/** Invented people with different scopes and tenants. */
+/** Invented people with different scopes and tenants. Only administrators delete messages. */
 export const DEMO_PEOPLE: readonly Person[] = [
-  { id: 'ada', name: 'Ada Lindqvist', role: 'Editor', tenant: 'juniper', scopes: [...READ, ...WRITE] },
+  { id: 'ada', name: 'Ada Lindqvist', role: 'Administrator', tenant: 'juniper', scopes: [...EDIT, 'messages:write'] },
   { id: 'ben', name: 'Ben Osei', role: 'Viewer', tenant: 'juniper', scopes: READ },
   { id: 'cleo', name: 'Cleo Marchetti', role: 'Analyst', tenant: 'juniper', scopes: ['stats:read'] },
-  { id: 'dev', name: 'Dev Kapoor', role: 'Editor', tenant: 'fernhill', scopes: [...READ, ...WRITE] },
+  { id: 'dev', name: 'Dev Kapoor', role: 'Editor', tenant: 'fernhill', scopes: EDIT },
 ];

@@ -32,13 +32,22 @@ const CONFLICTS: Readonly<Record<ConflictReason, { title: string; details?: read
 export function explainProblem(problem: Problem): Failure {
   switch (problem.__typename) {
     case 'NotFoundError':
-      return createFailure(`This ${nounOf(problem.resource)} no longer exists.`, {
-        details: ['Somebody deleted it in the meantime.'],
-        isGone: true,
-      });
+      return problem.resource === 'Transaction'
+        ? createFailure('There are no messages to delete.', {
+            details: ['Check the id and the channel.'],
+            isGone: true,
+          })
+        : createFailure(`This ${nounOf(problem.resource)} no longer exists.`, {
+            details: ['Somebody deleted it in the meantime.'],
+            isGone: true,
+          });
     case 'ConflictError': {
       const { title, details = [problem.message] } = CONFLICTS[problem.reason];
-      return createFailure(title, { details, isUncertain: problem.reason === 'IDEMPOTENCY_IN_PROGRESS' });
+      return createFailure(title, {
+        details,
+        isUncertain: problem.reason === 'IDEMPOTENCY_IN_PROGRESS',
+        isTaken: problem.reason === 'ALREADY_EXISTS',
+      });
     }
     case 'InvalidInputError':
       return explainIssues(problem.issues, problem.message);

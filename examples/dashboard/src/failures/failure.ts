@@ -10,6 +10,8 @@ export interface Failure {
   isUncertain: boolean;
   /** Whether the record no longer exists. */
   isGone: boolean;
+  /** Whether another record has this name. */
+  isTaken: boolean;
   /** Id of the request in the gateway's log. */
   requestId?: string;
 }
@@ -23,5 +25,6 @@ export const createFailure = (title: string, more: Partial<Failure> = {}): Failu
   fields: {},
   isUncertain: false,
   isGone: false,
+  isTaken: false,
   ...more,
 });

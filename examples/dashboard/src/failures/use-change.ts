@@ -5,9 +5,17 @@ import { explainProblem, isProblem } from './explain-problem.ts';
 import { createFailure, type Failure, UNCERTAIN } from './failure.ts';
 
 /** A mutation and the outcome of its last run. */
-export interface Change<Variables> {
-  /** Runs it. @returns the failure, or undefined if it succeeded */
-  run(variables: Variables, context?: Partial<OperationContext>): Promise<Failure | undefined>;
+export interface Change<Variables, Data> {
+  /**
+   * Runs it.
+   * @param onSuccess gets the data of a run that succeeded
+   * @returns the failure, or undefined if it succeeded
+   */
+  run(
+    variables: Variables,
+    context?: Partial<OperationContext>,
+    onSuccess?: (data: Data) => void,
+  ): Promise<Failure | undefined>;
   isRunning: boolean;
   failure: Failure | undefined;
   dismiss(): void;
@@ -17,11 +25,11 @@ export interface Change<Variables> {
 export function useChange<Data, Variables extends AnyVariables>(
   document: TypedDocumentNode<Data, Variables>,
   answerOf: (data: Data) => { __typename: string } | null | undefined,
-): Change<Variables> {
+): Change<Variables, Data> {
   const [{ fetching }, execute] = useMutation(document);
   const [failure, setFailure] = useState<Failure>();
 
-  async function run(variables: Variables, context?: Partial<OperationContext>): Promise<Failure | undefined> {
+  const run: Change<Variables, Data>['run'] = async (variables, context, onSuccess) => {
     setFailure(undefined);
     const { data, error } = await execute(variables, context);
     const answer = data && answerOf(data);
@@ -33,8 +41,11 @@ export function useChange<Data, Variables extends AnyVariables>(
           ? explainProblem(answer)
           : undefined;
     setFailure(outcome);
+    if (data && outcome === undefined) {
+      onSuccess?.(data);
+    }
     return outcome;
-  }
+  };
 
   return { run, isRunning: fetching, failure, dismiss: () => setFailure(undefined) };
 }

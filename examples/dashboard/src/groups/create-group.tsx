@@ -5,40 +5,51 @@ import { useChange } from '../failures/use-change.ts';
 import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
 import { useDraft } from '../session/drafts-context.ts';
 import { Button } from '../ui/button.tsx';
-import { Field } from '../ui/field.tsx';
-import { problemOfName } from './group.ts';
+import { useToast } from '../ui/toasts-context.ts';
+import { cleanName, type NameProblem, problemOfName } from './group-name.ts';
+import { GroupNameField } from './group-name-field.tsx';
 
 interface CreateGroupProps {
+  /** Names of the groups. */
+  taken: readonly string[];
   /** Reason why it is not allowed. */
   refusal: string | undefined;
-  onDone: (message: string) => void;
   /** Reloads the list: the group may exist although there was no response. */
   onReload: () => void;
 }
 
 /** The form for a new group. */
-export function CreateGroup({ refusal, onDone, onReload }: CreateGroupProps) {
-  const [name, setName] = useDraft('New group', 'name');
-  const [problem, setProblem] = useState<string>();
-  const { run, isRunning, failure } = useChange(CreateGroupDocument, (data) => data.createNotificationGroup);
+export function CreateGroup({ taken, refusal, onReload }: CreateGroupProps) {
+  const [typed, setTyped] = useDraft('New group', 'name');
+  const [problem, setProblem] = useState<NameProblem>();
+  const { run, isRunning, failure, dismiss } = useChange(CreateGroupDocument, (data) => data.createNotificationGroup);
   const idempotency = useIdempotencyKey();
+  const toast = useToast();
   const input = useRef<HTMLInputElement>(null);
 
   async function create(event: FormEvent) {
     event.preventDefault();
-    const found = problemOfName(name);
+    dismiss();
+    const found = problemOfName(typed, taken);
     setProblem(found);
-    if (found !== undefined) {
-      input.current?.focus();
-      return;
-    }
-    const outcome = await run({ name, idempotencyKey: idempotency.keyFor(name) });
-    idempotency.settle(outcome);
-    if (outcome === undefined) {
-      setName('');
-      onDone(`“${name}” was created.`);
+    if (found === undefined) {
+      const name = cleanName(typed);
+      const outcome = await run({ name, idempotencyKey: idempotency.keyFor(name) });
+      idempotency.settle(outcome);
+      if (outcome === undefined) {
+        setTyped('');
+        toast(`“${name}” was created.`);
+      }
     }
     input.current?.focus();
+  }
+
+  function change(name: string) {
+    setTyped(name);
+    setProblem(undefined);
+    if (failure?.isTaken) {
+      dismiss();
+    }
   }
 
   return (
@@ -51,14 +62,15 @@ export function CreateGroup({ refusal, onDone, onReload }: CreateGroupProps) {
         />
       )}
       <div className="inline-form">
-        <Field
+        <GroupNameField
           ref={input}
           label="New group"
-          required
-          value={name}
-          disabled={refusal !== undefined}
-          error={problem ?? failure?.fields.name}
-          onChange={(event) => setName(event.target.value)}
+          value={typed}
+          isDisabled={refusal !== undefined}
+          problem={problem}
+          failure={failure}
+          taken={taken}
+          onChange={change}
         />
         <Button type="submit" kind="primary" isBusy={isRunning} refusal={refusal}>
           Create

@@ -8,6 +8,8 @@ import { GROUPS_CHANGE } from './group.ts';
 interface DeleteGroupProps {
   id: string;
   name: string;
+  /** The number of its known workflows, if it is known. */
+  count: number | undefined;
   onDeleted: (name: string) => void;
   onClose: () => void;
   /** Reloads the list: the group may be gone. */
@@ -15,7 +17,7 @@ interface DeleteGroupProps {
 }
 
 /** Asks for confirmation, deletes the group, and shows the reason if that fails. */
-export function DeleteGroup({ id, name, onDeleted, onClose, onReload }: DeleteGroupProps) {
+export function DeleteGroup({ id, name, count, onDeleted, onClose, onReload }: DeleteGroupProps) {
   const { run, isRunning, failure } = useChange(DeleteGroupDocument, (data) => data.deleteNotificationGroup);
 
   async function remove() {
@@ -34,7 +36,10 @@ export function DeleteGroup({ id, name, onDeleted, onClose, onReload }: DeleteGr
 
   return (
     <ConfirmDialog title={`Delete “${name}”?`} action="Delete" isBusy={isRunning} onConfirm={remove} onClose={close}>
-      <p>Its workflows stay, without a group. This can't be undone.</p>
+      <p>
+        {count ? `Its workflows, at least ${count}, stay` : 'If it has workflows, they stay'}, without a group. This
+        can't be undone.
+      </p>
       {failure && <FailureNote failure={failure} />}
     </ConfirmDialog>
   );

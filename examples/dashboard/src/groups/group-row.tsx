@@ -3,21 +3,25 @@ import { flushSync } from 'react-dom';
 import { useDrafts } from '../session/drafts-context.ts';
 import { useWho } from '../session/session-context.ts';
 import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { DeleteGroup } from './delete-group.tsx';
 import type { Group } from './group.ts';
 import { RenameGroup, renameForm } from './rename-group.tsx';
 
 export interface GroupRowProps {
   group: Group;
+  /** The number of its known workflows, if it is known. */
+  count: number | undefined;
+  /** Names of the other groups. */
+  taken: readonly string[];
   /** Reason why it can't be changed. */
   refusal: string | undefined;
-  onDone: (message: string) => void;
   onDeleted: (name: string) => void;
   onReload: () => void;
 }
 
 /** A group in the list: its name, or the form to rename it. */
-export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupRowProps) {
+export function GroupRow({ group, count, taken, refusal, onDeleted, onReload }: GroupRowProps) {
   const { id, name } = group;
   const { person } = useWho();
   const drafts = useDrafts();
@@ -35,10 +39,13 @@ export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupR
   return (
     <li className="row">
       {isRenaming && id !== null ? (
-        <RenameGroup id={id} name={name} onDone={onDone} onClose={closeRename} onReload={onReload} />
+        <RenameGroup id={id} name={name} taken={taken} onClose={closeRename} onReload={onReload} />
       ) : (
         <>
-          <span className="row-name">{name}</span>
+          <span className="row-text">
+            <span className="row-name">{name}</span>
+            <span className="row-note">{count !== undefined && formatCount(count)}</span>
+          </span>
           <span className="actions">
             <Button
               ref={renameButton}
@@ -48,7 +55,8 @@ export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupR
             >
               Rename
             </Button>
-            <Button refusal={reason} onClick={() => setIsDeleting(true)} aria-label={`Delete ${name}`}>
+            <Button kind="delete" refusal={reason} onClick={() => setIsDeleting(true)} aria-label={`Delete ${name}`}>
+              <Icon name="delete" />
               Delete
             </Button>
           </span>
@@ -58,6 +66,7 @@ export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupR
         <DeleteGroup
           id={id}
           name={name}
+          count={count}
           onDeleted={onDeleted}
           onClose={() => setIsDeleting(false)}
           onReload={onReload}
@@ -66,3 +75,6 @@ export function GroupRow({ group, refusal, onDone, onDeleted, onReload }: GroupR
     </li>
   );
 }
+
+const formatCount = (count: number) =>
+  count === 0 ? 'No workflow in use' : `${count} ${count === 1 ? 'workflow' : 'workflows'} in use`;

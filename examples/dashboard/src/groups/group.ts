@@ -7,6 +7,3 @@ export const keyOfGroup = ({ id, name }: Group): string => id ?? name;
 
 /** Tells the cache that an operation concerns groups even if its result has none, such as a deletion or an empty list. */
 export const GROUPS_CHANGE = { additionalTypenames: ['NotificationGroup'] };
-
-/** Returns the problem with a name, if any, before it is sent. */
-export const problemOfName = (name: string): string | undefined => (name.trim() === '' ? 'Enter a name.' : undefined);

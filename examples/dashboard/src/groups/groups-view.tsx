@@ -1,4 +1,5 @@
-import { Permitted, View } from '../shell/view.tsx';
+import { Permitted } from '../session/permitted.tsx';
+import { View } from '../shell/view.tsx';
 import { Groups } from './groups.tsx';
 
 /** The groups that workflows belong to. */

@@ -2,25 +2,31 @@ import { useRef } from 'react';
 import { useQuery } from 'urql';
 import { GroupsDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
+import { ReadOnlyNote, useRefusal } from '../session/permitted.tsx';
+import { Updated } from '../shell/updated.tsx';
 import { useKept } from '../shell/use-kept.ts';
-import { useRefusal } from '../shell/view.tsx';
+import { useLoadedAt } from '../shell/use-loaded-at.ts';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
-import { Note } from '../ui/note.tsx';
-import { Skeleton } from '../ui/skeleton.tsx';
 import { useToast } from '../ui/toasts-context.ts';
 import { CreateGroup } from './create-group.tsx';
 import { GROUPS_CHANGE, keyOfGroup } from './group.ts';
 import { GroupRow } from './group-row.tsx';
+import { GroupSkeleton } from './group-skeleton.tsx';
+import { useWorkflowCounts } from './workflow-counts.ts';
 
 /** The list of groups with its actions. */
 export function Groups() {
-  const [{ data, error, fetching, stale }, execute] = useQuery({ query: GroupsDocument, context: GROUPS_CHANGE });
+  const [result, execute] = useQuery({ query: GroupsDocument, context: GROUPS_CHANGE });
+  const { data, error, fetching, stale } = result;
   const toast = useToast();
   const heading = useRef<HTMLHeadingElement>(null);
   const refusal = useRefusal('groups:write');
   const groups = useKept(data?.notificationGroups);
+  const loadedAt = useLoadedAt(result);
+  const counts = useWorkflowCounts();
   const reload = () => execute({ ...GROUPS_CHANGE, requestPolicy: 'network-only' });
+  const names = groups?.map(({ name }) => name) ?? [];
 
   /** The row that had the focus is gone. */
   function onDeleted(name: string) {
@@ -30,23 +36,22 @@ export function Groups() {
 
   return (
     <>
-      {refusal !== undefined && (
-        <Note kind="info">
-          <p>{refusal}</p>
-        </Note>
-      )}
-      <CreateGroup refusal={refusal} onDone={toast} onReload={reload} />
+      <ReadOnlyNote refusal={refusal} />
+      <CreateGroup taken={names} refusal={refusal} onReload={reload} />
       <section className="card" aria-labelledby="groups-title">
         <div className="card-head">
           <h2 id="groups-title" ref={heading} tabIndex={-1}>
             All groups
           </h2>
-          <Button kind="quiet" isBusy={stale} onClick={reload}>
-            Refresh
-          </Button>
+          <span className="section-actions">
+            <Updated at={loadedAt} />
+            <Button kind="quiet" isBusy={fetching || stale} onClick={reload}>
+              Refresh
+            </Button>
+          </span>
         </div>
         {error && <ReadFailure error={error} onRetry={reload} />}
-        {fetching && !groups && <Skeleton label="groups" />}
+        {fetching && !groups && <GroupSkeleton />}
         {groups?.length === 0 && (
           <Empty title="There are no groups.">
             <p>Create the first one above.</p>
@@ -57,13 +62,15 @@ export function Groups() {
             <GroupRow
               key={keyOfGroup(group)}
               group={group}
+              count={counts?.of(group.id)}
+              taken={names.filter((name) => name !== group.name)}
               refusal={refusal}
-              onDone={toast}
               onDeleted={onDeleted}
               onReload={reload}
             />
           ))}
         </ul>
+        {counts && <p className="fine-print">{counts.caption}</p>}
       </section>
     </>
   );

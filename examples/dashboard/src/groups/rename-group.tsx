@@ -5,13 +5,15 @@ import { useChange } from '../failures/use-change.ts';
 import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
 import { useClearDraft, useDraft } from '../session/drafts-context.ts';
 import { Button } from '../ui/button.tsx';
-import { Field } from '../ui/field.tsx';
-import { problemOfName } from './group.ts';
+import { useToast } from '../ui/toasts-context.ts';
+import { cleanName, type NameProblem, problemOfName } from './group-name.ts';
+import { GroupNameField } from './group-name-field.tsx';
 
 interface RenameGroupProps {
   id: string;
   name: string;
-  onDone: (message: string) => void;
+  /** Names of the other groups. */
+  taken: readonly string[];
   onClose: () => void;
   /** Reloads the list: the group may be renamed, or gone. */
   onReload: () => void;
@@ -21,38 +23,47 @@ interface RenameGroupProps {
 export const renameForm = (name: string): string => `New name of ${name}`;
 
 /** The form for a new name, shown instead of the row. */
-export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroupProps) {
-  const [next, setNext] = useDraft(renameForm(name), 'name', name);
+export function RenameGroup({ id, name, taken, onClose, onReload }: RenameGroupProps) {
+  const [typed, setTyped] = useDraft(renameForm(name), 'name', name);
   const clearDraft = useClearDraft(renameForm(name));
-  const [problem, setProblem] = useState<string>();
-  const { run, isRunning, failure } = useChange(RenameGroupDocument, (data) => data.updateNotificationGroup);
+  const [problem, setProblem] = useState<NameProblem>();
+  const { run, isRunning, failure, dismiss } = useChange(RenameGroupDocument, (data) => data.updateNotificationGroup);
   const idempotency = useIdempotencyKey();
+  const toast = useToast();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
 
   async function rename(event: FormEvent) {
     event.preventDefault();
-    const found = problemOfName(next);
+    dismiss();
+    const found = problemOfName(typed, taken);
+    const next = cleanName(typed);
     setProblem(found);
-    if (found !== undefined) {
-      input.current?.focus();
-      return;
-    }
-    if (next !== name) {
+    if (found === undefined && next === name) {
+      close();
+    } else if (found === undefined) {
       const outcome = await run({ id, name: next, idempotencyKey: idempotency.keyFor(next) });
       idempotency.settle(outcome);
-      if (outcome !== undefined) {
-        input.current?.focus();
+      if (outcome === undefined) {
+        toast(`“${name}” is now “${next}”.`);
+        close();
         return;
       }
-      onDone(`“${name}” is now “${next}”.`);
     }
-    close();
+    input.current?.focus();
   }
 
   function close() {
     clearDraft();
     onClose();
+  }
+
+  function change(next: string) {
+    setTyped(next);
+    setProblem(undefined);
+    if (failure?.isTaken) {
+      dismiss();
+    }
   }
 
   return (
@@ -71,13 +82,14 @@ export function RenameGroup({ id, name, onDone, onClose, onReload }: RenameGroup
         />
       )}
       <div className="inline-form">
-        <Field
+        <GroupNameField
           ref={input}
           label={renameForm(name)}
-          required
-          value={next}
-          error={problem ?? failure?.fields.name}
-          onChange={(event) => setNext(event.target.value)}
+          value={typed}
+          problem={problem}
+          failure={failure}
+          taken={taken}
+          onChange={change}
         />
         <Button type="submit" kind="primary" isBusy={isRunning}>
           Save

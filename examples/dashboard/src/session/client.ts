@@ -3,6 +3,7 @@ import { persistedExchange } from '@urql/exchange-persisted';
 import { Client, type CombinedError, cacheExchange, fetchExchange } from 'urql';
 import { GATEWAY_URL } from '../settings.ts';
 import type { Session } from './session.ts';
+import { stampExchange } from './stamp-exchange.ts';
 
 /** Creates a client with an empty cache, one per sign-in, so that nobody sees data loaded by another person. */
 export function createClient(session: Session): Client {
@@ -11,6 +12,7 @@ export function createClient(session: Session): Client {
     preferGetMethod: false,
     exchanges: [
       cacheExchange,
+      stampExchange,
       authExchange(async (utilities) => ({
         addAuthToOperation: (operation) =>
           utilities.appendHeaders(operation, { Authorization: `Bearer ${session.token()}` }),

@@ -3,7 +3,7 @@ import { Skeleton, SkeletonLine } from '../ui/skeleton.tsx';
 /** A placeholder for the people at sign-in, as high as they are. */
 export function PeopleSkeleton() {
   return (
-    <Skeleton label="people" rows={4}>
+    <Skeleton list="people" label="people" rows={4}>
       <span className="person">
         <span className="avatar" />
         <span className="person-text">

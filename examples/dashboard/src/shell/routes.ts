@@ -5,6 +5,8 @@ export const ROUTES = [
   { name: 'statistics', label: 'Statistics' },
   { name: 'workflows', label: 'Workflows' },
   { name: 'groups', label: 'Groups' },
+  { name: 'feeds', label: 'Feeds' },
+  { name: 'messages', label: 'Messages' },
   { name: 'subscribers', label: 'Subscribers' },
 ] as const;
 

@@ -1,5 +1,7 @@
 import { type ReactNode, useRef } from 'react';
+import { FeedsView } from '../feeds/feeds-view.tsx';
 import { GroupsView } from '../groups/groups-view.tsx';
+import { MessagesView } from '../messages/messages-view.tsx';
 import { StatisticsView } from '../statistics/statistics-view.tsx';
 import { SubscribersView } from '../subscribers/subscribers-view.tsx';
 import { WorkflowsView } from '../workflows/workflows-view.tsx';
@@ -12,6 +14,8 @@ const VIEWS: Readonly<Record<RouteName, () => ReactNode>> = {
   statistics: StatisticsView,
   workflows: WorkflowsView,
   groups: GroupsView,
+  feeds: FeedsView,
+  messages: MessagesView,
   subscribers: SubscribersView,
 };
 

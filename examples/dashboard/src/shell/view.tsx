@@ -1,6 +1,4 @@
 import { type ReactNode, useEffect, useRef } from 'react';
-import { useMay, useWho } from '../session/session-context.ts';
-import { Note } from '../ui/note.tsx';
 import { useTitle } from './use-title.ts';
 
 interface ViewProps {
@@ -33,24 +31,4 @@ export function View({ title, lead, actions, children }: ViewProps) {
       {children}
     </>
   );
-}
-
-/** Shows its children to people with the scope, and the reason to everybody else. */
-export function Permitted({ scope, what, children }: { scope: string; what: string; children: ReactNode }) {
-  const isPermitted = useMay(scope);
-  const { name } = useWho();
-  return isPermitted ? (
-    children
-  ) : (
-    <Note kind="info" title={`${name} cannot see ${what}.`}>
-      <p>
-        This requires <code>{scope}</code>.
-      </p>
-    </Note>
-  );
-}
-
-/** Returns the reason why changes are disabled, or undefined if they aren't. */
-export function useRefusal(scope: string): string | undefined {
-  return useMay(scope) ? undefined : `You have read-only access. Changes require ${scope}.`;
 }

@@ -2,7 +2,7 @@ import { type ComponentProps, type MouseEvent, useId } from 'react';
 
 interface ButtonProps extends ComponentProps<'button'> {
   /** @default 'plain' */
-  kind?: 'primary' | 'plain' | 'danger' | 'quiet';
+  kind?: 'primary' | 'plain' | 'danger' | 'delete' | 'quiet' | 'link';
   /** Whether its action is running: another click does nothing. */
   isBusy?: boolean;
   /** Reason why it can't be used. It stays focusable, so that everybody can read the reason. */

@@ -5,14 +5,16 @@ interface SkeletonProps {
   label: string;
   /** @default 3 */
   rows?: number;
+  /** Class of the list that replaces it, for the same gaps. @default 'skeleton-list' */
+  list?: string;
   /** One row, with the classes of the content that replaces it. @default a line of a control's height */
   children?: ReactNode;
 }
 
 /** A placeholder for content being loaded, as large as the content, so that nothing moves when it arrives. */
-export function Skeleton({ label, rows = 3, children }: SkeletonProps) {
+export function Skeleton({ label, rows = 3, list = 'skeleton-list', children }: SkeletonProps) {
   return (
-    <div className="skeleton" role="status">
+    <div className={`skeleton ${list}`} role="status">
       <span className="visually-hidden">Loading {label}…</span>
       {Array.from({ length: rows }, (_, row) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same

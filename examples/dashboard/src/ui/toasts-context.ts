@@ -1,10 +1,10 @@
 import { createContext, use } from 'react';
 import { UNSTABLE_ToastQueue as ToastQueue } from 'react-aria-components/Toast';
 
-/** Messages about what succeeded. Failures stay beside the form they concern. */
+/** Messages about what was done. Failures stay beside the form they concern. */
 export type Toasts = ToastQueue<string>;
 
-export const createToasts = (): Toasts => new ToastQueue<string>({ maxVisibleToasts: 3 });
+export const createToasts = (): Toasts => new ToastQueue<string>({ maxVisibleToasts: 2 });
 
 export const ToastsContext = createContext<Toasts | undefined>(undefined);
 

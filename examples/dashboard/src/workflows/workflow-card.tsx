@@ -8,10 +8,10 @@ export function WorkflowCard({ workflow, onReload }: { workflow: Workflow; onRel
   return (
     <article className="card workflow">
       <div className="workflow-text">
-        <h2>{name}</h2>
+        <h3 className="workflow-name">{name}</h3>
         <p className="tags">
           <span className="tag">{notificationGroup?.name ?? 'No group'}</span>
-          {critical && <span className="tag">Critical</span>}
+          {critical && <span className="tag tag-critical">Critical</span>}
         </p>
       </div>
       <WorkflowSwitch workflow={workflow} onReload={onReload} />

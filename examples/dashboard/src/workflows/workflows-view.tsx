@@ -1,59 +1,58 @@
 import { useState } from 'react';
-import { useQuery } from 'urql';
-import { StatisticsDocument } from '../documents.gen.ts';
-import { ReadFailure } from '../failures/read-failure.tsx';
-import { useKept } from '../shell/use-kept.ts';
-import { Permitted, useRefusal, View } from '../shell/view.tsx';
-import { DAYS, validDays } from '../statistics/day.ts';
-import { Button } from '../ui/button.tsx';
-import { Empty } from '../ui/empty.tsx';
-import { Note } from '../ui/note.tsx';
-import { Skeleton } from '../ui/skeleton.tsx';
-import { pagesOfWorkflowIds } from './workflow-ids.ts';
+import { Permitted, ReadOnlyNote, useRefusal } from '../session/permitted.tsx';
+import { View } from '../shell/view.tsx';
+import { FindWorkflow } from './find-workflow.tsx';
+import { RememberWorkflowContext, useRecentWorkflows } from './recent-workflows.ts';
+import { UsedWorkflows } from './used-workflows.tsx';
+import type { Workflow } from './workflow.ts';
 import { WorkflowPage } from './workflow-page.tsx';
 
-/** Workflows that sent notifications. The service can't list workflows, but its statistics have their ids. */
+/** All workflows that can be found: the service can't list them. */
 export function WorkflowsView() {
   return (
-    <View title="Workflows" lead={`Workflows that sent notifications in the last ${DAYS} days.`}>
+    <View title="Workflows" lead="Find any workflow, and enable or disable it.">
       <Permitted scope="workflows:read" what="workflows">
-        <Permitted scope="stats:read" what="statistics, which name the workflows">
-          <Workflows />
-        </Permitted>
+        <Workflows />
       </Permitted>
     </View>
   );
 }
 
 function Workflows() {
-  const [{ data, error }, execute] = useQuery({ query: StatisticsDocument, variables: { days: DAYS } });
-  const days = validDays(useKept(data?.notificationStats));
-  const [shown, setShown] = useState(1);
+  const { items, replace } = useRecentWorkflows();
+  // Fixed while the view is open: a card that is switched stays where it is.
+  const [recent, setRecent] = useState(items);
+  const [found, setFound] = useState<readonly { text: string; id: string }[]>([]);
   const refusal = useRefusal('workflows:write');
+  const foundIds = new Set(found.map(({ id }) => id));
 
-  if (!days) {
-    const retry = () => execute({ requestPolicy: 'network-only' });
-    return error ? <ReadFailure error={error} onRetry={retry} /> : <Skeleton label="workflows" rows={5} />;
+  const remember = (id: string) => replace([id, ...items.filter((other) => other !== id)]);
+
+  function show(text: string, { id }: Workflow) {
+    remember(id);
+    setFound([{ text, id }, ...found.filter((other) => other.id !== id)]);
   }
-  const pages = pagesOfWorkflowIds(days);
-  if (pages.length === 0) {
-    return (
-      <Empty title="No workflow sent anything in this period.">
-        <p>As soon as one is triggered, it appears here.</p>
-      </Empty>
-    );
+
+  /** Forgets those that were deleted. */
+  function keep(existing: readonly string[]) {
+    const isGone = (id: string) => recent.includes(id) && !existing.includes(id);
+    if (recent.some(isGone)) {
+      replace(items.filter((id) => !isGone(id)));
+      setRecent(recent.filter((id) => !isGone(id)));
+    }
   }
+
   return (
-    <>
-      {refusal !== undefined && (
-        <Note kind="info">
-          <p>{refusal}</p>
-        </Note>
-      )}
-      {pages.slice(0, shown).map((ids) => (
-        <WorkflowPage key={ids[0]} ids={ids} />
+    <RememberWorkflowContext value={remember}>
+      <ReadOnlyNote refusal={refusal} />
+      <FindWorkflow onFound={show} />
+      {found.map(({ text, id }) => (
+        <WorkflowPage key={id} ids={[text]} title={`Found by “${text}”`} />
       ))}
-      {shown < pages.length && <Button onClick={() => setShown(shown + 1)}>Show more</Button>}
-    </>
+      {recent.some((id) => !foundIds.has(id)) && (
+        <WorkflowPage ids={[...recent]} title="Looked up or changed" hidden={foundIds} onLoaded={keep} />
+      )}
+      <UsedWorkflows hidden={new Set([...recent, ...foundIds])} />
+    </RememberWorkflowContext>
   );
 }

@@ -1,0 +1,58 @@
+import { type FormEvent, useRef, useState } from 'react';
+import { CreateFeedDocument } from '../documents.gen.ts';
+import { FailureNote } from '../failures/failure-note.tsx';
+import { useChange } from '../failures/use-change.ts';
+import { useIdempotencyKey } from '../failures/use-idempotency-key.ts';
+import { useDraft } from '../session/drafts-context.ts';
+import { Button } from '../ui/button.tsx';
+import { Field } from '../ui/field.tsx';
+import { useToast } from '../ui/toasts-context.ts';
+import type { KnownFeed } from './known-feeds.ts';
+
+/** The form for a new feed. */
+export function CreateFeed({ onCreated }: { onCreated: (feed: KnownFeed) => void }) {
+  const [typed, setTyped] = useDraft('New feed', 'name');
+  const [problem, setProblem] = useState<string>();
+  const { run, isRunning, failure } = useChange(CreateFeedDocument, (data) => data.createFeed);
+  const idempotency = useIdempotencyKey();
+  const toast = useToast();
+  const input = useRef<HTMLInputElement>(null);
+
+  async function create(event: FormEvent) {
+    event.preventDefault();
+    const name = typed.trim();
+    setProblem(name === '' ? 'Enter a name.' : undefined);
+    if (name !== '') {
+      const outcome = await run({ name, idempotencyKey: idempotency.keyFor(name) }, undefined, ({ createFeed }) => {
+        if (createFeed?.__typename === 'CreateFeedSuccess' && createFeed.feed.id !== null) {
+          onCreated({ id: createFeed.feed.id, name: createFeed.feed.name });
+        }
+      });
+      idempotency.settle(outcome);
+      if (outcome === undefined) {
+        setTyped('');
+        toast(`“${name}” was created.`);
+      }
+    }
+    input.current?.focus();
+  }
+
+  return (
+    <form className="card" noValidate onSubmit={create} aria-label="New feed">
+      {failure && <FailureNote failure={failure} />}
+      <div className="inline-form">
+        <Field
+          ref={input}
+          label="New feed"
+          required
+          value={typed}
+          error={problem ?? failure?.fields.name}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <Button type="submit" kind="primary" isBusy={isRunning}>
+          Create
+        </Button>
+      </div>
+    </form>
+  );
+}

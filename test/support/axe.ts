@@ -1,0 +1,30 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/** How browsers show a page: two themes, and the high-contrast palette of an operating system. */
+const MEDIA = {
+  light: { colorScheme: 'light', forcedColors: 'none' },
+  dark: { colorScheme: 'dark', forcedColors: 'none' },
+  'forced colors': { colorScheme: 'dark', forcedColors: 'active' },
+} as const;
+
+/** Only colors differ between the themes, so that the other rules are checked once. */
+const ALL_RULES = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } };
+const COLORS = { resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] };
+
+/** Returns what axe finds on the page in each theme, as `dark: color-contrast: .button`. */
+export async function findViolations(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) {
+    await page.evaluate(axe.source);
+  }
+  for (const [theme, media] of Object.entries(MEDIA)) {
+    await page.emulateMedia(media);
+    const options = JSON.stringify(theme === 'light' ? ALL_RULES : COLORS);
+    const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`);
+    for (const { id, nodes } of violations) {
+      found.push(...nodes.map(({ target }) => `${theme}: ${id}: ${target.join(' ')}`));
+    }
+  }
+  return found;
+}
