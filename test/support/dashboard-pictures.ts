@@ -1,5 +1,5 @@
 /**
- * Takes screenshots of the dashboard's views, in both themes and at phone width, into test/screenshots, and copies those that the docs
+ * Takes screenshots of the dashboard's views, in both themes, with forced colors and on a phone, into test/screenshots, and copies those that the docs
  * show to docs/images. Run it with `npm run pictures`.
  */
 import { copyFile, mkdir } from 'node:fs/promises';
@@ -11,11 +11,15 @@ import { type Dashboard, startDashboard, type Visitor } from './dashboard.ts';
 const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 
+const LAPTOP = { viewport: { width: 1366, height: 768 } };
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true };
+
 const DEVICES: Record<string, BrowserContextOptions> = {
-  light: { colorScheme: 'light', viewport: { width: 1100, height: 800 } },
-  dark: { colorScheme: 'dark', viewport: { width: 1100, height: 800 } },
-  phone: { colorScheme: 'light', viewport: { width: 360, height: 740 } },
-  'phone-dark': { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
+  light: { colorScheme: 'light', ...LAPTOP },
+  dark: { colorScheme: 'dark', ...LAPTOP },
+  'forced-colors': { colorScheme: 'dark', forcedColors: 'active', ...LAPTOP },
+  phone: { colorScheme: 'light', ...PHONE },
+  'phone-dark': { colorScheme: 'dark', ...PHONE },
 };
 
 /** Screenshots that the docs show, by file name in docs/images. */
@@ -37,33 +41,57 @@ async function takePictures(dashboard: Dashboard, browser: Browser, device: stri
   await page.getByText('Order shipped').waitFor();
   await page.locator('.chart-days label').nth(24).click();
   await take('statistics');
-  await visitor.open('Workflows');
-  await page.getByRole('switch').first().waitFor();
+  await visitor.openLoaded('Workflows');
   await take('workflows', false);
+  await page.getByRole('textbox', { name: 'Find any workflow' }).fill('review-request');
+  await page.keyboard.press('Enter');
+  await page.getByText('Found by').waitFor();
+  await take('workflows-found', false);
+  await visitor.switchOf('Payment failed').click();
+  await take('workflows-critical', false);
+  await page.keyboard.press('Escape');
+  await takeFeedsAndMessages(visitor, take);
   await takeFailures(dashboard, visitor, take);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await visitor.signIn('Ben Osei');
-  await visitor.open('Workflows');
-  await page.getByRole('switch').first().waitFor();
+  await visitor.openLoaded('Workflows');
   await take('viewer', false);
+  await visitor.open('Messages');
+  await take('viewer-messages', false);
 }
 
-async function takeFailures(
-  dashboard: Dashboard,
-  visitor: Visitor,
-  take: (name: string, isWhole?: boolean) => Promise<unknown>,
-): Promise<void> {
+type Take = (name: string, isWhole?: boolean) => Promise<unknown>;
+
+async function takeFeedsAndMessages({ page, open }: Visitor, take: Take): Promise<void> {
+  await open('Feeds');
+  await page.getByRole('textbox', { name: 'New feed' }).fill('Product news');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Delete Product news' }).waitFor();
+  await take('feeds');
+  await page.getByRole('button', { name: 'Delete Product news' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('“Product news” was deleted.').waitFor();
+  await open('Messages');
+  await page.getByRole('textbox', { name: 'Transaction id' }).fill('sample-transaction-0001');
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await take('messages', false);
+  await page.keyboard.press('Escape');
+  await page.getByRole('textbox', { name: 'Transaction id' }).fill('');
+}
+
+async function takeFailures(dashboard: Dashboard, visitor: Visitor, take: Take): Promise<void> {
   const { page } = visitor;
   using _ = dashboard.answering('PUT ', { status: 500, body: {} });
   using __ = dashboard.answering('POST /v1/notification-groups', { status: 409, body: {} });
   using ___ = dashboard.answering('POST /v1/subscribers', { status: 422, body: { message: ['phone is too short'] } });
-  await visitor.switchOf().nth(1).click();
+  await visitor.openLoaded('Workflows');
+  await visitor.switchOf('Weekly digest').click();
   await page.getByRole('alert').waitFor();
   await take('workflows-failure', false);
   await visitor.open('Groups');
   await page.locator('.row-name').first().waitFor();
   await take('groups');
-  await create(page, 'Billing');
+  await create(page, 'Shipping');
   await page.getByRole('button', { name: 'Rename Community' }).click();
   await take('groups-failure');
   await page.getByRole('button', { name: 'Cancel' }).click();
@@ -84,7 +112,7 @@ async function takeFailures(
 
 async function create(page: Page, name: string): Promise<void> {
   await page.getByRole('textbox', { name: 'New group' }).fill(name);
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByRole('alert').waitFor();
 }
 

@@ -9,7 +9,7 @@ import {
 import { Icon } from './icon.tsx';
 import { useToasts } from './toasts-context.ts';
 
-/** The toasts, at the lower edge of the page. F6 moves the focus there. */
+/** The current toast, at the lower edge of the page. F6 moves the focus there. */
 export function ToastList() {
   return (
     <ToastRegion queue={useToasts()} className="toasts">
