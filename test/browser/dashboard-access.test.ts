@@ -12,14 +12,16 @@ describe('the dashboard by keyboard only', () => {
     await page.getByText('Ada Lindqvist').waitFor();
     await tabTo(page, /^A?Ada Lindqvist/);
     await page.keyboard.press('Enter');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
     expect(await focused(page)).toBe('Statistics');
 
-    await tabTo(page, /notifications/);
-    const first = await focused(page);
+    await tabTo(page, /^Day$/);
+    const slider = page.getByRole('slider', { name: 'Day' });
+    const newest = await slider.getAttribute('aria-valuetext');
     await page.keyboard.press('ArrowLeft');
-    expect(await focused(page)).not.toBe(first);
-    await page.getByRole('heading', { level: 2, name: (await focused(page)).split(':')[0] ?? '' }).waitFor();
+    const [day = ''] = (await slider.getAttribute('aria-valuetext'))?.split(':') ?? [];
+    expect(newest).not.toContain(day);
+    await page.getByRole('heading', { level: 2, name: day }).waitFor();
 
     await tabTo(page, /^Workflows$/, 'Shift+Tab');
     await page.keyboard.press('Enter');
@@ -90,7 +92,11 @@ describe('the dashboard by keyboard only', () => {
       seen.add(name);
       const outline = await page.evaluate(() => {
         const { activeElement: element } = document;
-        const shown = element?.matches('[type=radio], [role=switch]') ? element.closest('label') : element;
+        const shown = element?.matches('[type=range]')
+          ? element.nextElementSibling
+          : element?.matches('[role=switch]')
+            ? element.closest('label')
+            : element;
         const style = shown && getComputedStyle(shown);
         return style ? [style.outlineStyle, Number.parseFloat(style.outlineWidth)] : [];
       });
@@ -168,12 +174,12 @@ describe('the appearance of the dashboard', () => {
     expect(await overflow()).toBe(0);
     const frame = page.locator('.table-frame');
     expect(await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
-    await page.locator('.chart-days label').nth(12).tap();
-    expect(await page.getByRole('radio').nth(12).isChecked()).toBe(true);
+    await page.locator('.chart-bar').nth(12).tap();
+    expect(await page.getByRole('slider').inputValue()).toBe('12');
     const titles = new Set<number>();
     for (let step = 0; step < 7; step += 1) {
       await page.getByRole('button', { name: 'Day before' }).tap();
-      titles.add(await page.locator('.day-title').evaluate(({ clientHeight }) => clientHeight));
+      titles.add(await page.locator('.day-details .card-head').evaluate(({ clientHeight }) => clientHeight));
     }
     expect(titles.size).toBe(1);
 
@@ -199,7 +205,7 @@ describe('the appearance of the dashboard', () => {
 async function signedIn(): Promise<Visitor> {
   const visitor = await dashboard.visit(browser);
   await visitor.signIn('Ada Lindqvist');
-  await visitor.page.getByRole('radio').first().waitFor();
+  await visitor.page.getByRole('slider').waitFor();
   return visitor;
 }
 
@@ -228,7 +234,7 @@ const CONTROLS = [
   'button',
   'link',
   'textbox',
-  'radio',
+  'slider',
   'switch',
   'checkbox',
   'DisclosureTriangle',

@@ -32,7 +32,7 @@ describe('a session of the dashboard', () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
     dashboard.advance(400);
     await visitor.open('Groups');
     await page.getByText('Lifecycle').waitFor();
@@ -62,7 +62,7 @@ describe('a session of the dashboard', () => {
     const { page } = visitor;
     await page.clock.install();
     await visitor.signIn('Ada Lindqvist');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
     await page.clock.fastForward('04:55');
     await visitor.open('Groups');
     await page.getByText('Lifecycle').waitFor();
@@ -75,7 +75,7 @@ describe('a session of the dashboard', () => {
     await using visitor = await other.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
     await other.issuer.rotate();
     other.advance(400);
     await visitor.open('Groups');
@@ -98,7 +98,7 @@ describe('a session of the dashboard', () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
     dashboard.advance(400);
     await page.route(`${dashboard.issuer.url}/token`, (route) => route.abort());
     await visitor.open('Groups');
@@ -180,7 +180,7 @@ describe('a session of the dashboard', () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
     const kept = await page.evaluate(async () => ({
       local: Object.keys(localStorage),
       session: Object.keys(sessionStorage),
@@ -269,7 +269,7 @@ describe('the gateway limits the dashboard', () => {
     await using stranger = await startStaticFiles(import.meta.dirname);
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Ada Lindqvist');
-    await visitor.page.getByRole('radio').first().waitFor();
+    await visitor.page.getByRole('slider').waitFor();
     const [sent] = visitor.requests.filter((request) => request.url() === dashboard.gateway.url);
     const attempt = {
       gateway: dashboard.gateway.url,
@@ -312,7 +312,7 @@ describe("the service's API key", () => {
     for (const person of ['Ada Lindqvist', 'Dev Kapoor']) {
       await visitor.signIn(person);
       await visitor.open('Statistics');
-      await page.getByRole('radio').first().waitFor();
+      await page.getByRole('slider').waitFor();
       await visitor.open('Workflows');
       await page.getByRole('article').filter({ hasNotText: 'Critical' }).locator('.switch').first().click();
       await page.locator('.switch:not([data-selected], [data-busy])').first().waitFor();

@@ -24,7 +24,7 @@ describe("the dashboard's start command", () => {
     try {
       await using visitor = await visit(browser, app);
       await visitor.signIn('Ada Lindqvist');
-      await visitor.page.getByRole('radio').first().waitFor();
+      await visitor.page.getByRole('slider').waitFor();
       await expect.poll(() => visitor.page.locator('.chart-bar').count()).toBe(30);
       await visitor.open('Workflows');
       await visitor.switchOf('Weekly digest').click();

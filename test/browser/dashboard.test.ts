@@ -3,6 +3,9 @@ import { openDashboard } from '../support/open-dashboard.ts';
 
 const { browser, dashboard } = await openDashboard();
 
+/** Returns a UTC day as the service names it. */
+const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
 describe('the statistics of the dashboard', () => {
   it('are shown after signing in as one bar per day, by one upstream call, and set the page title', async () => {
     dashboard.forget();
@@ -11,10 +14,9 @@ describe('the statistics of the dashboard', () => {
     expect(await page.title()).toBe('Sign in · Notigraph dashboard');
     await page.getByRole('button', { name: 'Cleo Marchetti' }).getByText('Sees statistics. Changes nothing.').waitFor();
     await visitor.signIn('Ada Lindqvist');
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
 
     expect(await page.title()).toBe('Statistics · Notigraph dashboard');
-    expect(await page.getByRole('radio').count()).toBe(30);
     // The chart is drawn once its width is known.
     await expect.poll(() => page.locator('.chart-bar').count()).toBe(30);
     expect(dashboard.upstream('GET /v1/notifications/graph/stats').map(({ path }) => path)).toEqual([
@@ -23,58 +25,105 @@ describe('the statistics of the dashboard', () => {
     expect(visitor.problems).toEqual([]);
   });
 
-  it('show the channels and workflows of a day, and request nothing more when another day is selected', async () => {
+  it('show the value of the day under the pointer, and the details of the day chosen by click, keys or buttons', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
-    await page.getByText('workflows behind it').waitFor();
-    await page.getByText('Order shipped').waitFor();
+    await page.getByRole('link', { name: 'Order shipped' }).waitFor();
     dashboard.forget();
 
-    const days = page.getByRole('radio');
-    const day = days.nth(20);
-    const name = await day.evaluate((input) => input.parentElement?.textContent ?? '');
-    const [, weekday = '', count = ''] = /^(\w+ \d+ \w+): (\d+) notifications, /.exec(name) ?? [];
-    await page.locator('.chart-days label').nth(20).click();
-    await page.getByRole('heading', { name: weekday }).waitFor();
-    const details = page.locator('section', { has: page.getByRole('heading', { name: weekday }) });
-    expect(await details.textContent()).toContain(`${count} notifications`);
+    const slider = page.getByRole('slider', { name: 'Day' });
+    const details = page.locator('.day-details');
+    const newest = await slider.getAttribute('aria-valuetext');
+    const bar = page.locator('.chart-bar').nth(20);
+    await bar.hover();
+    const [day = '', count = ''] = await page.locator('.chart-tip > *').allTextContents();
+    expect(count).toMatch(/^\d+ notifications$/);
+    expect(await slider.getAttribute('aria-valuetext')).toBe(newest);
+    await bar.click();
+    expect(await slider.getAttribute('aria-valuetext')).toBe(`${day}: ${count}`);
+    await details.getByRole('heading', { name: day }).waitFor();
+    expect(await details.textContent()).toContain(count);
+    expect(await page.locator('.chart-value').textContent()).toBe(count.split(' ')[0]);
     expect(await details.getByText('In-app').count()).toBe(1);
-    expect(await details.getByRole('listitem').count()).toBeGreaterThan(3);
+    expect(await details.getByRole('link').count()).toBeGreaterThan(3);
 
-    await page.keyboard.press('ArrowRight');
-    expect(await days.nth(21).isChecked()).toBe(true);
-    await page.keyboard.press('ArrowLeft');
-    await page.keyboard.press('ArrowLeft');
-    expect(await days.nth(19).isChecked()).toBe(true);
-    const next = await days.nth(19).evaluate((input) => input.parentElement?.textContent ?? '');
-    await page.getByRole('heading', { name: next.split(':')[0] ?? '', level: 2 }).waitFor();
-
-    await page.getByRole('button', { name: 'Day after' }).click();
-    expect(await days.nth(20).isChecked()).toBe(true);
+    const valueAfter = async (key: string) => {
+      await page.keyboard.press(key);
+      return slider.inputValue();
+    };
+    expect(await valueAfter('ArrowRight')).toBe('21');
+    expect(await valueAfter('Home')).toBe('0');
+    expect(await valueAfter('End')).toBe('29');
     await page.getByRole('button', { name: 'Day before' }).click();
-    expect(await days.nth(19).isChecked()).toBe(true);
-    await days.nth(29).focus();
-    await page.keyboard.press('Space');
+    expect(await slider.inputValue()).toBe('28');
+    await page.getByRole('button', { name: 'Day after' }).click();
+    expect(await slider.getAttribute('aria-valuetext')).toBe(newest);
     expect(await page.getByRole('button', { name: 'Day after' }).getAttribute('aria-disabled')).toBe('true');
     expect(dashboard.upstream()).toEqual([]);
   });
 
-  it('are also available as a table', async () => {
+  it('cover the period in the address, which can be linked and survives reloading', async () => {
     await using visitor = await dashboard.visit(browser);
     const { page } = visitor;
+    const daysShown = async () => Number(await page.getByRole('slider').getAttribute('max')) + 1;
+    await page.goto(`${dashboard.url}#/statistics?days=5`);
     await visitor.signIn('Ada Lindqvist');
+    await expect.poll(daysShown).toBe(30);
+    await page.getByRole('link', { name: '90 days' }).click();
+    await expect.poll(daysShown).toBe(90);
+    await page.getByText('in the last 90 days').waitFor();
+    await page.getByRole('link', { name: '7 days' }).click();
+    await expect.poll(daysShown).toBe(7);
+    await page.goBack();
+    await expect.poll(daysShown).toBe(90);
+    await page.reload();
+    await visitor.signIn('Ada Lindqvist');
+    await expect.poll(daysShown).toBe(90);
+    expect(await page.locator('[aria-current=true]').textContent()).toBe('90 days');
+    expect(visitor.problems).toEqual([]);
+  });
+
+  it('mark the day that has not ended, use short labels, and say which days and channels are missing', async () => {
+    using _ = dashboard.answering('GET /v1/notifications/graph/stats', {
+      body: [
+        { _id: dayBefore(20), count: 15_000, templates: [], channels: ['email', 'sms'] },
+        { _id: dayBefore(1), count: 1, templates: [], channels: ['email'] },
+        { _id: dayBefore(0), count: 2_500, templates: [], channels: ['email'] },
+      ],
+    });
+    await using visitor = await dashboard.visit(browser, { timezoneId: 'Asia/Kolkata' });
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    const slider = page.getByRole('slider', { name: 'Day' });
+    await slider.waitFor();
+    expect(await slider.getAttribute('aria-valuetext')).toContain(': 2,500 notifications so far');
+    await page.locator('.chart-bar-partial').waitFor();
+    const labels = await page.locator('.chart-drawing text').allTextContents();
+    expect(labels).toEqual(expect.arrayContaining(['0', '5K', '10K', '15K', '2,500', 'Today']));
+    const months = labels.flatMap((label) => /^\d+ (\w+)$/.exec(label)?.[1] ?? []);
+    expect(months).toEqual([...new Set(months)]);
+    await page.getByText('Today (outlined) is counted so far. Days are UTC and begin at 05:30 your time.').waitFor();
+    await page.getByText('Email every day; SMS on 1 of 3 days').waitFor();
+    await page.getByText(/^The service has nothing before \d+ \w+\./).waitFor();
+    await slider.press('ArrowLeft');
+    expect(await slider.getAttribute('aria-valuetext')).toMatch(/: 1 notification$/);
+  });
+
+  it('are also available as a table, even if the chart cannot be loaded', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await page.route(/day-bars/, (route) => route.abort());
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByText('The chart could not be loaded.').waitFor();
     await page.getByText('Show as a table').click();
     const table = page.getByRole('table', { name: 'Notifications per day' });
     await table.waitFor();
     expect(await table.getByRole('row').count()).toBe(31);
-    const bar = await page
-      .getByRole('radio')
-      .last()
-      .evaluate((input) => input.parentElement?.textContent ?? '');
-    const [, day = '', count = ''] = /^(.+): (\d+) notification/.exec(bar) ?? [];
+    const bar = await page.getByRole('slider').getAttribute('aria-valuetext');
+    const [, day = '', count = ''] = /^(.+): (\d+) notification/.exec(bar ?? '') ?? [];
     const newest = await table.getByRole('row').nth(1).textContent();
-    expect(newest).toContain(day + count);
+    expect(newest).toContain(`${day} (so far)${count}`);
   });
 
   it('have a message if nothing was sent', async () => {
@@ -95,7 +144,32 @@ describe('the statistics of the dashboard', () => {
       await page.getByRole('alert').getByText('The notification service failed on this request.').waitFor();
     }
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('radio').first().waitFor();
+    await page.getByRole('slider').waitFor();
+    {
+      using _ = dashboard.answering('GET /v1/notifications/graph/stats', { status: 500, body: {} });
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await page.getByRole('alert').waitFor();
+    }
+    expect(await page.locator('.chart-bar').count()).toBe(30);
+  });
+
+  it('are drawn where a placeholder was while they were loaded', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const mayAnswer = Promise.withResolvers<void>();
+    using _ = dashboard.answering('GET /v1/notifications/graph/stats', async () => {
+      arrived.resolve();
+      await mayAnswer.promise;
+      return { body: [{ _id: dayBefore(0), count: 1, templates: [], channels: ['email'] }] };
+    });
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await arrived.promise;
+    await page.getByText('Loading statistics…').waitFor();
+    const place = await page.locator('.chart-skeleton').boundingBox();
+    mayAnswer.resolve();
+    await page.locator('.chart-bar').waitFor();
+    expect(await page.locator('.chart-drawing').boundingBox()).toEqual(place);
   });
 });
 
@@ -235,7 +309,7 @@ describe('a signed-in person', () => {
   it('sees which permission a view needs, and the gateway gets no request', async () => {
     await using visitor = await dashboard.visit(browser);
     await visitor.signIn('Cleo Marchetti');
-    await visitor.page.getByRole('radio').first().waitFor();
+    await visitor.page.getByRole('slider').waitFor();
     expect(await visitor.page.locator('.figures').textContent()).toMatch(/Busiest day\d+ \w+ \d+ notifications/);
     await visitor.page.getByText('Their names require workflows:read').waitFor();
     dashboard.forget();

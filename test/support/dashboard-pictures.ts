@@ -39,7 +39,8 @@ async function takePictures(dashboard: Dashboard, browser: Browser, device: stri
   await take('sign-in');
   await visitor.signIn('Ada Lindqvist');
   await page.getByText('Order shipped').waitFor();
-  await page.locator('.chart-days label').nth(24).click();
+  await page.locator('.chart-bar').nth(24).click();
+  await page.mouse.move(0, 0);
   await take('statistics');
   await visitor.openLoaded('Workflows');
   await take('workflows', false);

@@ -22,13 +22,19 @@ function subscribe(listener: () => void): () => void {
   return () => removeEventListener('hashchange', onChange);
 }
 
+/** Splits `#/statistics?days=7` into `#/statistics` and `days=7`. */
+const readAddress = (): [path: string, params: string | undefined] => {
+  const [path = '', params] = location.hash.split('?');
+  return [path, params];
+};
+
 /** `#/groups` is the view "groups"; an address that names none is the first view. */
-const readRoute = (): RouteName => ROUTES.find(({ name }) => location.hash === `#/${name}`)?.name ?? 'statistics';
+const readRoute = (): RouteName => ROUTES.find(({ name }) => readAddress()[0] === `#/${name}`)?.name ?? 'statistics';
 
 /** An address that names no view, such as `#/nonsense`, becomes that of the view that is shown. */
 function correctAddress(): void {
   const address = `#/${readRoute()}`;
-  if (location.hash !== '' && location.hash !== address) {
+  if (location.hash !== '' && readAddress()[0] !== address) {
     history.replaceState(null, '', address);
   }
 }
@@ -37,3 +43,7 @@ function correctAddress(): void {
 export const forgetRoute = (): void => history.replaceState(null, '', location.pathname + location.search);
 
 export const useRoute = (): RouteName => useSyncExternalStore(subscribe, readRoute);
+
+/** Returns a parameter of the address: `7` is `days` of `#/statistics?days=7`. */
+export const useRouteParam = (name: string): string | null =>
+  useSyncExternalStore(subscribe, () => new URLSearchParams(readAddress()[1]).get(name));

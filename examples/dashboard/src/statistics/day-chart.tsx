@@ -1,10 +1,7 @@
-import { useId, useRef } from 'react';
-import { CHANNELS, type Day, formatChannels, formatCount, formatDay } from './day.ts';
-import { type ChartLayout, DayChartDrawing } from './day-chart-drawing.tsx';
-import { useWidth } from './use-width.ts';
-
-const LEFT = 52;
-const RIGHT = 4;
+import { Suspense, useRef } from 'react';
+import { type Day, isToday, partialDay } from './day.ts';
+import { formatDay, formatDayStart, formatSent } from './formats.ts';
+import { LazyDayBars } from './lazy-day-bars.tsx';
 
 interface DayChartProps {
   days: readonly Day[];
@@ -12,41 +9,44 @@ interface DayChartProps {
   onChoose: (day: Day) => void;
 }
 
-/**
- * One bar per day, with the channels below. An invisible radio button per day lies over the drawing, so that mouse, arrow keys and screen
- * readers can choose days.
- */
+/** The chart of all days. An invisible range input lets arrow keys and screen readers go through them. */
 export function DayChart({ days, chosen, onChoose }: DayChartProps) {
-  const frame = useRef<HTMLFieldSetElement>(null);
-  const name = useId();
-  const width = useWidth(frame);
-  const layout: ChartLayout = {
-    width,
-    left: LEFT,
-    column: Math.max(0, (width - LEFT - RIGHT) / days.length),
-    channels: CHANNELS.filter((channel) => days.some(({ channels }) => channels.includes(channel))),
-  };
+  const input = useRef<HTMLInputElement>(null);
+  const partial = partialDay(days);
+  const dayStart = formatDayStart(chosen);
   return (
-    <fieldset className="chart" ref={frame}>
-      <legend className="visually-hidden">Choose a day</legend>
-      {width > 0 && <DayChartDrawing days={days} chosen={chosen} layout={layout} />}
-      <div className="chart-days" style={{ left: LEFT, right: RIGHT }}>
-        {days.map((day) => (
-          <label key={day.key} title={`${formatDay(day)}: ${formatCount(day.count)}`}>
-            <input
-              type="radio"
-              className="visually-hidden"
-              name={name}
-              checked={day.key === chosen.key}
-              onChange={() => onChoose(day)}
-            />
-            <span className="visually-hidden">
-              {formatDay(day)}: {formatCount(day.count)} {day.count === 1 ? 'notification' : 'notifications'},{' '}
-              {formatChannels(day.channels)}
-            </span>
-          </label>
-        ))}
+    <div className="chart">
+      <input
+        ref={input}
+        type="range"
+        className="visually-hidden"
+        aria-label="Day"
+        aria-valuetext={`${formatDay(chosen)}: ${formatSent(chosen, days)}`}
+        max={days.length - 1}
+        value={days.indexOf(chosen)}
+        onChange={({ target }) => {
+          const day = days[target.valueAsNumber];
+          if (day) {
+            onChoose(day);
+          }
+        }}
+      />
+      <div className="chart-drawing" aria-hidden="true">
+        <Suspense fallback={<div className="skeleton-row chart-skeleton" />}>
+          <LazyDayBars
+            days={days}
+            chosen={chosen}
+            onChoose={(day) => {
+              onChoose(day);
+              input.current?.focus({ preventScroll: true }); // Arrow keys go on from there.
+            }}
+          />
+        </Suspense>
       </div>
-    </fieldset>
+      <p className="fine-print">
+        {partial && `${isToday(partial) ? 'Today' : 'The last day'} (outlined) is counted so far. `}
+        Days are UTC{dayStart !== undefined && ` and begin at ${dayStart} your time`}.
+      </p>
+    </div>
   );
 }

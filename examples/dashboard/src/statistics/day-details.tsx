@@ -1,8 +1,9 @@
 import { useMay } from '../session/session-context.ts';
 import { ChannelTags } from './channel-tags.tsx';
-import { type Day, formatCount, formatDay } from './day.ts';
+import { type Day, partialDay } from './day.ts';
 import { DaySteps } from './day-steps.tsx';
 import { DayWorkflows } from './day-workflows.tsx';
+import { formatCount, formatDay } from './formats.ts';
 
 interface DayDetailsProps {
   day: Day;
@@ -14,24 +15,24 @@ interface DayDetailsProps {
 export function DayDetails({ day, days, onChoose }: DayDetailsProps) {
   const mayRead = useMay('workflows:read');
   const count = day.workflowIds.length;
+  const soFar = day === partialDay(days) ? ' so far' : '';
   return (
-    <section className="card" aria-labelledby="day-title">
+    <section className="card day-details" aria-labelledby="day-title">
       <div className="card-head">
-        <h2 id="day-title" className="day-title" aria-live="polite">
-          {formatDay(day)}
-        </h2>
+        <h2 id="day-title">{formatDay(day)}</h2>
         <DaySteps day={day} days={days} onChoose={onChoose} />
       </div>
       {day.count === 0 ? (
-        <p className="muted">Nothing was sent on this day.</p>
+        <p className="muted">Nothing was sent on this day{soFar}.</p>
       ) : (
         <>
           <p className="day-summary">
             <strong>{formatCount(day.count)}</strong> {day.count === 1 ? 'notification' : 'notifications'}
-            <ChannelTags channels={day.channels} />
+            {soFar}
           </p>
+          <ChannelTags channels={day.channels} />
           <h3>
-            {count} {count === 1 ? 'workflow' : 'workflows'} behind it
+            Sent by {count} {count === 1 ? 'workflow' : 'workflows'}
           </h3>
           {mayRead ? (
             <DayWorkflows day={day} days={days} />

@@ -13,7 +13,7 @@ export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) 
   const found = data?.workflows;
 
   if (fetching) {
-    return <Skeleton label="workflows" rows={2} />;
+    return <Skeleton label="workflows" rows={day.workflowIds.length} />;
   }
   if (!found) {
     return error ? <ReadFailure error={error} onRetry={() => execute({ requestPolicy: 'network-only' })} /> : null;
@@ -22,10 +22,12 @@ export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) 
   const workflows = day.workflowIds.flatMap((id) => known.get(id) ?? []);
   const missing = day.workflowIds.length - workflows.length;
   return (
-    <ul className="plain-list">
+    <ul className="day-workflows">
       {workflows.map((workflow) => (
         <li key={workflow.id}>
-          {workflow.name} <SwitchedOff workflow={workflow} />
+          <a href={`#/workflows?id=${encodeURIComponent(workflow.id)}`}>{workflow.name}</a>{' '}
+          <SwitchedOff workflow={workflow} />
+          <DaysInUse workflowId={workflow.id} days={days} />
         </li>
       ))}
       {missing > 0 && (
@@ -34,6 +36,19 @@ export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) 
         </li>
       )}
     </ul>
+  );
+}
+
+/** The number of days with a workflow that isn't used daily. The service has no counts per workflow. */
+function DaysInUse({ workflowId, days }: { workflowId: string; days: readonly Day[] }) {
+  const active = days.filter(({ count }) => count > 0);
+  const used = active.filter(({ workflowIds }) => workflowIds.includes(workflowId));
+  return (
+    used.length < active.length && (
+      <span className="muted">
+        on {used.length} of {active.length} days
+      </span>
+    )
   );
 }
 

@@ -1,4 +1,5 @@
-import { type Day, formatChannels, formatCount, formatDay } from './day.ts';
+import { type Day, partialDay } from './day.ts';
+import { formatChannels, formatCount, formatDay } from './formats.ts';
 
 /** The chart's data as a table. */
 export function StatisticsTable({ days }: { days: readonly Day[] }) {
@@ -23,7 +24,10 @@ export function StatisticsTable({ days }: { days: readonly Day[] }) {
           <tbody>
             {days.toReversed().map((day) => (
               <tr key={day.key}>
-                <th scope="row">{formatDay(day)}</th>
+                <th scope="row">
+                  {formatDay(day)}
+                  {day === partialDay(days) && ' (so far)'}
+                </th>
                 <td className="number">{formatCount(day.count)}</td>
                 <td>{day.channels.length === 0 ? '–' : formatChannels(day.channels)}</td>
                 <td className="number table-workflows">{day.workflowIds.length}</td>
