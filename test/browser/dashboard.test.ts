@@ -61,6 +61,11 @@ describe('the statistics of the dashboard', () => {
     expect(await slider.getAttribute('aria-valuetext')).toBe(newest);
     expect(await page.getByRole('button', { name: 'Day after' }).getAttribute('aria-disabled')).toBe('true');
     expect(dashboard.upstream()).toEqual([]);
+
+    await details.getByRole('link', { name: 'Order shipped' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Workflows' }).waitFor();
+    const linked = page.getByRole('region', { name: 'Linked workflow' });
+    await linked.getByRole('article').filter({ hasText: 'Order shipped' }).waitFor();
   });
 
   it('cover the period in the address, which can be linked and survives reloading', async () => {

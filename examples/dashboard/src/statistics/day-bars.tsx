@@ -25,11 +25,13 @@ const LINE = 15;
 interface DayBarsProps {
   days: readonly Day[];
   chosen: Day;
+  /** Whether the finger on the chart scrolls the page. */
+  isScrolling: boolean;
   onChoose: (day: Day) => void;
 }
 
 /** The visible part of the chart: one bar per day, with the value above the chosen one. */
-export function DayBars({ days, chosen, onChoose }: DayBarsProps) {
+export function DayBars({ days, chosen, isScrolling, onChoose }: DayBarsProps) {
   const ticks = ticksOf(days);
   const partial = partialDay(days);
 
@@ -51,7 +53,7 @@ export function DayBars({ days, chosen, onChoose }: DayBarsProps) {
       throttledEvents={NONE} // A tap is a move and a click at once.
       onMouseDown={(_, event) => event.preventDefault()} // Otherwise a layer of the drawing takes the focus.
       onClick={choose}
-      onTouchEnd={choose}
+      onTouchEnd={(state) => !isScrolling && choose(state)}
     >
       <CartesianGrid className="chart-grid" vertical={false} />
       <ReferenceArea className="chart-chosen" x1={chosen.key} x2={chosen.key} />

@@ -1,4 +1,4 @@
-import { Suspense, useRef } from 'react';
+import { Suspense, useRef, useState } from 'react';
 import { type Day, isToday, partialDay } from './day.ts';
 import { formatDay, formatDayStart, formatSent } from './formats.ts';
 import { LazyDayBars } from './lazy-day-bars.tsx';
@@ -12,6 +12,7 @@ interface DayChartProps {
 /** The chart of all days. An invisible range input lets arrow keys and screen readers go through them. */
 export function DayChart({ days, chosen, onChoose }: DayChartProps) {
   const input = useRef<HTMLInputElement>(null);
+  const [isScrolling, setIsScrolling] = useState(false);
   const partial = partialDay(days);
   const dayStart = formatDayStart(chosen);
   return (
@@ -31,11 +32,17 @@ export function DayChart({ days, chosen, onChoose }: DayChartProps) {
           }
         }}
       />
-      <div className="chart-drawing" aria-hidden="true">
+      <div
+        className="chart-drawing"
+        aria-hidden="true"
+        onPointerDown={() => setIsScrolling(false)}
+        onPointerCancel={() => setIsScrolling(true)}
+      >
         <Suspense fallback={<div className="skeleton-row chart-skeleton" />}>
           <LazyDayBars
             days={days}
             chosen={chosen}
+            isScrolling={isScrolling}
             onChoose={(day) => {
               onChoose(day);
               input.current?.focus({ preventScroll: true }); // Arrow keys go on from there.

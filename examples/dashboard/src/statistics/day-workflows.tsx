@@ -3,6 +3,7 @@ import { WorkflowsDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { useIsActive } from '../workflows/known-states.ts';
+import { workflowAddress } from '../workflows/workflow-address.ts';
 import { pagesOfWorkflowIds } from '../workflows/workflow-ids.ts';
 import type { Day } from './day.ts';
 
@@ -25,8 +26,7 @@ export function DayWorkflows({ day, days }: { day: Day; days: readonly Day[] }) 
     <ul className="day-workflows">
       {workflows.map((workflow) => (
         <li key={workflow.id}>
-          <a href={`#/workflows?id=${encodeURIComponent(workflow.id)}`}>{workflow.name}</a>{' '}
-          <SwitchedOff workflow={workflow} />
+          <a href={workflowAddress(workflow.id)}>{workflow.name}</a> <SwitchedOff workflow={workflow} />
           <DaysInUse workflowId={workflow.id} days={days} />
         </li>
       ))}

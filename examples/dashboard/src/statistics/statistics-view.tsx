@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useMay } from '../session/session-context.ts';
 import { Permitted } from '../session/permitted.tsx';
+import { useMay } from '../session/session-context.ts';
 import { View } from '../shell/view.tsx';
 import { useRange } from './range.ts';
 import { RangeLinks } from './range-links.tsx';

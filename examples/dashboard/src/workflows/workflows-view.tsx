@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Permitted, ReadOnlyNote, useRefusal } from '../session/permitted.tsx';
+import { useRouteParam } from '../shell/routes.ts';
 import { View } from '../shell/view.tsx';
 import { FindWorkflow } from './find-workflow.tsx';
 import { RememberWorkflowContext, useRecentWorkflows } from './recent-workflows.ts';
@@ -24,7 +25,8 @@ function Workflows() {
   const [recent, setRecent] = useState(items);
   const [found, setFound] = useState<readonly { text: string; id: string }[]>([]);
   const refusal = useRefusal('workflows:write');
-  const foundIds = new Set(found.map(({ id }) => id));
+  const linked = useRouteParam('id');
+  const foundIds = new Set([...found.map(({ id }) => id), ...(linked === null ? [] : [linked])]);
 
   const remember = (id: string) => replace([id, ...items.filter((other) => other !== id)]);
 
@@ -46,9 +48,12 @@ function Workflows() {
     <RememberWorkflowContext value={remember}>
       <ReadOnlyNote refusal={refusal} />
       <FindWorkflow onFound={show} />
-      {found.map(({ text, id }) => (
-        <WorkflowPage key={id} ids={[text]} title={`Found by “${text}”`} />
-      ))}
+      {linked !== null && <WorkflowPage key={linked} ids={[linked]} title="Linked workflow" />}
+      {found
+        .filter(({ id }) => id !== linked)
+        .map(({ text, id }) => (
+          <WorkflowPage key={id} ids={[text]} title={`Found by “${text}”`} />
+        ))}
       {recent.some((id) => !foundIds.has(id)) && (
         <WorkflowPage ids={[...recent]} title="Looked up or changed" hidden={foundIds} onLoaded={keep} />
       )}
