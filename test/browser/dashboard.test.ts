@@ -40,6 +40,8 @@ describe('the statistics of the dashboard', () => {
     const [day = '', count = ''] = await page.locator('.chart-tip > *').allTextContents();
     expect(count).toMatch(/^\d+ notifications$/);
     expect(await slider.getAttribute('aria-valuetext')).toBe(newest);
+    await page.keyboard.press('Escape');
+    await page.locator('.chart-tip').waitFor({ state: 'detached' });
     await bar.click();
     expect(await slider.getAttribute('aria-valuetext')).toBe(`${day}: ${count}`);
     await details.getByRole('heading', { name: day }).waitFor();

@@ -35,8 +35,10 @@ export function DayBars({ days, chosen, isScrolling, onChoose }: DayBarsProps) {
   const ticks = ticksOf(days);
   const partial = partialDay(days);
 
+  const dayOf = (label: string | number | undefined) => days.find(({ key }) => key === label);
+
   function choose({ activeLabel, isTooltipActive }: MouseHandlerDataParam) {
-    const day = days.find(({ key }) => key === activeLabel);
+    const day = dayOf(activeLabel);
     if (day && isTooltipActive) {
       onChoose(day);
     }
@@ -77,7 +79,10 @@ export function DayBars({ days, chosen, isScrolling, onChoose }: DayBarsProps) {
       <Tooltip
         isAnimationActive={false}
         cursor={{ className: 'chart-cursor' }}
-        content={({ label }) => <DayTip days={days} dayKey={label} />}
+        content={({ label }) => {
+          const day = dayOf(label);
+          return day && <DayTip key={day.key} day={day} days={days} />;
+        }}
       />
       <Bar
         dataKey="count"
