@@ -2,7 +2,9 @@ import { useEffect } from 'react';
 import { useQuery } from 'urql';
 import { StatisticsDocument } from '../documents.gen.ts';
 import { ReadFailure } from '../failures/read-failure.tsx';
+import { Updated } from '../shell/updated.tsx';
 import { useKept } from '../shell/use-kept.ts';
+import { useLoadedAt } from '../shell/use-loaded-at.ts';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { type Day, validDays } from './day.ts';
@@ -24,7 +26,9 @@ interface StatisticsProps {
 
 /** The days of a period as figures and as a chart, beside the details of one of them. */
 export function Statistics({ range, chosenKey, onChoose }: StatisticsProps) {
-  const [{ data, error, stale }, execute] = useQuery({ query: StatisticsDocument, variables: { days: range } });
+  const [result, execute] = useQuery({ query: StatisticsDocument, variables: { days: range } });
+  const { data, error, stale } = result;
+  const loadedAt = useLoadedAt(result);
   const days = validDays(useKept(data?.notificationStats));
   useEffect(() => void loadDayBars(), []); // Together with the data.
   const reload = () => execute({ requestPolicy: 'network-only' });
@@ -50,9 +54,12 @@ export function Statistics({ range, chosenKey, onChoose }: StatisticsProps) {
         <section className="card" aria-labelledby="chart-title">
           <div className="card-head">
             <h2 id="chart-title">Notifications per day</h2>
-            <Button kind="quiet" isBusy={stale} onClick={reload}>
-              Refresh
-            </Button>
+            <span className="section-actions">
+              <Updated at={loadedAt} />
+              <Button kind="quiet" isBusy={stale} onClick={reload}>
+                Refresh
+              </Button>
+            </span>
           </div>
           <DayChart days={days} chosen={chosen} onChoose={onChoose} />
           <MissingDays days={days} />
