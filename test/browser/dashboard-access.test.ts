@@ -255,6 +255,6 @@ async function accessibilityTree(page: Page): Promise<{ role: string; name: stri
 const smallTargets = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll('a, button, select, summary, input:not(label input), label:has(input)')]
-      .filter((element) => !element.matches('.chart-days *, .table-details *') && element.clientHeight < 42)
+      .filter((element) => !element.matches('.chart input, .table-details *') && element.clientHeight < 42)
       .map((element) => `${element.clientHeight} ${element.outerHTML.slice(0, 100)}`),
   );
