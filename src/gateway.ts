@@ -67,7 +67,10 @@ export interface Gateway extends AsyncDisposable {
   listener: RequestListener;
   /** Path of the GraphQL endpoint. */
   endpoint: string;
-  /** Tries to reach the service. Returns the problem, or undefined if it answers. */
+  /**
+   * Sends one read without a key to the service. Returns a sentence if it is unreachable, or responds with something that is no API of this kind;
+   * undefined if there is no problem.
+   */
   checkUpstream(): Promise<string | undefined>;
   /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
   metrics(): Promise<string>;
@@ -128,7 +131,13 @@ export function createGateway({ plugins = [], ...options }: GatewayOptions, deps
     admission,
     trustedDocuments,
     clientRules,
-    createContext: createContextFactory({ bindCaller, logger, now, operationTimeoutMs: settings.operationTimeoutMs }),
+    createContext: createContextFactory({
+      bindCaller,
+      logger,
+      now,
+      operationTimeoutMs: settings.operationTimeoutMs,
+      logsCalls: logger.isLevelEnabled('debug'),
+    }),
     prepare: createPrepare(yoga, plugins.length > 0),
     readRequiredScopes: createReadRequiredScopes(schema),
     respond: createRespond({

@@ -17,31 +17,28 @@ const PARTS: Readonly<Record<string, Rule>> = {
   cli: {
     parts: [
       'cli/cluster',
+      'cli/commands',
       'cli/config',
       'gateway.ts',
       'http',
+      'graphql',
       'graphql/documents',
       'telemetry',
       'settings',
       'sandbox',
       'lib',
     ],
-    modules: [
-      'node:cluster',
-      'node:crypto',
-      'node:fs',
-      'node:os',
-      'node:util',
-      'node:v8',
-      'pino',
-      'pino-pretty',
-      'zod',
-    ],
+    modules: ['node:cluster', 'node:crypto', 'node:os', 'node:util', 'node:v8', 'graphql', 'pino', 'zod'],
   },
+  'cli/commands': {
+    parts: ['cli', 'cli/completion', 'cli/config', 'sandbox'],
+    modules: ['node:readline/promises'],
+  },
+  'cli/completion': { parts: ['cli/commands'] },
   'cli/cluster': { modules: ['node:cluster', 'node:timers/promises', 'pino', 'zod'] },
   'cli/config': {
-    parts: ['cli', 'settings', 'lib'],
-    modules: ['node:path', 'yaml', 'zod'],
+    parts: ['cli', 'cli/commands', 'graphql/documents', 'auth', 'settings', 'lib'],
+    modules: ['node:path', 'node:util', 'yaml', 'zod'],
   },
   'index.ts': { parts: ['gateway.ts'] },
   'gateway.ts': {
@@ -123,7 +120,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     ],
   },
   telemetry: {
-    parts: ['auth', 'upstream/transport', 'settings'],
+    parts: ['auth', 'upstream', 'upstream/transport', 'settings'],
     modules: ['node:crypto', 'node:perf_hooks', 'lru-cache', 'pino', 'prom-client'],
   },
   auth: { parts: ['settings', 'lib'], modules: ['node:crypto', 'jose', 'lru-cache', 'pino', 'zod'] },
@@ -221,9 +218,9 @@ it('imports point downward in the table', () => {
   expect(upward).toEqual([]);
 });
 
-it('only the program entry points access the process', () => {
+it('only the program entry point accesses the process', () => {
   const touching = sources.filter((file) => /\bprocess\.\w/.test(readSource(file)));
-  expect(touching.map(inSrc).sort()).toEqual(['cli/main.ts', 'cli/sandbox.ts']);
+  expect(touching.map(inSrc).sort()).toEqual(['cli/main.ts']);
 });
 
 it('no imports are circular, including type imports', () => {

@@ -33,7 +33,7 @@ export function writeConfigSchema(): string {
     metadata: SETTING_INFO,
     io: 'input',
     override({ zodSchema, jsonSchema }) {
-      for (const key of ['flag', 'defaultText', 'isReloadable']) {
+      for (const key of ['flag', 'short', 'defaultText', 'isReloadable']) {
         delete jsonSchema[key];
       }
       const form = inFile(zodSchema, jsonSchema);

@@ -1,4 +1,4 @@
-import { type SettingTarget, variableOf } from '../../src/settings/setting.ts';
+import { optionOf, type SettingTarget, variableOf } from '../../src/settings/setting.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
 import { code, table } from '../markdown.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
@@ -29,8 +29,14 @@ export function writeSettingTables(): string {
 }
 
 const toRow = ([name, schema]: Setting): string[] => {
-  const flag = schema.flag === undefined ? '' : `\`--${name} ${schema.flag}\`, `;
-  return [code(name), `${flag}\`${variableOf(name)}\``, toCode(defaultOf(schema)), toDescription(name, schema)];
+  const option = schema.flag === undefined ? '' : `${code(`--${optionOf(name)} ${schema.flag}`)}, `;
+  const short = schema.short === undefined ? '' : `\`-${schema.short}\`, `;
+  return [
+    code(name),
+    `${option}${short}\`${variableOf(name)}\``,
+    toCode(defaultOf(schema)),
+    toDescription(name, schema),
+  ];
 };
 
 /** Writes a table of the settings in a section, and one for each section inside it that was not shown before. */

@@ -1,38 +1,78 @@
 import { VERSION } from '../lib/version.ts';
+import { SANDBOX_KEYS } from '../sandbox/environments.ts';
 import type { Config } from './config/load-config.ts';
+import type { ExampleRequest } from './example-request.ts';
 
-/**
- * Writes the text that is printed at startup.
- *
- * @param authorization the sandbox's `Authorization` header; undefined with a real service
- */
-export function banner(
-  url: string,
-  { graphiql, upstream, clients }: Config,
-  authorization: string | undefined,
-): string {
-  const { server, browser } = clients;
-  const source =
+/** Facts about the running gateway. */
+export interface BannerOptions {
+  /** URL of the GraphQL endpoint. */
+  url: string;
+  /** Number of processes that serve. */
+  workers: number;
+  /** Operation for the printed command. */
+  example: ExampleRequest | undefined;
+}
+
+/** Writes the text that is printed at startup. */
+export function banner(config: Config, { url, workers, example }: BannerOptions): string {
+  const { graphiql, upstream, clients, metrics, source } = config;
+  const { origin } = new URL(url);
+  const kinds = [
+    ...(clients.server === false ? [] : ['servers with a key']),
+    ...(clients.browser === undefined ? [] : ['browsers with a token']),
+  ];
+  const service =
     upstream.kind === 'service'
       ? upstream.url.href
       : `built-in sandbox, ${upstream.file === ':memory:' ? 'data is kept in memory' : `data is kept in ${upstream.file}`}`;
-  const kinds = [
-    ...(server === false ? [] : ['servers with a key']),
-    ...(browser === undefined ? [] : ['browsers with a token']),
-  ];
-  const key = `-H 'Authorization: ${authorization ?? 'ApiKey <your key>'}'`;
-  const query = '{"query":"{ notificationGroups { id name } }"}';
-  return [
-    `Notigraph ${VERSION}`,
-    '',
-    `  GraphQL    ${url}`,
-    `  GraphiQL   ${graphiql ? `${url} in a browser` : 'off (--graphiql on)'}`,
-    `  Upstream   ${source}`,
-    `  Clients    ${kinds.join(', ')}`,
-    '',
-    ...(server === false
-      ? []
-      : ['Try it:', '', `  curl -s ${url} ${key} -H 'Content-Type: application/json' -d '${query}'`, '']),
-    '',
-  ].join('\n');
+  const rows = {
+    GraphQL: url,
+    GraphiQL: graphiql ? `${url} in a browser` : 'off (--graphiql on)',
+    Upstream: service,
+    Config: source ?? 'none (notigraph.config.yaml)',
+    Workers: workers === 1 ? 'one process (--workers auto)' : `${workers} processes`,
+    Clients: kinds.join(', ') || 'none',
+    Metrics: metrics ? `${origin}/metrics${workers === 1 ? '' : ', of one worker'}` : 'off (NOTIGRAPH_METRICS=on)',
+    Health: `${origin}/livez, ${origin}/readyz`,
+  };
+  const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(11)}${value}`);
+  return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url, example), ''].join('\n');
 }
+
+/** Returns the lines with a command to try, which ends with an empty line. */
+function writeExample({ clients, clientTokens, upstream }: Config, url: string, example: ExampleRequest | undefined) {
+  const { server, browser } = clients;
+  if (server === false && browser === undefined) {
+    return [];
+  }
+  if (example === undefined) {
+    return ['To try it, send the id of a trusted document as "documentId", with the variables it needs.', ''];
+  }
+  const key = upstream.kind === 'sandbox' ? SANDBOX_KEYS.development : '<your key>';
+  if (server !== false) {
+    return ['Try it:', '', `  ${curl(url, `'ApiKey ${key}'`, example.body)}`, ''];
+  }
+  if (clientTokens === undefined || example.scopes.length === 0) {
+    const issuers = browser?.issuers.map(({ issuer }) => issuer).join(' or ');
+    return [
+      `Try it with a token${issuers ? ` of ${issuers}` : ''}:`,
+      '',
+      `  ${curl(url, "'Bearer <token>'", example.body)}`,
+      '',
+    ];
+  }
+  const isTenant = Object.values(browser?.tenants ?? {}).includes(key);
+  const request = JSON.stringify({ scopes: example.scopes });
+  const tokens = curl(new URL('/client-tokens', url).href, `'ApiKey ${isTenant ? key : "<a tenant's key>"}'`, request);
+  return [
+    'Try it with a client token:',
+    '',
+    `  TOKEN=$(${tokens} | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`,
+    `  ${curl(url, '"Bearer $TOKEN"', example.body)}`,
+    '',
+  ];
+}
+
+/** Returns a command for a POSIX shell. */
+const curl = (url: string, authorization: string, body: string): string =>
+  `curl -s ${url} -H ${authorization.replace(/^(['"])/, '$1Authorization: ')} -H 'Content-Type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,73 +1,102 @@
 import { parseArgs } from 'node:util';
-import { SETTING_INFO, unknownSetting } from '../settings/setting.ts';
-import { SETTINGS, type SettingName } from '../settings/settings.ts';
+import { unknownName } from '../settings/setting.ts';
+import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, isOptional } from './commands/command.ts';
 
-/** Settings that are command-line options. */
-export const FLAGS = (Object.keys(SETTINGS) as SettingName[]).filter(
-  (name) => SETTING_INFO.get(SETTINGS[name])?.flag !== undefined,
-);
-
-/** Options with a value: settings, and the path of the configuration file. */
-const TEXT_OPTIONS: readonly string[] = [...FLAGS, 'config'];
-
-const SWITCHES: readonly string[] = ['help', 'version'];
-
-const OPTIONS: readonly string[] = [...TEXT_OPTIONS, ...SWITCHES];
-
-/** Parsed command line. */
-export interface Arguments {
-  help: boolean;
-  version: boolean;
-  /** Path of the configuration file. */
-  config?: string;
-  /** Settings by name. An option without a value is empty. */
-  settings: Record<string, string>;
-}
-
-/** Parses the command line leniently, so that all problems are reported together. Messages never contain values. */
-export function readArguments(argv: readonly string[]): { values: Arguments; problems: string[] } {
-  // parseArgs doesn't support optional values and would use the next option as the value, so missing values become empty ones.
-  const args = argv.map((arg, i) =>
-    TEXT_OPTIONS.includes(arg.replace(/^--/, '')) && (argv[i + 1] ?? '--').startsWith('--') ? `${arg}=` : arg,
-  );
-  const options = Object.fromEntries([
-    ...TEXT_OPTIONS.map((name) => [name, { type: 'string' as const }]),
-    ...SWITCHES.map((name) => [name, { type: 'boolean' as const }]),
-  ]);
-  const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
-  const values: Arguments = { help: false, version: false, settings: {} };
+/**
+ * Parses the command line leniently, so that all problems are reported together. Messages never contain values, which may be secrets.
+ *
+ * @param commands table of commands; the first one is the default
+ */
+export function readCommandLine(argv: readonly string[], commands: readonly [Command, ...Command[]]): CommandLine {
+  const { command, rest } = findCommand(argv, commands);
+  const known = [...command.options, ...COMMON_OPTIONS];
+  const optionOf = (name: string) => known.find((option) => option.name === name);
+  const { tokens } = parseArgs({
+    args: normalize(rest, known),
+    options: Object.fromEntries(
+      known.map(({ name, value }) => [name, { type: value ? 'string' : 'boolean' } as const]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const options: Record<string, string> = {};
+  const words: string[] = [];
   const problems: string[] = [];
-  // A word after an unknown option is probably its value, and reported with it.
-  for (const token of tokens.filter(({ kind }, i) => kind !== 'positional' || !isUnknownOption(tokens[i - 1]))) {
+  for (const [i, token] of tokens.entries()) {
+    const previous = tokens[i - 1];
     if (token.kind !== 'option') {
-      problems.push(
-        `Unexpected argument${quoteIfPlain(token.kind === 'positional' ? token.value : '--')}. See notigraph --help.`,
-      );
-    } else if (token.name === 'help' || token.name === 'version') {
-      values[token.name] = true;
-    } else if (!TEXT_OPTIONS.includes(token.name)) {
-      const option = unknownSetting(
-        token.rawName,
-        OPTIONS.map((name) => `--${name}`),
-        'option',
-      );
-      problems.push(`The command line has ${option}. See notigraph --help.`);
-    } else if (!token.value && token.name !== 'sandbox') {
-      problems.push(`--${token.name} requires a value.`);
-    } else if (token.name === 'config') {
-      values.config = token.value ?? '';
+      const isValue = previous?.kind === 'option' && previous.value === undefined && !optionOf(previous.name);
+      if (!isValue) {
+        words.push(token.kind === 'positional' ? token.value : '--');
+      }
+      continue; // A word after an unknown option is probably its value, and reported with it.
+    }
+    const option = optionOf(token.name);
+    if (option === undefined) {
+      const names = known.map(({ name }) => `--${name}`);
+      problems.push(`${toSentence(unknownName(token.rawName, names, 'option'))} See ${helpOf(command)}.`);
+    } else if (option.value !== undefined && !token.value && !isOptional(option.value)) {
+      problems.push(`--${option.name} requires a value.`);
+    } else if (option.value === undefined && token.value !== undefined) {
+      problems.push(`--${option.name} takes no value.`);
     } else {
-      values.settings[token.name] = token.value ?? '';
+      options[option.name] = token.value ?? '';
     }
   }
-  return { values, problems };
+  const [argument] = command.argument === undefined ? [] : words.splice(0, 1);
+  problems.push(...words.map((word, i) => explainWord(word, i === 0 && word === rest[0], command, commands)));
+  if (command.argument !== undefined && argument === undefined && !isOptional(command.argument)) {
+    problems.push(`notigraph ${command.name} requires an argument: ${command.argument}.`);
+  }
+  return { command, options, argument, problems, commands };
 }
 
-type Token = ReturnType<typeof parseArgs<{ tokens: true; strict: false }>>['tokens'][number];
+/** Finds the command that the first words name, and returns what follows them. */
+function findCommand(argv: readonly string[], commands: readonly [Command, ...Command[]]) {
+  const named = commands
+    .toSorted((a, b) => b.name.length - a.name.length)
+    .find(({ name }) => name.split(' ').every((word, i) => argv[i] === word));
+  return { command: named ?? commands[0], rest: argv.slice(named?.name.split(' ').length ?? 0) };
+}
 
-/** Whether a token is an unknown option without `=`. */
-const isUnknownOption = (token: Token | undefined): boolean =>
-  token?.kind === 'option' && token.value === undefined && !OPTIONS.includes(token.name);
+/** Rewrites short options as long ones, and missing values as empty ones: parseArgs would use the next option as the value. */
+function normalize(args: readonly string[], known: readonly CommandOption[]): string[] {
+  const end = args.indexOf('--');
+  return args.map((arg, i) => {
+    if (end >= 0 && i >= end) {
+      return arg;
+    }
+    const [, letter, inline = ''] = /^-([^-])(.*)$/s.exec(arg) ?? [];
+    const option = known.find(({ name, short }) => arg === `--${name}` || (letter !== undefined && short === letter));
+    if (option === undefined) {
+      return letter === undefined ? arg : `-${letter}`; // The rest may be a secret.
+    }
+    const isMissing = option.value !== undefined && inline === '' && /^--?[a-z]|^--$/i.test(args[i + 1] ?? '--');
+    const value = inline.replace(/^=/, '');
+    return `--${option.name}${inline === '' ? '' : `=${value}`}${isMissing ? '=' : ''}`;
+  });
+}
 
-/** Quotes a plain word. Anything else may be a misplaced secret, so messages omit it. */
-const quoteIfPlain = (text: string): string => (/^[a-z-]{1,20}$/.test(text) ? ` "${text}"` : '');
+/** Returns a problem for a word that the command doesn't take. */
+function explainWord(word: string, isFirst: boolean, command: Command, commands: readonly Command[]): string {
+  const names = commands.map(({ name }) => name);
+  if (names.includes(word)) {
+    return `Put the command first: notigraph ${word}.`;
+  }
+  const isNamed = command !== commands[0];
+  const inner = isNamed ? names.filter((name) => name.startsWith(`${command.name} `)) : names;
+  if (isFirst && inner.length > 0 && isPlain(word)) {
+    const name = isNamed ? `${command.name} ${word}` : word;
+    return `${toSentence(unknownName(name, inner, 'command'))} See ${helpOf(command)}.`;
+  }
+  return `Unexpected argument${isPlain(word) ? ` "${word}"` : ''}. See ${helpOf(command)}.`;
+}
+
+const toSentence = (phrase: string): string => `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
+
+/** Whether a word is plain. Anything else may be a misplaced secret, so messages omit it. */
+const isPlain = (text: string): boolean => /^[a-z-]{1,20}$/.test(text);
+
+/** Returns the command that prints the help of a command. */
+const helpOf = ({ name }: Command): string => (name === 'serve' ? 'notigraph --help' : `notigraph ${name} --help`);

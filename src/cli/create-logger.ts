@@ -1,9 +1,16 @@
 import { type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type { Host } from './commands/command.ts';
 import type { Config } from './config/load-config.ts';
+import { formatLogLine } from './readable-log.ts';
 
 /** Creates a logger that writes JSON lines, or readable lines to a terminal outside of production. */
-export function createLogger({ isProduction, workers }: Config, isTerminal: boolean): Logger {
-  const ignore = workers === 1 ? 'pid,hostname' : 'hostname';
-  return isTerminal && !isProduction ? pino(pretty({ ignore, singleLine: true, sync: true })) : pino();
+export function createLogger(
+  { isProduction, workers, logLevel }: Pick<Config, 'isProduction' | 'workers' | 'logLevel'>,
+  stdout: Host['stdout'],
+): Logger {
+  if (isProduction || !stdout.isTTY) {
+    return pino({ level: logLevel });
+  }
+  const format = { hasPid: workers !== 1, stream: stdout };
+  return pino({ level: logLevel }, { write: (line: string) => void stdout.write(formatLogLine(line, format)) });
 }

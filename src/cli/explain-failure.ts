@@ -3,7 +3,7 @@ import { ListenError } from '../http/server.ts';
 import { SecretError } from '../lib/secret-files.ts';
 import { SandboxError } from '../sandbox/errors.ts';
 import { WorkersError } from './cluster/primary.ts';
-import { ConfigError } from './config/load-config.ts';
+import { ConfigError } from './config/config-error.ts';
 
 /** Returns the message and exit code for a problem that is not a bug; undefined for bugs. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } | undefined {

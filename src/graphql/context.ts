@@ -1,6 +1,7 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import { CallLog } from '../upstream/call-log.ts';
 import type { BindCaller, Usage } from '../upstream/client.ts';
 import type { Signal } from '../upstream/transport/signal.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
@@ -65,6 +66,8 @@ export interface ContextOptions {
   now: () => Date;
   /** Maximum time for one operation with all its upstream calls, in milliseconds. */
   operationTimeoutMs: number;
+  /** Whether the log names the REST calls of each operation. */
+  logsCalls: boolean;
 }
 
 /** Parts of a request that its operation's context needs. */
@@ -84,9 +87,12 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
-  ({ bindCaller, logger, now, operationTimeoutMs }: ContextOptions): CreateContext =>
+  ({ bindCaller, logger, now, operationTimeoutMs, logsCalls }: ContextOptions): CreateContext =>
   ({ identity, idempotencyKey, requestId, signal }, { params, request }) => {
     const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
+    if (logsCalls) {
+      usage.log = new CallLog();
+    }
     const client = bindCaller({
       authorization: identity.credential,
       signal,

@@ -78,6 +78,7 @@ export function createRespond(options: RespondOptions): Respond {
       status,
       upstreamCalls,
       identity,
+      calls: usage?.log?.entries,
       ...(request.signal.aborted && CLIENT_CLOSED),
     });
     return {

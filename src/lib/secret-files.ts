@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileFingerprint } from './file-fingerprint.ts';
+import { FileError, fileFingerprint, readTextFile } from './text-file.ts';
 
 /** Secret, or the path of a file that contains it. */
 export type Secret = string | { file: string };
@@ -21,9 +21,19 @@ export interface SecretFiles {
   reload(): void;
 }
 
-/** Error of an invalid secret. The message is a clause for the operator and doesn't contain the secret. */
+/** Problem of one secret; without a name, of the folder. */
+export type SourceProblem = Partial<SecretProblem> & Pick<SecretProblem, 'problem'>;
+
+/** Error of invalid secrets. The message is a clause for the operator and doesn't contain a secret. */
 export class SecretError extends Error {
   override readonly name = 'SecretError';
+  readonly problems: readonly SourceProblem[];
+
+  constructor(problems: string | readonly SourceProblem[], options?: ErrorOptions) {
+    const all = typeof problems === 'string' ? [{ problem: problems }] : problems;
+    super(all.map(({ problem }) => problem).join('; '), options);
+    this.problems = all;
+  }
 }
 
 /** Maximum size of a file with a secret, in bytes. */
@@ -40,6 +50,19 @@ export interface SecretProblem {
 /** Returns a problem of the secrets, or undefined if they are valid. */
 export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProblem | undefined;
 
+/** Reads secrets, and returns all problems. */
+export function findSecretProblems(sources: SecretSources, findProblem?: FindProblem): readonly SourceProblem[] {
+  try {
+    createSecretFiles(sources, findProblem);
+    return [];
+  } catch (error) {
+    if (error instanceof SecretError) {
+      return error.problems;
+    }
+    throw error;
+  }
+}
+
 /**
  * Reads secrets, without the line break at the end of a file. On reload, files are independent: an invalid file keeps its previous secret, and
  * a file that was removed from the folder removes its secret.
@@ -49,19 +72,19 @@ export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProble
 export function createSecretFiles(sources: SecretSources, findProblem: FindProblem = () => undefined): SecretFiles {
   let fingerprint: string | undefined;
   let current: ReadonlyMap<string, string> = new Map();
-  let problem: string | undefined;
+  let problems: readonly SecretProblem[] = [];
 
   function reload(): void {
     const files = filesOf(sources);
     const newFingerprint = files.map(([, file]) => fingerprintOf(file)).join('\n');
     if (newFingerprint !== fingerprint) {
-      const { secrets, problems } = readAll(sources, files, findProblem, current);
-      problem = problems.length === 0 ? undefined : problems.join('; ');
-      current = secrets;
+      const found = readAll(sources, files, findProblem, current);
+      problems = found.problems;
+      current = found.secrets;
       fingerprint = newFingerprint;
     }
-    if (problem !== undefined) {
-      throw new SecretError(problem);
+    if (problems.length > 0) {
+      throw new SecretError(problems);
     }
   }
 
@@ -75,8 +98,8 @@ function readAll(
   files: readonly [name: string, file: string][],
   findProblem: FindProblem,
   previous: ReadonlyMap<string, string>,
-): { secrets: Map<string, string>; problems: string[] } {
-  const problems: string[] = [];
+): { secrets: Map<string, string>; problems: SecretProblem[] } {
+  const problems: SecretProblem[] = [];
   const secrets = new Map<string, string>();
   const keepPrevious = (name: string) => {
     const old = previous.get(name);
@@ -93,12 +116,12 @@ function readAll(
     try {
       secrets.set(name, readSecret(file));
     } catch (error) {
-      problems.push(error instanceof Error ? error.message : String(error));
+      problems.push({ name, problem: error instanceof Error ? error.message : String(error) });
       keepPrevious(name);
     }
   }
   for (let found = findProblem(secrets); found !== undefined; found = findProblem(secrets)) {
-    problems.push(found.problem);
+    problems.push(found);
     keepPrevious(found.name);
   }
   return { secrets, problems };
@@ -125,10 +148,19 @@ function filesOf({ secrets = {}, directory }: SecretSources): [name: string, fil
 function filesIn(directory: string): [name: string, file: string][] {
   try {
     const names = readdirSync(directory).filter((name) => !name.startsWith('.'));
-    const files = names.map((name): [string, string] => [name, join(directory, name)]);
-    return files.filter(([, file]) => statSync(file).isFile());
+    return names.map((name): [string, string] => [name, join(directory, name)]).filter(([, file]) => !isOther(file));
   } catch (cause) {
-    throw new SecretError(`the folder ${directory} cannot be read`, { cause });
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    throw new SecretError(`the folder ${directory} ${isMissing ? "doesn't exist" : "can't be read"}`, { cause });
+  }
+}
+
+/** Whether the path leads to something other than a file, such as a folder. */
+function isOther(path: string): boolean {
+  try {
+    return !statSync(path).isFile();
+  } catch {
+    return false; // Reading it reports the problem.
   }
 }
 
@@ -143,11 +175,8 @@ function fingerprintOf(file: string): string {
 
 function readSecret(file: string): string {
   try {
-    if (statSync(file).size > MAX_BYTES) {
-      throw new SecretError(`the file ${file} is too large for a secret`);
-    }
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return readTextFile(file, MAX_BYTES).replace(/\r?\n$/, '');
   } catch (cause) {
-    throw cause instanceof SecretError ? cause : new SecretError(`the file ${file} cannot be read`, { cause });
+    throw cause instanceof FileError ? new SecretError(`the file ${file} ${cause.message}`, { cause }) : cause;
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
@@ -157,6 +157,29 @@ export class SandboxDatabase {
 
   #pragma(name: 'user_version' | 'application_id'): number {
     return integer(this.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+  }
+}
+
+/**
+ * Checks that a file is the database of a sandbox.
+ *
+ * @throws {SandboxError} otherwise; also if the file doesn't exist or is empty. It is left unchanged
+ */
+export function assertSandboxFile(file: string): void {
+  if (!existsSync(file)) {
+    throw new SandboxError('SANDBOX_DATABASE', `${file} doesn't exist.`);
+  }
+  try {
+    const connection = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      if (integer(connection.prepare('PRAGMA application_id').get() ?? {}, 'application_id') !== APPLICATION_ID) {
+        throw new SandboxError('SANDBOX_DATABASE', `${file} is not the database of a sandbox. It was not changed.`);
+      }
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    throw describeFailure(error, file);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { assertSandboxFile } from './database.ts';
 import { createHandler } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
 import { createLandingPage } from './landing-page.ts';
@@ -9,6 +10,7 @@ import { resources } from './resources/index.gen.ts';
 import { createRouter } from './router.ts';
 import { type RunningServer, startServer } from './server.ts';
 
+export { assertSandboxFile } from './database.ts';
 export { SANDBOX_KEYS } from './environments.ts';
 export { SandboxError } from './errors.ts';
 
@@ -70,6 +72,9 @@ export async function startSandbox({
 /**
  * Replaces all records of a sandbox's file by the sample records.
  *
- * @throws {SandboxError} if the file can't be used
+ * @throws {SandboxError} if the file is not the database of a sandbox, or can't be used
  */
-export const resetSandbox = (file: string): void => resetDatabase(file, resources, () => new Date());
+export function resetSandbox(file: string): void {
+  assertSandboxFile(file);
+  resetDatabase(file, resources, () => new Date());
+}

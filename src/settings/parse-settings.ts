@@ -7,6 +7,8 @@ import { GATEWAY_SETTINGS, type GatewaySettings, SETTINGS } from './settings.ts'
 export interface SettingProblem {
   /** Path of the setting: names, and indexes of lists. */
   path: readonly PropertyKey[];
+  /** Path of the value that is wrong, if it is inside the setting: a member with an unknown name. @default path */
+  at?: readonly PropertyKey[];
   /** Clause that follows the path, without a period. Never repeats a value, which may be a secret. */
   message: string;
 }
@@ -62,7 +64,13 @@ function toProblems(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): S
       return meant.flatMap((inner) => toProblems(inner, path));
     }
   }
-  return [{ path, message: issue.message }];
+  return [
+    {
+      path,
+      message: issue.message,
+      ...(issue.code === 'unrecognized_keys' && { at: [...path, ...issue.keys.slice(0, 1)] }),
+    },
+  ];
 }
 
 /** Whether the value has the form of an alternative, and something inside it is wrong. */

@@ -17,6 +17,8 @@ export interface SettingInfo {
   description: string;
   /** Placeholder of the value, such as `PORT`. Makes the setting an option of the command. */
   flag?: string;
+  /** Letter of the option's short form. @default none */
+  short?: string;
   /** Default in words, for settings whose default is computed. */
   defaultText?: string;
   /** Whether a change takes effect without a restart. @default false */
@@ -66,9 +68,17 @@ export const group = <Shape extends z.ZodRawShape>(shape: Shape, problem = 'must
   });
 
 /** Returns a phrase that names an unknown setting and the closest known one. */
-export function unknownSetting(name: string, known: readonly string[], noun = 'setting'): string {
+export const unknownSetting = (name: string, known: readonly string[], noun = 'setting'): string =>
+  `the ${unknownName(name, known, noun)}`;
+
+/** Returns the same phrase without an article. */
+export const unknownName = (name: string, known: readonly string[], noun: string): string =>
+  `unknown ${noun} "${name}"${suggest(name, known)}`;
+
+/** Returns the closest known name as a question in parentheses, with a space before it; empty if there is none. */
+export function suggest(name: string, known: readonly string[]): string {
   const closest = closestMatch(name, known, { maxDistance: Math.ceil(name.length / 3) });
-  return `the unknown ${noun} "${name}"${closest === undefined ? '' : ` (did you mean "${closest}"?)`}`;
+  return closest === undefined ? '' : ` (did you mean "${closest}"?)`;
 }
 
 /** Returns `a, b or c`. */
@@ -81,3 +91,6 @@ const listAll = (words: readonly string[]): string => new Intl.ListFormat('en-GB
 /** Returns the environment variable of a setting: `NOTIGRAPH_MAX_RETRIES` for `maxRetries`. */
 export const variableOf = (name: string): string =>
   `NOTIGRAPH_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+/** Returns the name of a setting's option, without dashes: `log-level` for `logLevel`. */
+export const optionOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -15,6 +15,7 @@ const HOST = 'must be a host name or an IP address';
 const WORKERS = 'must be a whole number from 1 to 64, or auto';
 const ENDPOINT = 'must be a path such as /graphql, other than /livez, /readyz, /metrics and /client-tokens';
 const RELOAD = 'must be a number from 0.01 to 86400';
+const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 const LOG_SECRET = 'must have at least 16 characters';
 
 /** Settings of the process that the command starts. */
@@ -24,7 +25,10 @@ const command = {
     'Serves the built-in sandbox and keeps its data in FILE; `:memory:` keeps it in memory.',
     { flag: '[FILE]', defaultText: '`.notigraph/sandbox.db` if there is no upstream' },
   ),
-  port: setting(integer(0, 65_535).default(4_000), 'Port to listen on. 0 picks a free one.', { flag: 'PORT' }),
+  port: setting(integer(0, 65_535).default(4_000), 'Port to listen on. 0 picks a free one.', {
+    flag: 'PORT',
+    short: 'p',
+  }),
   host: setting(
     z
       .string(HOST)
@@ -37,6 +41,11 @@ const command = {
     z.union([integer(1, 64, WORKERS), z.literal('auto')], WORKERS).default(1),
     'Processes that serve the port. `auto` starts one per CPU.',
     { flag: 'N|auto' },
+  ),
+  logLevel: setting(
+    choice(LOG_LEVELS).default('info'),
+    'Least important lines that are logged. `info` logs every operation, `debug` also its REST calls.',
+    { flag: LOG_LEVELS.join('|') },
   ),
 };
 

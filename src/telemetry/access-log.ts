@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import type { CallEntry } from '../upstream/call-log.ts';
 
 /** Options of `createAccessLog`. */
 export interface AccessLogOptions {
@@ -26,6 +27,8 @@ export interface AccessLogEntry {
   upstreamCalls: number;
   /** Caller; undefined if the credential was rejected or not checked. */
   identity: Identity | undefined;
+  /** REST calls; undefined unless the log has the level `debug`. */
+  calls?: readonly CallEntry[] | undefined;
 }
 
 /** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */
@@ -60,7 +63,7 @@ export function createAccessLog({ logger, secret = randomBytes(32).toString('hex
     return name;
   }
 
-  return ({ requestId, startedAt, operation, type, code, reason, status, upstreamCalls, identity }) => {
+  return ({ requestId, startedAt, operation, type, code, reason, status, upstreamCalls, identity, calls }) => {
     logger.info(
       {
         requestId,
@@ -73,6 +76,7 @@ export function createAccessLog({ logger, secret = randomBytes(32).toString('hex
         upstreamCalls,
         clientKind: identity?.clientKind,
         tenant: identity?.credential && tenantOf(identity.credential),
+        calls,
       },
       'operation',
     );

@@ -1,4 +1,5 @@
 import type { Settings } from '../settings/settings.ts';
+import type { CallLog } from './call-log.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
 import { callBudgetExceeded, clientClosed, endedEarly, missingCredential } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
@@ -64,6 +65,8 @@ export interface Usage {
   requests: number;
   /** The service's own rate limit, from the response with the fewest calls remaining. Absent if the service reported none. */
   rateLimit?: UpstreamRateLimit;
+  /** Records the calls for the log. @default none: the log does not have the level `debug` */
+  log?: CallLog;
 }
 
 /**
@@ -97,6 +100,8 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   /** Applies the policies to one request, from the outside in. Its callers apply the operation's deadline and coalescing. */
   function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<UpstreamResult> {
     const { endpoint, authorization, call } = request;
+    const { usage } = caller;
+    usage.log?.startCall(request);
     const isRepeatable =
       endpoint.method === 'GET' ||
       endpoint.method === 'PUT' ||
@@ -105,8 +110,9 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
         throttle(authorization, endpoint, () =>
           circuitBreaker(endpoint, () => {
-            caller.usage.requests += 1;
-            return exchange(request, signal);
+            usage.requests += 1;
+            const result = exchange(request, signal);
+            return usage.log === undefined ? result : usage.log.attempt(request, result);
           }),
         ),
       ),
@@ -163,11 +169,13 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
         try {
-          const { body } = await withinDeadline(request, caller.usage, deadline, () =>
-            coalescing.read(request.authorization, request.path, deadline.signal, (shared) =>
+          const { log } = caller.usage;
+          const { body } = await withinDeadline(request, caller.usage, deadline, () => {
+            const result = coalescing.read(request.authorization, request.path, deadline.signal, (shared) =>
               send(request, caller, shared),
-            ),
-          );
+            );
+            return log === undefined ? result : log.read(request, result);
+          });
           return body as T; // The contract's type: GraphQL validates the requested fields.
         } catch (error) {
           if (isUpstreamError(error) && error.code === 'NOT_FOUND') {

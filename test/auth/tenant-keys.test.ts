@@ -164,7 +164,7 @@ describe("a tenant's key", () => {
     ['is not ASCII', 'canärykey', /^the key of tenant globex is empty, too long, or /],
     ['begins with a byte order mark', '\uFEFFcanary', /^the key of tenant globex is empty, too long, or /],
     ["is another tenant's", 'key-of-acme', /^the tenants acme and globex have the same key$/],
-    ['is far too large', `canary${'x'.repeat(64 * 1024)}`, /globex is too large for a secret$/],
+    ['is far too large', `canary${'x'.repeat(64 * 1024)}`, /globex is larger than 64 KiB$/],
   ])(
     'that %s is rejected: the previous key stays in use, and the problem is logged once',
     async (_, content, problem) => {
@@ -207,8 +207,8 @@ describe("a tenant's key", () => {
       'ApiKey key-of-globex',
     ]);
     expect(problems()).toEqual([
-      `the file ${folder.path('globex')} cannot be read`,
-      `the folder ${folder.path('keys')} cannot be read`,
+      `the file ${folder.path('globex')} doesn't exist`,
+      `the folder ${folder.path('keys')} doesn't exist`,
     ]);
   });
 });
@@ -230,7 +230,7 @@ describe('creating a gateway fails', () => {
     ['a name begins with a dot', { '.acme': 'canary' }, /is not a valid tenant name/],
     ['a name has a line break', { 'acme\n': 'canary' }, /is not a valid tenant name/],
     ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /is not a valid tenant name/],
-    ['a file is missing', { acme: { file: '/nowhere/acme' } }, /^the file \/nowhere\/acme cannot be read$/],
+    ['a file is missing', { acme: { file: '/nowhere/acme' } }, /^the file \/nowhere\/acme doesn't exist$/],
   ])('if %s', (_, tenants, problem) => {
     expect(make({ tenants })).toThrow(SecretError);
     expect(make({ tenants })).toThrow(problem);
@@ -250,7 +250,7 @@ describe('creating a gateway fails', () => {
 
   it('if a folder is missing or contains an invalid key, or a tenant is configured twice', async () => {
     const folder = await createFolder();
-    expect(make({ tenantKeys: { directory: folder.path('nowhere') } })).toThrow(/nowhere cannot be read$/);
+    expect(make({ tenantKeys: { directory: folder.path('nowhere') } })).toThrow(/nowhere doesn't exist$/);
     await writeFile(folder.path('README.txt'), 'Keys of tenants are kept here.');
     expect(make({ tenantKeys: { directory: folder.path() } })).toThrow(/^the key of tenant README\.txt /);
     await rm(folder.path('README.txt'));

@@ -1,8 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { type Config, ConfigError, loadConfig } from '../../src/cli/config/load-config.ts';
+import type { Config } from '../../src/cli/config/load-config.ts';
+import { readConfigText } from '../../src/cli/config/read-config-text.ts';
+import { problemsOf as findProblems, loadFrom, type Sources } from '../support/configuration.ts';
 import { startTestIssuer } from '../support/issuer.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -64,33 +67,11 @@ const ENV: Record<'ACME_KEY' | 'TOKEN_SECRET' | 'REDIS_URL', string> = {
 /** Words that occur only in messages of libraries. */
 const LIBRARY_WORDING = /Invalid|Too small|expected|received|Unrecognized/;
 
-interface ConfigSources {
-  env?: Record<string, string>;
-  argv?: string[];
-  files?: Record<string, string>;
-}
+const load = (sources: Sources): Config => loadFrom({ env: ENV, ...sources });
+const problemsOf = (sources: Sources) => findProblems({ env: ENV, ...sources });
 
-/** Returns the configuration for the environment, arguments and files; no other files exist. */
-function load({ env = ENV, argv = [], files = {} }: ConfigSources): Config {
-  const command = loadConfig(env, argv, (path) => (Object.hasOwn(files, path) ? files[path] : undefined));
-  if (command.kind !== 'serve') {
-    throw new Error(`the command is ${command.kind}`);
-  }
-  return command.config;
-}
-
-/** Returns the problems of the configuration, or an empty array. */
-function problemsOf(sources: ConfigSources): readonly string[] {
-  try {
-    load(sources);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      return error.problems;
-    }
-    throw error;
-  }
-}
+/** Removes the place of a problem in the configuration file. */
+const withoutPlace = (problem = ''): string => problem.replace(/^notigraph\.config\.yaml:\d+:\d+: /, '');
 
 const fileWithText = (text: string, env: Record<string, string> = ENV) => ({ env, files: { [NAME]: text } });
 const fileWith = (content: object, env: Record<string, string> = ENV) => fileWithText(JSON.stringify(content), env);
@@ -100,6 +81,7 @@ describe('a configuration file', () => {
     const { variables, ...config } = load(fileWithText(stringify(FULL)));
     expect(load({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
       ...config,
+      source: 'notigraph.config.json',
       variables,
     });
     const { port, graphiql, corsOrigins } = config;
@@ -139,7 +121,7 @@ describe('a configuration file', () => {
     const text = JSON.stringify({
       trustedDocuments: { manifests: ['documents.json', '../documents.json', '/documents.json'] },
     });
-    const manifestsOf = (sources: ConfigSources) => load(sources).trustedDocuments.manifests;
+    const manifestsOf = (sources: Sources) => load(sources).trustedDocuments.manifests;
     expect(
       manifestsOf({ argv: ['--config', '/srv/app/gateway.yaml'], files: { '/srv/app/gateway.yaml': text } }),
     ).toEqual(['/srv/app/documents.json', '/srv/documents.json', '/documents.json']);
@@ -228,31 +210,31 @@ reloadSeconds: 0
 `;
     expect(problemsOf(fileWithText(text))).toMatchInlineSnapshot(`
       [
-        "notigraph.config.yaml has the unknown setting "colour".",
-        "notigraph.config.yaml: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
-        "notigraph.config.yaml: clients.browser.tenants.initech requires the environment variable INITECH_KEY, which is not set.",
-        "notigraph.config.yaml: corsOrigins must be a list of origins.",
-        "notigraph.config.yaml: reloadSeconds must be a number from 0.01 to 86400.",
-        "notigraph.config.yaml: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a trailing slash.",
-        "notigraph.config.yaml: clients.server.rateLimit.calls must be a number above 0.",
-        "notigraph.config.yaml: clients.server.rateLimit.burst must be 1 or more.",
-        "notigraph.config.yaml: clients.browser.issuers.0.issuer must not be empty.",
-        "notigraph.config.yaml: clients.browser.issuers.0.audience must be a string or a list of strings.",
-        "notigraph.config.yaml: clients.browser.issuers.0.jwks must be an https URL (http only on this machine) without user name and password.",
-        "notigraph.config.yaml: clients.browser.issuers.0.algorithms.0 must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519.",
-        "notigraph.config.yaml: clients.browser.issuers.0.algorithms.1 must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519.",
-        "notigraph.config.yaml: clients.browser.issuers.0.clockSkewSeconds must be a whole number from 0 to 300.",
-        "notigraph.config.yaml: clients.browser.issuers.1.jwks must be an https URL (http only on this machine) without user name and password.",
-        "notigraph.config.yaml: clients.browser.issuers.1 has a fixed tenant, so tenantClaim and tenants have no effect; remove them.",
-        "notigraph.config.yaml: clients.browser.issuers.2 needs either jwks or publicKey.",
-        "notigraph.config.yaml: clients.browser.scopes.0 must be a scope such as groups:read; see docs/frontend.md.",
-        "notigraph.config.yaml: clients.browser.tenants.acme must be a secret: { env: NAME } or { file: PATH }.",
-        "notigraph.config.yaml: clients.browser.trustedDocuments must be off, log or enforce.",
-        "notigraph.config.yaml: clients has the unknown setting "servers" (did you mean "server"?) and the unknown setting "local".",
-        "notigraph.config.yaml: clientTokens.secrets must contain at least one secret.",
-        "notigraph.config.yaml: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
-        "notigraph.config.yaml: rateLimits.store must be memory, or redis with its url.",
-        "notigraph.config.yaml: port must be a whole number from 0 to 65535.",
+        "notigraph.config.yaml:2:1: port must be a whole number from 0 to 65535.",
+        "notigraph.config.yaml:3:1: unknown setting "colour".",
+        "notigraph.config.yaml:4:1: corsOrigins must be a list of origins.",
+        "notigraph.config.yaml:6:3: clients has the unknown setting "servers" (did you mean "server"?) and the unknown setting "local".",
+        "notigraph.config.yaml:7:27: clients.server.corsOrigins.0 must be an origin such as https://app.example.com, without a path or a trailing slash.",
+        "notigraph.config.yaml:7:67: clients.server.rateLimit.calls must be a number above 0.",
+        "notigraph.config.yaml:7:77: clients.server.rateLimit.burst must be 1 or more.",
+        "notigraph.config.yaml:10:11: clients.browser.issuers.0.issuer must not be empty.",
+        "notigraph.config.yaml:10:23: clients.browser.issuers.0.audience must be a string or a list of strings.",
+        "notigraph.config.yaml:10:37: clients.browser.issuers.0.jwks must be an https URL (http only on this machine) without user name and password.",
+        "notigraph.config.yaml:10:85: clients.browser.issuers.0.algorithms.0 must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519.",
+        "notigraph.config.yaml:10:92: clients.browser.issuers.0.algorithms.1 must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA or Ed25519.",
+        "notigraph.config.yaml:10:99: clients.browser.issuers.0.clockSkewSeconds must be a whole number from 0 to 300.",
+        "notigraph.config.yaml:11:9: clients.browser.issuers.1 has a fixed tenant, so tenantClaim and tenants have no effect; remove them.",
+        "notigraph.config.yaml:11:35: clients.browser.issuers.1.jwks must be an https URL (http only on this machine) without user name and password.",
+        "notigraph.config.yaml:12:9: clients.browser.issuers.2 needs either jwks or publicKey.",
+        "notigraph.config.yaml:13:14: clients.browser.scopes.0 must be a scope such as groups:read; see docs/frontend.md.",
+        "notigraph.config.yaml:14:16: clients.browser.tenants.acme must be a secret: { env: NAME } or { file: PATH }.",
+        "notigraph.config.yaml:14:39: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
+        "notigraph.config.yaml:14:55: clients.browser.tenants.initech requires the environment variable INITECH_KEY, which is not set.",
+        "notigraph.config.yaml:15:5: clients.browser.trustedDocuments must be off, log or enforce.",
+        "notigraph.config.yaml:17:17: clientTokens.secrets must contain at least one secret.",
+        "notigraph.config.yaml:17:30: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
+        "notigraph.config.yaml:18:15: rateLimits.store must be memory, or redis with its url.",
+        "notigraph.config.yaml:19:1: reloadSeconds must be a number from 0.01 to 86400.",
       ]
     `);
   });
@@ -290,7 +272,11 @@ reloadSeconds: 0
       const found = problemsOf(fileWith(replaceAt(FULL, [...path, 'colour'], 'blue')));
       expect([path, found]).toEqual([
         path,
-        [expect.stringMatching(/^notigraph\.config\.yaml:? .*(?:colour|must be (?:a secret|a PEM|a URL redis))/)],
+        [
+          expect.stringMatching(
+            /^notigraph\.config\.yaml:\d+:\d+: .*(?:colour|must be (?:a secret|a PEM|a URL redis))/,
+          ),
+        ],
       ]);
       expect(found.join()).not.toContain('blue');
     }
@@ -300,19 +286,27 @@ reloadSeconds: 0
     [
       'invalid YAML',
       'clients:\n  server: [canary',
-      /^notigraph\.config\.yaml is neither YAML nor JSON\. Check line 2\.$/,
+      /^notigraph\.config\.yaml:2:18: invalid YAML: the closing ] is missing\.$/,
     ],
-    ['indented by tabs', 'clients:\n\tserver: on', /is neither YAML nor JSON. Check line 2/],
-    ['two files in one', 'port: 1\n---\nport: 2\n', /is neither YAML nor JSON. Check line/],
+    ['indented by tabs', 'clients:\n\tserver: on', /:2:1: invalid YAML: a tab is used as indentation; use spaces\.$/],
+    ['two files in one', 'port: 1\n---\nport: 2\n', /:2:1: invalid YAML: there is a second document after ---\.$/],
     ['a list', '- canary', /must be an object of settings/],
     ['a text', 'canary', /must be an object of settings/],
     ['a number', '7', /must be an object of settings/],
-    ['with a repeated setting', 'port: 1\nport: 2\n', /is neither YAML nor JSON. Check line 2/],
-    ['with the setting __proto__', '__proto__: { clients: {} }', /has the unknown setting "__proto__"/],
-    ['with the setting constructor', 'constructor: canary', /has the unknown setting "constructor"/],
-    ['with an undefined alias', 'port: *canary', /is neither YAML nor JSON|must be/],
-    ['with exponentially growing aliases', yamlBomb(), /must be an object of settings|cannot be/],
-    ['with a setting that exists only as a variable', 'config: canary', /has the unknown setting "config"/],
+    ['with a repeated setting', 'port: 1\nport: 2\n', /:2:1: invalid YAML: the setting is given twice\.$/],
+    ['with the setting __proto__', '__proto__: { clients: {} }', /:1:1: unknown setting "__proto__"\.$/],
+    ['with the setting constructor', 'constructor: canary', /:1:1: unknown setting "constructor"\.$/],
+    [
+      'with an undefined alias',
+      'port: *canary',
+      /has an alias \(\*name\) that is unknown, circular or expands too far\.$/,
+    ],
+    [
+      'with exponentially growing aliases',
+      yamlBomb(),
+      /has an alias \(\*name\) that is unknown, circular or expands too far\.$/,
+    ],
+    ['with a setting that exists only as a variable', 'config: canary', /:1:1: unknown setting "config"\.$/],
   ])('is rejected if it is %s', (_, text, problem) => {
     const found = problemsOf(fileWithText(text));
     expect(found).toEqual([expect.stringMatching(problem)]);
@@ -325,10 +319,10 @@ reloadSeconds: 0
       'There are several configuration files. Keep only one of notigraph.config.yaml, notigraph.config.json.',
     ]);
     expect(problemsOf({ argv: ['--config', 'nowhere.yaml'] })).toEqual([
-      "The configuration file nowhere.yaml can't be read. Check the path and its permissions.",
+      "--config: the configuration file nowhere.yaml doesn't exist.",
     ]);
     expect(problemsOf({ env: { NOTIGRAPH_CONFIG: 'nowhere.yaml' } })).toEqual([
-      "The configuration file nowhere.yaml can't be read. Check the path and its permissions.",
+      "NOTIGRAPH_CONFIG (environment): the configuration file nowhere.yaml doesn't exist.",
     ]);
     expect(
       problemsOf({ env: { NOTIGRAPH_CONFIG: 'a.yaml', NOTIGRAPH_CONFIG_TEXT: '{}' }, files: { 'a.yaml': '' } }),
@@ -341,7 +335,7 @@ reloadSeconds: 0
 
 describe('a secret in a configuration file', () => {
   const withAcmeKey = (key: unknown) => replaceAt(FULL, ['clients', 'browser', 'tenants', 'acme'], key);
-  const at = 'notigraph.config.yaml: clients.browser.tenants.acme';
+  const at = 'clients.browser.tenants.acme';
 
   it.each<[string, unknown]>([
     ['is in the file itself', 'canary-key'],
@@ -354,19 +348,20 @@ describe('a secret in a configuration file', () => {
   ])('is rejected if it %s', (_, key) => {
     const [problem, ...others] = problemsOf(fileWith(withAcmeKey(key)));
     expect(others).toEqual([]);
-    expect(problem?.startsWith(`${at} `)).toBe(true);
+    expect(withoutPlace(problem).startsWith(`${at} `)).toBe(true);
   });
 
   it('is rejected by the name of its variable if the variable is unset or empty', () => {
     const sentence = `${at} requires the environment variable ACME_KEY, which is not set.`;
     const { ACME_KEY: _, ...without } = ENV;
-    expect(problemsOf(fileWith(FULL, without))).toEqual([sentence]);
-    expect(problemsOf(fileWith(FULL, { ...ENV, ACME_KEY: '' }))).toEqual([sentence]);
+    for (const env of [without, { ...ENV, ACME_KEY: '' }]) {
+      expect(problemsOf(fileWith(FULL, env)).map(withoutPlace)).toEqual([sentence]);
+    }
   });
 
   it('is not quoted if it was written in place of the variable’s name', () => {
     for (const env of ['canary-key', 'sk_live_canary', 'CANARY', 'a1b2c3', 'constructor', '__proto__', 'toString']) {
-      expect(problemsOf(fileWith(withAcmeKey({ env })))).toEqual([
+      expect(problemsOf(fileWith(withAcmeKey({ env }))).map(withoutPlace)).toEqual([
         `${at} requires an environment variable that is not set; env must be its name.`,
       ]);
     }
@@ -411,7 +406,7 @@ describe('a configuration file with inconsistent settings', () => {
     ],
   ])('is rejected: %s', (_, content, problem) => {
     const found = problemsOf(fileWith(content));
-    expect(found.map((sentence) => sentence.replace(`${NAME}: `, ''))).toEqual([expect.stringMatching(problem)]);
+    expect(found.map(withoutPlace)).toEqual([expect.stringMatching(problem)]);
   });
 });
 
@@ -481,39 +476,94 @@ describe('a process', () => {
       const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), args });
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr.trimEnd().split('\n')).toEqual([
-        expect.stringContaining('notigraph.config.yml has the unknown setting "colour"'),
-        expect.stringContaining('clients.browser.scopes.0 must be a scope such as'),
-        expect.stringContaining('port must be a whole number'),
+        'notigraph.config.yml:1:1: unknown setting "colour".',
+        expect.stringContaining('notigraph.config.yml:2:32: clients.browser.scopes.0 must be a scope such as'),
+        'notigraph.config.yml:3:1: port must be a whole number from 0 to 65535.',
       ]);
       expect(stderr).not.toContain('canary');
     },
   );
 
-  it.each([
-    ['one process', []],
-    ['with workers', ['--workers', '2']],
-  ])('exits with 2 and one message if a secret cannot be used (%s)', async (_, args) => {
+  it('reports every problem of every source in one run, each with its place', async () => {
     const folder = await createFolder();
-    const config = {
-      clients: {
-        browser: {
-          issuers: [{ issuer: 'i', audience: 'a', publicKey: { file: 'login.pem' } }],
-          tenants: { acme: { env: 'ACME_KEY' } },
-        },
-      },
-    };
-    await writeFile(folder.path(NAME), stringify(config));
-    const run = (env: Record<string, string>) =>
-      runNotigraph({ cwd: folder.path(), env, args: ['--port', '0', '--sandbox', ':memory:', ...args] });
-    const withSpace = await run({ ACME_KEY: 'canary key' });
-    expect(withSpace).toMatchObject({ code: 2, stdout: '' });
-    expect(withSpace.stderr).toMatch(
-      /^Notigraph can't start: the key of tenant acme is empty, too long, or [^\n]+\.\n$/,
+    await writeFile(folder.path('keys.json'), '{\n  "a": canary\n}');
+    await writeFile(folder.path('short'), 'canary');
+    await writeFile(folder.path('.env'), '# settings\nNOTIGRAPH_MAX_DEPTH=canary\nACME_KEY="canary key"\n');
+    spawnSync('mkfifo', [folder.path('pipe')]);
+    await symlink('loop', folder.path('loop'));
+    await writeFile(
+      folder.path('notigraph.config.yaml'),
+      `port: canary
+clients:
+  server: { trustedDocuments: enforce }
+  browser:
+    issuers:
+      - { issuer: a, audience: a, publicKey: { file: login.pem } }
+      - { issuer: b, audience: a, publicKey: { file: /dev/zero } }
+      - { issuer: c, audience: a, publicKey: { file: keys.json } }
+    scopes: [canary]
+    tenants:
+      acme: { env: ACME_KEY }
+      birch: { file: secrets/birch }
+      cedar: { file: pipe }
+    tenantKeys: { directory: tenants }
+trustedDocuments: { manifests: [nowhere.json, keys.json, pipe, /dev/null] }
+clientTokens: { secrets: [{ file: loop }, { file: short }, { file: . }, { env: TOKEN_SECRET }] }
+`,
     );
-    const missing = await run({ ACME_KEY: 'key-of-acme' });
-    expect(missing).toMatchObject({ code: 2, stdout: '' });
-    expect(missing.stderr).toMatch(/^Notigraph can't start: the file [^\n]+login\.pem cannot be read\.\n$/);
-    expect(withSpace.stderr + missing.stderr).not.toMatch(/canary|key-of-acme/);
+    const env = { NOTIGRAPH_HOST: 'canary/', NOTIGRAPH_WORKRES: '2' };
+    const args = ['--graphiql', 'canary', '--sandbox', 'pipe', '--colour', 'canary'];
+    const { code, stdout, stderr } = await runNotigraph({ cwd: folder.path(), env, args });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).not.toContain('canary');
+    expect(stderr.replaceAll(folder.path(), '').trimEnd().split('\n')).toMatchInlineSnapshot(`
+      [
+        "Unknown option "--colour". See notigraph --help.",
+        "NOTIGRAPH_WORKRES (environment) is unknown (did you mean "NOTIGRAPH_WORKERS"?). See docs/configuration.md.",
+        "--graphiql must be on or off (true or false).",
+        ".env:2: NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.",
+        "NOTIGRAPH_HOST (environment) must be a host name or an IP address.",
+        "--sandbox: the file pipe is a pipe, not a regular file.",
+        "notigraph.config.yaml:1:1: port must be a whole number from 0 to 65535.",
+        "notigraph.config.yaml:6:35: clients.browser.issuers.0.publicKey: the file /login.pem doesn't exist.",
+        "notigraph.config.yaml:7:35: clients.browser.issuers.1.publicKey: the file /dev/zero is a device, not a regular file.",
+        "notigraph.config.yaml:8:35: clients.browser.issuers.2.publicKey: the public key is neither PEM nor a JSON Web Key (JWK).",
+        "notigraph.config.yaml:9:14: clients.browser.scopes.0 must be a scope such as groups:read; see docs/frontend.md.",
+        "notigraph.config.yaml:11:7: clients.browser.tenants.acme: the key of tenant acme is empty, too long, or contains a space or another invalid character.",
+        "notigraph.config.yaml:12:7: clients.browser.tenants.birch: the file /secrets/birch doesn't exist.",
+        "notigraph.config.yaml:13:7: clients.browser.tenants.cedar: the file /pipe is a pipe, not a regular file.",
+        "notigraph.config.yaml:14:5: clients.browser.tenantKeys: the folder /tenants doesn't exist.",
+        "notigraph.config.yaml:15:33: trustedDocuments.manifests.0: the manifest /nowhere.json doesn't exist.",
+        "notigraph.config.yaml:15:47: trustedDocuments.manifests.1: the manifest /keys.json cannot be used: it is not JSON.",
+        "notigraph.config.yaml:15:58: trustedDocuments.manifests.2: the manifest /pipe is a pipe, not a regular file.",
+        "notigraph.config.yaml:15:64: trustedDocuments.manifests.3: the manifest /dev/null is a device, not a regular file.",
+        "notigraph.config.yaml:16:27: clientTokens.secrets.0: the file /loop is a symbolic link that leads back to itself.",
+        "notigraph.config.yaml:16:43: clientTokens.secrets.1: a secret of client tokens is shorter than 32 characters.",
+        "notigraph.config.yaml:16:60: clientTokens.secrets.2: the file  is a directory, not a regular file.",
+        "notigraph.config.yaml:16:73: clientTokens.secrets.3 requires the environment variable TOKEN_SECRET, which is not set.",
+      ]
+    `);
+  }, 20_000);
+
+  it('reads no configuration from a pipe or a device', async () => {
+    const folder = await createFolder();
+    spawnSync('mkfifo', [folder.path('.env'), folder.path('notigraph.config.json')]);
+    const { code, stderr } = await runNotigraph({ cwd: folder.path() });
+    expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
+      code: 2,
+      lines: [
+        'The file .env is a pipe, not a regular file.',
+        'The configuration file notigraph.config.json is a pipe, not a regular file.',
+      ],
+    });
+    for (const [path, kind] of [
+      ['/dev/zero', 'a device'],
+      ['.', 'a directory'],
+    ] as const) {
+      expect(() => readConfigText(path)).toThrow(`is ${kind}, not a regular file`);
+    }
+    await writeFile(folder.path('huge'), 'x'.repeat(1024 * 1024 + 1));
+    expect(() => readConfigText(folder.path('huge'))).toThrow('is larger than 1024 KiB');
   });
 });
 

@@ -1,32 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { type Config, ConfigError, loadConfig } from '../../src/cli/config/load-config.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
+import type { Config } from '../../src/cli/config/load-config.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { variableOf } from '../../src/settings/setting.ts';
+import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
 
 const UPSTREAM = 'https://notifications.example.com/prefix';
 
-/** Returns the configuration that is served; throws if the command is another one. */
-function load(env: Record<string, string>, ...argv: string[]): Config {
-  const command = loadConfig(env, argv);
-  if (command.kind !== 'serve') {
-    throw new Error(`the command is ${command.kind}`);
-  }
-  return command.config;
-}
-
-/** Returns the problems of a configuration, or an empty array. */
-function problemsOf(env: Record<string, string>, ...argv: string[]): readonly string[] {
-  try {
-    loadConfig(env, argv);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) {
-      return error.problems;
-    }
-    throw error;
-  }
-}
+const load = (env: Record<string, string>, ...argv: string[]): Config => loadFrom({ env, argv });
+const problemsOf = (env: Record<string, string>, ...argv: string[]) => findProblems({ env, argv });
 
 describe('the configuration', () => {
   it('serves the sandbox with GraphiQL on the loopback interface by default', () => {
@@ -100,10 +83,10 @@ describe('the configuration', () => {
     const env = { NOTIGRAPH_UPSTREAM: 'nonsense', NOTIGRAPH_SANDBOX: '1', NOTIGRAPH_GRAPHIQL: 'perhaps' };
     expect(problemsOf(env, '--port', '65536', '--colour', 'blue', '--host')).toMatchInlineSnapshot(`
       [
-        "The command line has the unknown option "--colour". See notigraph --help.",
+        "Unknown option "--colour". See notigraph --help.",
         "--host requires a value.",
-        "NOTIGRAPH_UPSTREAM must be a URL such as https://notifications.example.com.",
-        "NOTIGRAPH_GRAPHIQL must be on or off (true or false).",
+        "NOTIGRAPH_UPSTREAM (environment) must be a URL such as https://notifications.example.com.",
+        "NOTIGRAPH_GRAPHIQL (environment) must be on or off (true or false).",
         "--port must be a whole number from 0 to 65535.",
         "Use either NOTIGRAPH_UPSTREAM or NOTIGRAPH_SANDBOX, not both.",
       ]
@@ -111,7 +94,7 @@ describe('the configuration', () => {
   });
 
   it('reports an unknown option without its value, and other arguments by themselves', () => {
-    const unknown = 'The command line has the unknown option "--colour". See notigraph --help.';
+    const unknown = 'Unknown option "--colour". See notigraph --help.';
     const unexpected = 'Unexpected argument "green". See notigraph --help.';
     expect(problemsOf({}, '--colour', 'blue', 'green')).toEqual([unknown, unexpected]);
     expect(problemsOf({}, '--colour=blue', 'green')).toEqual([unknown, unexpected]);
@@ -124,7 +107,9 @@ describe('the configuration', () => {
   });
 
   it.each(['web', '-1', '65536', '1e3', '80 '])('rejects the port %j', (port) => {
-    expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual(['NOTIGRAPH_PORT must be a whole number from 0 to 65535.']);
+    expect(problemsOf({ NOTIGRAPH_PORT: port })).toEqual([
+      'NOTIGRAPH_PORT (environment) must be a whole number from 0 to 65535.',
+    ]);
   });
 
   it('accepts a number of workers, or auto', () => {
@@ -217,13 +202,13 @@ describe('the settings that have only variables', () => {
       NOTIGRAPH_MAX_RETRYS: '1',
     };
     expect(problemsOf(env).toSorted()).toEqual([
-      'NOTIGRAPH_CORS_ORIGINS.0 must be an origin such as https://app.example.com, without a path or a trailing slash.',
-      'NOTIGRAPH_INTROSPECTION must be on or off (true or false).',
-      'NOTIGRAPH_ISOLATE_CONNECTIONS must be none or credential.',
-      'NOTIGRAPH_LOG_SECRET must have at least 16 characters.',
-      'NOTIGRAPH_MAX_DEPTH must be a whole number from 1 to 1000.',
-      'NOTIGRAPH_MAX_RETRIES must be a whole number from 0 to 10.',
-      'The environment has the unknown variable "NOTIGRAPH_MAX_RETRYS" (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/configuration.md.',
+      'NOTIGRAPH_CORS_ORIGINS.0 (environment) must be an origin such as https://app.example.com, without a path or a trailing slash.',
+      'NOTIGRAPH_INTROSPECTION (environment) must be on or off (true or false).',
+      'NOTIGRAPH_ISOLATE_CONNECTIONS (environment) must be none or credential.',
+      'NOTIGRAPH_LOG_SECRET (environment) must have at least 16 characters.',
+      'NOTIGRAPH_MAX_DEPTH (environment) must be a whole number from 1 to 1000.',
+      'NOTIGRAPH_MAX_RETRIES (environment) must be a whole number from 0 to 10.',
+      'NOTIGRAPH_MAX_RETRYS (environment) is unknown (did you mean "NOTIGRAPH_MAX_RETRIES"?). See docs/configuration.md.',
     ]);
   });
 
@@ -245,25 +230,28 @@ describe('the settings that have only variables', () => {
   });
 });
 
-describe('the help option', () => {
-  it('takes precedence over all problems and over the version option', () => {
-    expect(loadConfig({ NOTIGRAPH_PORT: 'web' }, ['--nonsense', '--version', '--help'])).toEqual({ kind: 'help' });
-    expect(loadConfig({ NODE_ENV: 'production' }, ['--port', 'web', '--version'])).toEqual({ kind: 'version' });
-  });
+describe('the help', () => {
+  it.each(COMMANDS)(
+    'of notigraph $name lists its options and commands in lines that fit into a terminal',
+    (command) => {
+      const text = writeHelp(command, COMMANDS);
+      for (const { name, short, value } of command.options) {
+        expect(text).toContain(`  ${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`);
+      }
+      expect(text).toContain('  -h, --help  ');
+      expect(text).toContain('  -v, --version  ');
+      expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    },
+  );
 
-  it('lists every option and its variable in lines that fit into a terminal', () => {
-    for (const option of ['upstream', 'sandbox', 'port', 'host', 'workers', 'graphiql', 'config']) {
-      expect(writeHelp()).toContain(`  --${option} `);
-      expect(writeHelp()).toContain(`NOTIGRAPH_${option.toUpperCase()}\n`);
+  it('of notigraph lists every command with a summary of one line, and the variable of every option', () => {
+    const [first] = COMMANDS;
+    const text = writeHelp(first, COMMANDS);
+    for (const { name, summary } of COMMANDS) {
+      expect(text).toContain(`\n  ${name.padEnd(22)}${summary}\n`);
     }
-    expect(writeHelp()).toContain('--help ');
-    expect(writeHelp()).toContain('--version ');
-    expect(
-      Math.max(
-        ...writeHelp()
-          .split('\n')
-          .map((line) => line.length),
-      ),
-    ).toBeLessThanOrEqual(80);
+    for (const { name } of first.options) {
+      expect(text).toContain(`NOTIGRAPH_${name.toUpperCase().replace('-', '_')}\n`);
+    }
   });
 });

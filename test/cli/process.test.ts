@@ -5,6 +5,7 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
@@ -94,7 +95,7 @@ describe('the file .env', () => {
       code: 2,
       signal: null,
       stdout: '',
-      stderr: "The file .env can't be read (ELOOP).\n",
+      stderr: 'The file .env is a symbolic link that leads back to itself.\n',
     });
   });
 });
@@ -155,7 +156,7 @@ describe('a process with an informational option', () => {
 
   it('prints its options', async () => {
     const ending = await runNotigraph({ cwd, args: ['--help'] });
-    expect(ending).toEqual({ code: 0, signal: null, stdout: writeHelp(), stderr: '' });
+    expect(ending).toEqual({ code: 0, signal: null, stdout: writeHelp(COMMANDS[0], COMMANDS), stderr: '' });
   });
 });
 
@@ -178,8 +179,8 @@ describe('a process that is stopped', () => {
     async (signal) => {
       const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      await using upstream = await startScriptedUpstream(async ({ method }) => {
-        if (method === 'GET') {
+      await using upstream = await startScriptedUpstream(async ({ headers }) => {
+        if (headers.authorization !== undefined) {
           ask();
           await released;
         }
@@ -208,12 +209,12 @@ describe('a process that is stopped', () => {
 
   it('exits immediately on a second signal', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    await using upstream = await startScriptedUpstream(({ method }) => {
-      if (method === 'GET') {
-        ask();
-        return 'taken over';
+    await using upstream = await startScriptedUpstream(({ headers }) => {
+      if (headers.authorization === undefined) {
+        return { status: 401 };
       }
-      return {};
+      ask();
+      return 'taken over';
     });
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
     const answer = sendOperation(notigraph.url, GROUPS);

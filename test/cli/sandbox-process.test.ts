@@ -1,9 +1,18 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { readCommandLine } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { sandboxReset } from '../../src/cli/commands/sandbox-reset.ts';
+import { resetSandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { runSandbox, spawnSandbox } from '../support/sandbox-process.ts';
 
@@ -24,19 +33,26 @@ describe('the sandbox as a process', () => {
     expect(await sandbox.stop(signal)).toEqual({ code: 0, signal: null });
   });
 
-  it.each([
-    [['--port', 'web'], '--port must be a number from 0 to 65535, not "web".\n'],
-    [['--prot', '1'], "Unknown option '--prot'. See --help.\n"],
-    [['4010'], "Unexpected argument '4010'. See --help.\n"],
-    [['--file', ''], '--file requires a value.\n'],
-  ])('rejects the options %j in one sentence', async (flags, stderr) => {
-    expect(await runSandbox(...flags)).toEqual({ code: 2, stdout: '', stderr });
-  });
-
-  it('explains its options', async () => {
-    const { code, stdout } = await runSandbox('--help');
-    expect(code).toBe(0);
-    expect(stdout).toContain('--file <path>');
+  it('rejects invalid options together, without their values', async () => {
+    const { code, stdout, stderr } = await runSandbox(
+      '--port',
+      'web',
+      '--prot',
+      '1',
+      '--rate-limit',
+      '0',
+      '--file',
+      '/dev/null',
+      '4010',
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'Unknown option "--prot" (did you mean "--port"?). See notigraph sandbox --help.',
+      'Unexpected argument. See notigraph sandbox --help.',
+      '--port must be a whole number from 0 to 65535.',
+      '--rate-limit must be a whole number from 1 to 999999.',
+      '--file: the file /dev/null is a device, not a regular file.',
+    ]);
   });
 
   it('reports in one sentence that its port is in use or its file is not a database', async () => {
@@ -48,5 +64,74 @@ describe('the sandbox as a process', () => {
 
     const broken = await runSandbox('--port', '0', '--file', import.meta.filename);
     expect(broken).toEqual({ code: 1, stdout: '', stderr: `${import.meta.filename} is not a SQLite database.\n` });
+  });
+});
+
+describe('notigraph sandbox reset', () => {
+  it('replaces the records of a file after a confirmation, also while a sandbox is using it', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    await using sandbox = await startSandbox({ file });
+    const send = await createSandboxClient(sandbox.url);
+    const countGroups = async () => (await send('GET /v1/notification-groups')).list.length;
+    const before = await countGroups();
+    await send('POST /v1/notification-groups', { body: { name: 'New' } });
+
+    const refused = await runSandbox('reset', file);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^Confirm the reset with --yes, [^\n]+\n$/),
+    });
+    expect(await countGroups()).toBe(before + 1);
+    expect(await runSandbox('reset', file, '-y')).toEqual({
+      code: 0,
+      stdout: `${file} now has the sample records. A sandbox that is using it shows them immediately.\n`,
+      stderr: '',
+    });
+    expect(await countGroups()).toBe(before);
+  });
+
+  it('asks on a terminal, and changes nothing without a yes', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    await (await startSandbox({ file })).close();
+    const ask = async (answer: string) => {
+      const output = new PassThrough();
+      const stdin = Object.assign(new PassThrough(), { isTTY: true });
+      const printed = text(output);
+      stdin.end(answer);
+      await sandboxReset.run(readCommandLine(['sandbox', 'reset', file], COMMANDS), {
+        ...process,
+        stdin,
+        stdout: output,
+      } as never);
+      output.end();
+      return printed;
+    };
+    const question = `Replace all records in ${file} with the sample records? [y/N] `;
+    expect(await ask('\n')).toBe(`${question}Nothing was changed.\n`);
+    expect(await ask('')).toBe(`${question}Nothing was changed.\n`);
+    expect(await ask('y\n')).toContain(`${file} now has the sample records.`);
+  });
+
+  it('leaves every file unchanged that is not the database of a sandbox', async () => {
+    await using folder = await createTemporaryFolder();
+    const other = new DatabaseSync(folder.path('other.db'));
+    other.exec('CREATE TABLE records (id); INSERT INTO records VALUES (1)');
+    other.close();
+    await writeFile(folder.path('empty.db'), '');
+    await writeFile(folder.path('notes.txt'), 'Some other text.');
+    for (const [name, problem] of [
+      ['other.db', 'is not the database of a sandbox. It was not changed.'],
+      ['empty.db', 'is not the database of a sandbox. It was not changed.'],
+      ['notes.txt', 'is not a SQLite database.'],
+      ['nowhere.db', "doesn't exist."],
+    ] as const) {
+      const file = folder.path(name);
+      const content = existsSync(file) ? await readFile(file) : undefined;
+      expect(() => resetSandbox(file)).toThrow(`${file} ${problem}`);
+      expect(existsSync(file) ? await readFile(file) : undefined).toEqual(content);
+    }
+    expect(await readdir(folder.path())).toEqual(['empty.db', 'notes.txt', 'other.db']);
   });
 });

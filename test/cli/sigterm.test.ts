@@ -25,9 +25,9 @@ it('100 in-flight operations return data after SIGTERM', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
   let arrived = 0;
-  await using upstream = await startScriptedUpstream(async ({ method }) => {
-    if (method === 'HEAD') {
-      return {};
+  await using upstream = await startScriptedUpstream(async ({ method, headers }) => {
+    if (headers.authorization === undefined) {
+      return { status: 401 }; // The gateway checks the upstream when it starts.
     }
     arrived += 1;
     if (arrived === 100) {

@@ -63,8 +63,8 @@ async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<
 async function startHoldingUpstream() {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const upstream = await startScriptedUpstream(async ({ method }) => {
-    if (method === 'GET') {
+  const upstream = await startScriptedUpstream(async ({ headers }) => {
+    if (headers.authorization !== undefined) {
       ask();
       await released;
     }
@@ -259,7 +259,7 @@ describe('several workers that cannot start', () => {
     const problem = 'must be a whole number from 1 to 64, or auto.\n';
     for (const [args, env, name] of [
       [['--workers', '0'], {}, '--workers'],
-      [[], { NOTIGRAPH_WORKERS: 'abc' }, 'NOTIGRAPH_WORKERS'],
+      [[], { NOTIGRAPH_WORKERS: 'abc' }, 'NOTIGRAPH_WORKERS (environment)'],
     ] as const) {
       const ending = await runNotigraph({ cwd, args, env });
       expect(ending).toEqual({ code: 2, signal: null, stdout: '', stderr: `${name} ${problem}` });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from '../../src/cli/config/load-config.ts';
+import { ConfigError } from '../../src/cli/config/config-error.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SCOPES } from '../../src/settings/scopes.ts';
 import {

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
@@ -38,7 +39,7 @@ it('docs/operations.md names every root field', () => {
 
 it('docs/configuration.md names every option and variable of the help', () => {
   const page = read('docs/configuration.md');
-  const named = [...writeHelp().matchAll(/--[a-z]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
+  const named = [...writeHelp(COMMANDS[0], COMMANDS).matchAll(/--[a-z][a-z-]+|NOTIGRAPH_\w+/g)].map(([name]) => name);
   expect(new Set(named).size).toBeGreaterThan(12);
   const ofNoSetting = ['--help', '--version'];
   expect(named.filter((name) => !page.includes(name) && !ofNoSetting.includes(name))).toEqual([]);

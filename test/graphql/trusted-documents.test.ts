@@ -469,7 +469,7 @@ describe('manifests', () => {
     const missing = () =>
       createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests: ['/nowhere/app.json'] } });
     expect(missing).toThrow(ManifestError);
-    expect(missing).toThrow('the manifest /nowhere/app.json cannot be read');
+    expect(missing).toThrow("the manifest /nowhere/app.json doesn't exist");
     const manifests = [{ v: LISTED }, { v: UNLISTED }];
     const conflicting = () => createGateway({ upstream: 'http://127.0.0.1:9', trustedDocuments: { manifests } });
     expect(conflicting).toThrow(ManifestError);
@@ -508,7 +508,7 @@ describe('manifests', () => {
     await expect.poll(() => problems().every(({ length }) => length > 0), { timeout: 5_000 }).toBe(true);
     await becomes(OTHER, SERVED);
     await new Promise((resolve) => setTimeout(resolve, 300)); // Time for two more reloads, which cause no event to wait for.
-    const problem = `the manifest ${folder.path('app-3.json')} cannot be used: it is not JSON`;
+    const problem = `the manifest ${folder.path('app-3.json')} cannot be used: it is not JSON (line 1, column 3)`;
     expect(problems()).toEqual([[problem], [problem]]);
 
     await write('app-3.json', JSON.stringify(manifestOf(UNLISTED)));

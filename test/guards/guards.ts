@@ -974,13 +974,7 @@ export const GUARDS: readonly Guard[] = [
     'secrets.delete(found.name);',
     'auth/tenant-keys',
   ),
-  guard(
-    'size limit of a secret',
-    'lib/secret-files.ts',
-    'statSync(file).size > MAX_BYTES',
-    'false',
-    'auth/tenant-keys',
-  ),
+  guard('size limit of a secret', 'lib/text-file.ts', 'size > maxBytes', 'false', 'auth/tenant-keys'),
   guard(
     'one log line per problem',
     'lib/file-watcher.ts',

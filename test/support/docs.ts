@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import { type Config, loadConfig } from '../../src/cli/config/load-config.ts';
+import type { Config } from '../../src/cli/config/load-config.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { loadFrom } from './configuration.ts';
 import { type SandboxedGateway, startSandboxedGateway } from './gateway.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,12 +47,10 @@ export function load(text: string, env: Record<string, string> = {}): Config {
     name,
     name.endsWith('_URL') ? 'redis://127.0.0.1' : `an-obvious-test-secret-of-${name}`,
   ]);
-  const readFile = (path: string) => (path === 'notigraph.config.yaml' ? text : undefined);
-  const command = loadConfig({ ...Object.fromEntries(variables), ...env }, [], readFile);
-  if (command.kind !== 'serve') {
-    throw new Error('The configuration does not start a server.');
-  }
-  return command.config;
+  return loadFrom({
+    env: { ...Object.fromEntries(variables), ...env },
+    files: { 'notigraph.config.yaml': text },
+  });
 }
 
 /** Merges the settings of a later block of a page into those of the first one. */

@@ -59,7 +59,7 @@ export async function startGateway(
   limits: Partial<ServerSettings> = {},
 ): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
-  const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
+  const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const gateway = createGateway(options, { logger, ...deps });
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
   const server = await startServer({ host: '127.0.0.1', port: 0, listener, lameDuckMs: 0, ...limits });

@@ -74,7 +74,7 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
 
   const [, url = ''] = await printed(
     'stdout',
-    /GraphQL +(\S+).*\n {2}Clients [^\n]*\n\n(?:Try it:.*\n {2}curl [^\n]*\n|\n)/s,
+    /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:T[^\n]+\n\n)?(?: {2}[^\n]+\n)*\n/s,
   );
   return {
     url,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { CHILD_ENV } from './child-env.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/sandbox.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 /** Sandbox running in a separate process. Disposing kills it, so that a failed test leaves no process behind. */
 export interface SandboxProcess extends AsyncDisposable {
@@ -16,7 +16,7 @@ export interface SandboxProcess extends AsyncDisposable {
 
 /** Starts the sandbox in a separate process and waits until it listens. */
 export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', ...args], {
+  const child = spawn(process.execPath, [MAIN, 'sandbox', '--port', '0', ...args], {
     env: CHILD_ENV,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -48,7 +48,10 @@ export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
 
 /** Runs the sandbox with flags that make it exit, and returns its result. */
 export async function runSandbox(...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: CHILD_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN, 'sandbox', ...args], {
+    env: CHILD_ENV,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => {
     stdout += chunk;

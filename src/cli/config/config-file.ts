@@ -1,8 +1,9 @@
 import { dirname, resolve } from 'node:path';
-import { type Document, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { isRecord } from '../../lib/is-record.ts';
-import { unknownSetting } from '../../settings/setting.ts';
+import { unknownName } from '../../settings/setting.ts';
 import { resolveReferences } from './references.ts';
+import { explainSyntaxError } from './yaml-problems.ts';
 
 /** Configuration file, or configuration inline. */
 export interface ConfigSource {
@@ -13,15 +14,30 @@ export interface ConfigSource {
   path?: string | undefined;
 }
 
+/** Path of a setting: names, and indexes of lists. */
+export type SettingPath = readonly PropertyKey[];
+
+/** Problem of a configuration file. */
+export interface FileProblem {
+  /** Path of the setting, separated by dots. */
+  path: string;
+  /** One sentence with the place. Never contains a value, which may be a secret. */
+  sentence: string;
+}
+
 /** Contents of a configuration file. */
 export interface ConfigFile {
-  /** Settings by name, with paths resolved and environment variables inserted. */
-  values: Readonly<Record<string, unknown>>;
+  /** Settings by name, with paths resolved and environment variables inserted; undefined if the file has no valid syntax. */
+  values: Readonly<Record<string, unknown>> | undefined;
   /** Environment variables that the file refers to. */
   variables: readonly string[];
-  /** Problems, one sentence each, with the path of the setting. They never contain values, which may be secrets. */
-  problems: readonly { path: string; sentence: string }[];
+  problems: readonly FileProblem[];
+  /** Returns the place of a setting, or of the section it would be in: `notigraph.config.yaml:12:5`. */
+  placeOf(path: SettingPath): string;
 }
+
+/** Syntax errors that are reported at most. Further ones usually follow from the first. */
+const MAX_SYNTAX_ERRORS = 3;
 
 /** Parses a configuration file. It doesn't open the files that it refers to. */
 export function readConfigFile(
@@ -29,13 +45,30 @@ export function readConfigFile(
   env: Readonly<Record<string, string | undefined>>,
   settingNames: readonly string[],
 ): ConfigFile {
-  const document = parseDocument(text, { prettyErrors: false });
-  const [syntaxError] = document.errors;
-  if (syntaxError !== undefined) {
-    const line = text.slice(0, syntaxError.pos[0]).split('\n').length;
-    return unreadable(`${name} is neither YAML nor JSON. Check line ${line}.`);
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter });
+  const placeAt = (offset: number) => {
+    const { line, col } = lineCounter.linePos(offset);
+    return `${name}:${line}:${col}`;
+  };
+  const placeOf = (at: SettingPath) => placeAt(findOffset(document, at));
+  const unreadable = (...sentences: string[]): ConfigFile => ({
+    values: undefined,
+    variables: [],
+    problems: sentences.map((sentence) => ({ path: '', sentence })),
+    placeOf,
+  });
+  if (document.errors.length > 0) {
+    const errors = document.errors.slice(0, MAX_SYNTAX_ERRORS);
+    const notation = /\.json$/.test(name) ? 'JSON' : 'YAML';
+    return unreadable(
+      ...errors.map((error) => `${placeAt(error.pos[0])}: invalid ${notation}: ${explainSyntaxError(error)}.`),
+    );
   }
   const content = toPlain(document);
+  if (content === undefined) {
+    return unreadable(`${name} has an alias (*name) that is unknown, circular or expands too far.`);
+  }
   if (!isRecord(content)) {
     return unreadable(`${name} must be an object of settings.`);
   }
@@ -47,13 +80,39 @@ export function readConfigFile(
     values,
     variables,
     problems: [
-      ...unknown.map((key) => ({ path: key, sentence: `${name} has ${unknownSetting(key, settingNames)}.` })),
-      ...problems.map(({ path: at, clause }) => ({ path: at, sentence: `${name}: ${at} ${clause}.` })),
+      ...unknown.map((key) => ({
+        path: key,
+        sentence: `${placeOf([key])}: ${unknownName(key, settingNames, 'setting')}.`,
+      })),
+      ...problems.map(({ path: at, clause }) => ({
+        path: at,
+        sentence: `${placeOf(at.split('.'))}: ${at} ${clause}.`,
+      })),
     ],
+    placeOf,
   };
 }
 
-/** Converts a document to plain values. Returns undefined if its aliases are circular or expand excessively. */
+/** Returns the position of a setting's name, or of the innermost section around it. */
+function findOffset(document: Document.Parsed, path: SettingPath): number {
+  let node: unknown = document.contents;
+  let offset = document.contents?.range[0] ?? 0;
+  for (const name of path) {
+    const section = isAlias(node) ? node.resolve(document) : node;
+    const pair = isMap(section)
+      ? section.items.find(({ key }) => isScalar(key) && String(key.value) === String(name))
+      : undefined;
+    node = isSeq(section) ? section.items[Number(name)] : pair?.value;
+    const range: unknown = Reflect.get(Object(pair?.key ?? node), 'range');
+    if (!Array.isArray(range)) {
+      return offset;
+    }
+    offset = Number(range[0]);
+  }
+  return offset;
+}
+
+/** Converts a document to plain values. Returns undefined if its aliases are unknown, circular or expand excessively. */
 function toPlain(document: Document.Parsed): unknown {
   try {
     const content: unknown = document.toJS() ?? {};
@@ -63,9 +122,3 @@ function toPlain(document: Document.Parsed): unknown {
     return undefined;
   }
 }
-
-const unreadable = (sentence: string): ConfigFile => ({
-  values: {},
-  variables: [],
-  problems: [{ path: '', sentence }],
-});

@@ -1,10 +1,7 @@
+import { FileError } from '../../lib/text-file.ts';
 import type { ConfigSource } from './config-file.ts';
-
-/** Environment variables. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Returns a file's text, or undefined if it can't be read. */
-export type ReadFile = (path: string) => string | undefined;
+import type { Environment } from './environment.ts';
+import type { ReadFile } from './read-config-text.ts';
 
 /** Default names of configuration files in the working directory. */
 const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigraph.config.json'];
@@ -20,7 +17,7 @@ export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
  */
 export function findSource(
   option: string | undefined,
-  env: Environment,
+  { values: env, describe }: Environment,
   readFile: ReadFile,
   problems: string[],
 ): ConfigSource | undefined {
@@ -33,14 +30,22 @@ export function findSource(
   if (text !== undefined) {
     return { name: 'NOTIGRAPH_CONFIG_TEXT', text };
   }
-  const candidates = path === undefined ? CONFIG_FILES : [path];
-  const found = candidates.flatMap((name) => {
-    const content = readFile(name);
-    return content === undefined ? [] : [{ name, text: content, path: name }];
+  const found = (path === undefined ? CONFIG_FILES : [path]).flatMap((name): ConfigSource[] => {
+    try {
+      const content = readFile(name);
+      if (content === undefined && path !== undefined) {
+        throw new FileError("doesn't exist");
+      }
+      return content === undefined ? [] : [{ name, text: content, path: name }];
+    } catch (error) {
+      if (!(error instanceof FileError)) {
+        throw error;
+      }
+      const from = path === undefined ? '' : `${option === undefined ? describe('NOTIGRAPH_CONFIG') : '--config'}: `;
+      problems.push(`${from}${from === '' ? 'The' : 'the'} configuration file ${name} ${error.message}.`);
+      return [];
+    }
   });
-  if (path !== undefined && found.length === 0) {
-    problems.push(`The configuration file ${path} can't be read. Check the path and its permissions.`);
-  }
   if (found.length > 1) {
     problems.push(
       `There are several configuration files. Keep only one of ${found.map(({ name }) => name).join(', ')}.`,

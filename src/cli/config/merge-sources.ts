@@ -1,13 +1,16 @@
-import { variableOf } from '../../settings/setting.ts';
+import { optionOf, variableOf } from '../../settings/setting.ts';
 import { SECTION_NAMES, SETTINGS, type SettingName } from '../../settings/settings.ts';
-import type { Environment } from './config-source.ts';
+import type { ConfigFile, SettingPath } from './config-file.ts';
+import type { Environment } from './environment.ts';
 import { fromText } from './from-text.ts';
 
 /** Configured settings and their sources. */
 export interface MergedSettings {
   values: Readonly<Record<string, unknown>>;
-  /** Name of each setting in messages: an option, a variable, or a file and the setting. */
-  labels: Readonly<Record<string, string>>;
+  /** Names a setting with its place: `--port`, `NOTIGRAPH_PORT (environment)` or `notigraph.config.yaml:12:5: clients.server`. */
+  describe(path: SettingPath, options?: { at?: SettingPath }): string;
+  /** Names a setting without its place. */
+  nameOf(name: SettingName): string;
 }
 
 /** Setting names in the order of the table. */
@@ -16,33 +19,47 @@ export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 /** Settings that have a variable. Sections can only be set in the configuration file. */
 export const VARIABLE_NAMES = SETTING_NAMES.filter((name) => !SECTION_NAMES.includes(name));
 
+/** Indexes of sources in ascending order of precedence, after the file. */
+const VARIABLE = 1;
+const OPTION = 2;
+
 /** Merges the configuration file, environment variables and command-line options. Later ones override earlier ones. */
 export function mergeSources(
-  file: Readonly<Record<string, unknown>>,
-  fileName: string | undefined,
-  env: Environment,
-  flags: Readonly<Record<string, string | undefined>>,
+  file: Pick<ConfigFile, 'values' | 'placeOf'> | undefined,
+  environment: Environment,
+  options: Readonly<Record<string, string | undefined>>,
 ): MergedSettings {
   const values: Record<string, unknown> = {};
-  const labels: Record<string, string> = {};
-  const ranks: Record<string, number> = {};
+  const sources: Record<string, number> = {};
   for (const name of SETTING_NAMES) {
-    const variable = VARIABLE_NAMES.includes(name) ? env[variableOf(name)] || undefined : undefined;
-    const candidates = [file[name], variable, flags[name]];
-    const rank = candidates.findLastIndex((candidate) => candidate !== undefined);
-    const value = candidates[rank];
-    labels[name] = [`${fileName}: ${name}`, variableOf(name), `--${name}`][rank] ?? variableOf(name);
+    const variable = VARIABLE_NAMES.includes(name) ? environment.values[variableOf(name)] || undefined : undefined;
+    const candidates = [file?.values?.[name], variable, options[optionOf(name)]];
+    const source = candidates.findLastIndex((candidate) => candidate !== undefined);
+    const value = candidates[source];
     const converted = typeof value === 'string' ? fromText(name, value) : value;
     if (converted !== undefined && !(name === 'sandbox' && isOff(converted))) {
       values[name] = converted;
-      ranks[name] = rank;
+      sources[name] = source;
     }
   }
-  const { upstream = -1, sandbox = -1 } = ranks;
+  const { upstream = -1, sandbox = -1 } = sources;
   if (upstream !== sandbox) {
     delete values[upstream > sandbox ? 'sandbox' : 'upstream'];
   }
-  return { values, labels };
+  const nameOf = (name: string) => [name, variableOf(name), `--${optionOf(name)}`][sources[name] ?? VARIABLE] ?? name;
+  return {
+    values,
+    nameOf,
+    describe(path, { at = path } = {}) {
+      const [name = '', ...inner] = path.map(String);
+      const source = sources[name];
+      if (source === VARIABLE) {
+        return environment.describe(variableOf(name), inner[0]);
+      }
+      const place = source === OPTION ? undefined : file?.placeOf(at);
+      return `${place === undefined ? '' : `${place}: `}${[source === OPTION ? nameOf(name) : name, ...inner].join('.')}`;
+    },
+  };
 }
 
 /** Whether the sandbox is off. `NOTIGRAPH_SANDBOX=0` means `off`, although a file could have that name. */

@@ -59,11 +59,17 @@ export function assertIds(manifests: readonly Manifest[]): void {
 
 const shorten = (id: string): string => (id.length > 40 ? `${id.slice(0, 20)}…` : id);
 
+/** Returns the place of a syntax error, which V8 names in most messages. */
+function placeOf(error: unknown): string {
+  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(String(error)) ?? [];
+  return line === undefined ? '' : ` (line ${line}, column ${column})`;
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ManifestError('it is not JSON', { cause });
+    throw new ManifestError(`it is not JSON${placeOf(cause)}`, { cause });
   }
 }
 

@@ -28,6 +28,7 @@ const USER_AGENT = `notigraph/${VERSION}`;
 
 /** Decoded response. */
 export interface UpstreamResult extends WriteResult<unknown> {
+  status: number;
   rateLimit: UpstreamRateLimit | undefined;
 }
 
@@ -71,7 +72,7 @@ export const createExchange =
       }
       if (status <= 299) {
         const body = readSuccess(response, call.expect, maxUpstreamListItems);
-        return { body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
+        return { status, body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
       }
       throw errorFromResponse(
         {

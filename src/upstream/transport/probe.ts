@@ -1,27 +1,82 @@
+import { isRecord } from '../../lib/is-record.ts';
+import { VERSION } from '../../lib/version.ts';
 import { errorFromFailure } from '../errors/error-from-failure.ts';
-import { receive } from './receive.ts';
+import { headerOf } from './body.ts';
+import { receive, type UpstreamResponse } from './receive.ts';
 import { Abort } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
 
+/** Read of the contract that takes no parameters. */
+const ROUTE = '/v1/notification-groups';
+
+/** Maximum size of a response that is checked, in bytes. A larger one is assumed to be valid. */
+const MAX_BYTES = 1024 * 1024;
+
+const TIMEOUT_MS = 3_000;
+
 /**
- * Checks that a server responds at the service's address. Accepts any response, because there is no key to send.
+ * Sends one read without an API key to the service, because there is none at startup. Services respond with 401.
  *
- * @returns the problem, for the operator; undefined if there is none
+ * @returns a problem as a sentence, for the operator; undefined if there is none
  */
 export async function probeUpstream(baseUrl: URL, dispatcher: SocketPool): Promise<string | undefined> {
+  const path = baseUrl.pathname.replace(/\/+$/, '') + ROUTE;
   try {
-    await receive(
+    const response = await receive(
       dispatcher,
-      { origin: baseUrl.origin, path: baseUrl.pathname, method: 'HEAD' },
-      () => ({ keep: false, maxBytes: 0 }),
-      { credential: '', progress: { sent: false, status: undefined }, signal: new Abort(), timeoutMs: 3_000 },
+      {
+        origin: baseUrl.origin,
+        path,
+        method: 'GET',
+        headers: { accept: 'application/json', 'user-agent': `notigraph/${VERSION}` },
+      },
+      (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }),
+      { credential: '', progress: { sent: false, status: undefined }, signal: new Abort(), timeoutMs: TIMEOUT_MS },
     );
-    return undefined;
+    return findProblem(response, baseUrl, path);
   } catch (failure) {
     const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
     const progress = { sent: true, status: undefined };
-    return typeof code === 'string'
-      ? code
-      : errorFromFailure({ method: 'GET', route: baseUrl.pathname }, failure, progress).message;
+    const reason =
+      typeof code === 'string' ? code : errorFromFailure({ method: 'GET', route: ROUTE }, failure, progress).message;
+    return `The upstream is unreachable (${reason}).`;
+  }
+}
+
+const REMEDY = 'Set the upstream to the base address of the REST API, with its path prefix but without /v1.';
+
+/** Returns what shows that the server is not the service. The key is missing, so any 4xx status is possible except those for unknown paths. */
+function findProblem(
+  { status, headers, body, isTooLong }: UpstreamResponse,
+  baseUrl: URL,
+  path: string,
+): string | undefined {
+  if (status >= 500) {
+    return `The upstream is failing: it responds with status ${status}.`;
+  }
+  if (status >= 300 && status <= 399) {
+    const target = URL.parse(headerOf(headers, 'location') ?? '', baseUrl)?.origin;
+    const place = target === undefined || target === baseUrl.origin ? 'to another page' : `to ${target}`;
+    return `The upstream redirects ${place}, and redirects are not followed. ${REMEDY}`;
+  }
+  if (/\bhtml\b/i.test(headerOf(headers, 'content-type') ?? '')) {
+    return `The upstream responds with HTML instead of JSON: it seems to be a website or a sign-in page. ${REMEDY}`;
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return `The upstream has no ${path}: it responds with status ${status}. ${REMEDY}`;
+  }
+  return status <= 299 && !isTooLong && !hasList(body)
+    ? `The response of the upstream to GET ${path} doesn't match the contract: it is not a list of records. ${REMEDY}`
+    : undefined;
+}
+
+/** Whether a body is JSON with a list of records. */
+function hasList(body: Buffer | undefined): boolean {
+  try {
+    const content: unknown = JSON.parse(body?.toString('utf8') ?? '');
+    const list = isRecord(content) ? content.data : content; // The envelope is optional.
+    return Array.isArray(list);
+  } catch {
+    return false;
   }
 }

@@ -1,0 +1,59 @@
+/** Option of a command. */
+export interface CommandOption {
+  /** Name without dashes. */
+  name: string;
+  /** Letter of its short form. @default none */
+  short?: string | undefined;
+  /** Placeholder of its value: `FILE`, `[FILE]` if the value is optional, or words such as `on|off`. @default none: a switch */
+  value?: string | undefined;
+  /** One or more sentences. */
+  description: string;
+}
+
+/** Command of the program. The help, completion scripts and suggestions follow from the table of commands. */
+export interface Command {
+  /** Words that select it, such as `sandbox reset`. */
+  name: string;
+  /** One line for the list of commands. */
+  summary: string;
+  /** More about it, for its help. @default none */
+  details?: string;
+  /** Placeholder of its argument: `[FILE]` if it is optional, or words such as `bash|zsh`. @default none */
+  argument?: string;
+  options: readonly CommandOption[];
+  /**
+   * Runs the command.
+   *
+   * @throws {ConfigError} if the command line is invalid
+   */
+  run(commandLine: CommandLine, host: Host): Promise<void>;
+}
+
+/** Parsed command line. */
+export interface CommandLine {
+  command: Command;
+  /** Values of the options by name; empty for switches and options without their optional value. */
+  options: Readonly<Record<string, string>>;
+  /** Argument of the command. */
+  argument: string | undefined;
+  /** Problems, one sentence each. */
+  problems: readonly string[];
+  /** All commands. */
+  commands: readonly Command[];
+}
+
+/** The process. Commands get it from the entry point, which is the only file that refers to it. */
+export type Host = NodeJS.Process;
+
+/** Options of every command. */
+export const COMMON_OPTIONS: readonly CommandOption[] = [
+  { name: 'help', short: 'h', description: 'Print this help.' },
+  { name: 'version', short: 'v', description: 'Print the version.' },
+];
+
+/** Whether a placeholder stands for an optional value. */
+export const isOptional = (placeholder: string | undefined): boolean => placeholder?.startsWith('[') === true;
+
+/** Returns the words among the values that a placeholder stands for: `on` and `off` for `on|off`. */
+export const wordsOf = (placeholder: string): string[] =>
+  placeholder.includes('|') ? placeholder.split('|').filter((word) => /^[a-z]/.test(word)) : [];

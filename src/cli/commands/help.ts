@@ -1,0 +1,17 @@
+import { ConfigError } from '../config/config-error.ts';
+import { writeHelp } from '../help.ts';
+import type { Command } from './command.ts';
+
+/** Prints the help of all commands. */
+export const help: Command = {
+  name: 'help',
+  summary: 'Prints this help.',
+  options: [],
+  async run({ commands, problems }, host) {
+    const [first] = commands;
+    if (problems.length > 0 || first === undefined) {
+      throw new ConfigError(problems);
+    }
+    host.stdout.write(writeHelp(first, commands));
+  },
+};

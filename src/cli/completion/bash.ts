@@ -1,0 +1,84 @@
+import { COMMON_OPTIONS, type Command, type CommandOption, wordsOf } from '../commands/command.ts';
+import { isPath, namesOf } from './values.ts';
+
+/** Writes the completion script for bash. It works with bash 3.2, which macOS has, and needs no other package. */
+export function writeBashCompletion(commands: readonly Command[]): string {
+  const inner = commands.filter(({ name }) => name.includes(' '));
+  return `# Completion of notigraph for bash: source <(notigraph completion bash)
+
+_notigraph_words() {
+  COMPREPLY=($(compgen -W "$1" -- "$cur"))
+}
+
+_notigraph_files() {
+  local IFS=$'\\n'
+  compopt -o filenames 2> /dev/null
+  COMPREPLY=($(compgen -f -- "$cur"))
+}
+
+_notigraph() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD - 1]} command=${commands[0]?.name}
+  # "=" separates words.
+  if [[ $cur == = ]]; then
+    cur=
+  elif [[ $previous == = ]]; then
+    previous=\${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  COMPREPLY=()
+  case \${COMP_WORDS[1]} in
+    ${topLevel(commands).join(' | ')}) ((COMP_CWORD > 1)) && command=\${COMP_WORDS[1]} ;;
+  esac
+  case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
+    ${inner.map(({ name }) => `'${name}'`).join(' | ')}) ((COMP_CWORD > 2)) && command="\${COMP_WORDS[1]} \${COMP_WORDS[2]}" ;;
+  esac
+  case "$command $previous" in
+${commands.flatMap((command) => command.options.map((option) => valueCase(command, option))).join('')}  esac
+  if [[ $cur == -* ]]; then
+    case $command in
+${commands.map((command) => `      '${command.name}') _notigraph_words '${flagsOf(command)}' ;;\n`).join('')}    esac
+    return
+  fi
+  if ((COMP_CWORD == 1)); then
+    _notigraph_words '${topLevel(commands).join(' ')}'
+    return
+  fi
+  case $command in
+${commands.map((command) => wordCase(command, commands)).join('')}  esac
+}
+
+complete -F _notigraph notigraph
+`;
+}
+
+/** Returns the commands of one word. */
+const topLevel = (commands: readonly Command[]): string[] =>
+  commands.map(({ name }) => name).filter((name) => !name.includes(' '));
+
+const flagsOf = ({ options }: Command): string => [...options, ...COMMON_OPTIONS].flatMap(namesOf).join(' ');
+
+/** Writes the case of the value of an option. */
+function valueCase({ name }: Command, option: CommandOption): string {
+  const { value } = option;
+  if (value === undefined) {
+    return '';
+  }
+  const patterns = namesOf(option).map((flag) => `'${name} ${flag}'`);
+  const words = wordsOf(value);
+  const action = isPath(value) ? '_notigraph_files' : words.length > 0 ? `_notigraph_words '${words.join(' ')}'` : ':';
+  return `    ${patterns.join(' | ')})
+      [[ $cur == -* ]] || { ${action}; return; }
+      ;;
+`;
+}
+
+/** Writes the case of the argument of a command, or of the commands that begin with its name. */
+function wordCase({ name, argument = '' }: Command, commands: readonly Command[]): string {
+  const next = commands
+    .filter((other) => other.name.startsWith(`${name} `))
+    .map((other) => other.name.slice(name.length + 1));
+  const words = [...next, ...wordsOf(argument)];
+  if (words.length > 0) {
+    return `    '${name}') _notigraph_words '${words.join(' ')}' ;;\n`;
+  }
+  return isPath(argument) ? `    '${name}') _notigraph_files ;;\n` : '';
+}

@@ -1,0 +1,10 @@
+import type { CommandOption } from '../commands/command.ts';
+
+/** Whether a placeholder stands for the path of a file. */
+export const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);
+
+/** Returns an option's names with dashes. */
+export const namesOf = ({ name, short }: CommandOption): string[] => [
+  `--${name}`,
+  ...(short === undefined ? [] : [`-${short}`]),
+];

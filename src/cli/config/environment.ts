@@ -1,0 +1,53 @@
+import { parseEnv } from 'node:util';
+import { FileError } from '../../lib/text-file.ts';
+import type { ReadFile } from './read-config-text.ts';
+
+/** Environment variables of the process and of the file `.env`. */
+export interface Environment {
+  /** Variables by name. Those of the process override those of the file. */
+  readonly values: Readonly<Record<string, string | undefined>>;
+  /**
+   * Names a variable with its place: `NOTIGRAPH_PORT (environment)` or `.env:3: NOTIGRAPH_PORT`.
+   *
+   * @param index index in the variable's list
+   */
+  describe(name: string, index?: string): string;
+  /** Problems of the file, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+const FILE = '.env';
+
+/** Reads the file `.env` of the working directory, if any. The variables of the process override it. */
+export function readEnvironment(variables: Environment['values'], readFile: ReadFile): Environment {
+  const { text, problems } = readDotEnv(readFile);
+  const fromFile: Environment['values'] = parseEnv(text);
+  const isOfFile = (name: string) => variables[name] === undefined && Object.hasOwn(fromFile, name);
+  return {
+    values: { ...fromFile, ...variables },
+    describe(name, index) {
+      const item = index === undefined ? name : `${name}.${index}`;
+      return isOfFile(name) ? `${FILE}:${findLine(text, name)}: ${item}` : `${item} (environment)`;
+    },
+    problems,
+  };
+}
+
+function readDotEnv(readFile: ReadFile): { text: string; problems: string[] } {
+  try {
+    return { text: readFile(FILE) ?? '', problems: [] };
+  } catch (error) {
+    if (!(error instanceof FileError)) {
+      throw error;
+    }
+    // The file is optional, and some projects have a directory of this name.
+    const isFolder = error.message.startsWith('is a directory');
+    return { text: '', problems: isFolder ? [] : [`The file ${FILE} ${error.message}.`] };
+  }
+}
+
+/** Returns the number of the last line that sets a variable, which is the one that counts. */
+function findLine(text: string, name: string): number {
+  const isSet = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`);
+  return text.split('\n').findLastIndex((line) => isSet.test(line)) + 1;
+}

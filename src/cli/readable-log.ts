@@ -1,0 +1,101 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+import { z } from 'zod';
+
+const LEVELS: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR', 60: 'FATAL' };
+
+const call = z.object({
+  method: z.string(),
+  route: z.string(),
+  status: z.number().optional(),
+  code: z.string().optional(),
+  ms: z.number().optional(),
+  attempt: z.number().optional(),
+  shared: z.boolean().optional(),
+});
+
+/** Line of the log as pino writes it. */
+const line = z.looseObject({
+  level: z.number(),
+  time: z.number(),
+  pid: z.number().optional(),
+  msg: z.string().default(''),
+});
+
+/** Line about an operation. */
+const operation = z.object({
+  msg: z.literal('operation'),
+  operation: z.string().optional(),
+  type: z.string().optional(),
+  code: z.string().optional(),
+  reason: z.string().optional(),
+  status: z.number(),
+  ms: z.number(),
+  upstreamCalls: z.number(),
+  clientKind: z.string().optional(),
+  tenant: z.string().optional(),
+  calls: z.array(call).optional(),
+});
+
+/** Options of `formatLogLine`. */
+export interface LogFormat {
+  /** Whether lines name their process, because several write to the same terminal. */
+  hasPid: boolean;
+  /** Stream that decides about colors. */
+  stream: NodeJS.WritableStream;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** Formats a JSON line of the log for people: one line per operation, with its REST calls beneath. */
+export function formatLogLine(json: string, { hasPid, stream }: LogFormat): string {
+  const parsed = line.safeParse(JSON.parse(json));
+  if (!parsed.success) {
+    return json;
+  }
+  const { level, time, pid, hostname: _, ...fields } = parsed.data;
+  const style = (format: Style, text: string) => styleText(format, text, { stream });
+  const head = style('dim', `${timeOf(time)}${hasPid ? ` [${pid}]` : ''}`);
+  const { data } = operation.safeParse(fields);
+  if (data === undefined) {
+    return `${head} ${style(level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'dim', LEVELS[level] ?? String(level))} ${formatFields(fields)}\n`;
+  }
+  const { type = 'request', code, reason, status, ms, upstreamCalls, clientKind, tenant, calls = [] } = data;
+  const outcome = [status, code, reason && `(${reason})`].filter(Boolean).join(' ');
+  const name = [type, data.operation].filter(Boolean).join(' ');
+  const cost = `${ms} ms, ${upstreamCalls} ${upstreamCalls === 1 ? 'call' : 'calls'}`;
+  const caller = [clientKind, tenant].filter(Boolean).join(' ');
+  const main = [head, name, style(code === undefined ? 'green' : 'red', outcome), cost, caller && style('dim', caller)];
+  const beneath = calls.map((each) => `${style('dim', `    ${formatCall(each)}`)}\n`);
+  return `${main.filter(Boolean).join('  ')}\n${beneath.join('')}`;
+}
+
+function formatCall({ method, route, status, code, ms, attempt = 1, shared }: z.infer<typeof call>): string {
+  const parts = [
+    `${method} ${route}`,
+    [status, code].filter(Boolean).join(' '),
+    ms === undefined ? 'not finished' : `${ms} ms`,
+    attempt > 1 ? `attempt ${attempt}` : '',
+    shared ? 'shared' : '',
+  ];
+  return parts.filter(Boolean).join('  ');
+}
+
+/** Formats a message and its fields. Errors are shown with their stack. */
+function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const { stack, message } = z
+    .looseObject({ stack: z.string().optional(), message: z.string().optional() })
+    .catch({})
+    .parse(err);
+  const text = [msg, ...pairs].join(' ');
+  const details = stack ?? message;
+  return stripVTControlCharacters(details === undefined ? text : `${text}\n${details}`);
+}
+
+/** Returns the local time: `09:05:07.123`. */
+function timeOf(time: number): string {
+  const date = new Date(time);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+}

@@ -1,0 +1,19 @@
+import { assertRegularFile, FileError } from '../lib/text-file.ts';
+
+/** Default file of the sandbox. */
+export const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
+
+/** Returns why a path can't be the sandbox's file; undefined if it is a file or doesn't exist yet. */
+export function findSandboxFileProblem(path: string): string | undefined {
+  try {
+    if (path !== ':memory:') {
+      assertRegularFile(path);
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof FileError) {
+      return error.isMissing ? undefined : `the file ${path} ${error.message}`;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import { closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { joinBytes } from './join-bytes.ts';
+
+/** Reason why a file can't be read. The message is a clause that follows the file's name. */
+export class FileError extends Error {
+  override readonly name = 'FileError';
+  /** Whether there is no such file. */
+  readonly isMissing: boolean;
+
+  constructor(message: string, { isMissing = false, ...options }: ErrorOptions & { isMissing?: boolean } = {}) {
+    super(message, options);
+    this.isMissing = isMissing;
+  }
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** Opens a file without waiting for the other end of a pipe. Windows has neither. */
+const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * Reads a text file that must be a regular file, because reading a pipe or a device may take forever.
+ *
+ * @throws {FileError} if it can't be read or has more than `maxBytes`
+ */
+export function readTextFile(path: string, maxBytes: number): string {
+  try {
+    assertRegularFile(path);
+    const file = openSync(path, READ_WITHOUT_WAITING);
+    try {
+      return readAll(file, maxBytes).toString('utf8');
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw toFileError(error);
+  }
+}
+
+/** Reads an open file, whatever size it claims to have. */
+function readAll(file: number, maxBytes: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let size = 0; ; ) {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const read = readSync(file, chunk);
+    if (read === 0) {
+      return joinBytes(chunks);
+    }
+    size += read;
+    if (size > maxBytes) {
+      throw new FileError(`is larger than ${maxBytes / 1024} KiB`);
+    }
+    chunks.push(chunk.subarray(0, read));
+  }
+}
+
+/**
+ * Checks that a path leads to a regular file.
+ *
+ * @throws {FileError} otherwise
+ */
+export function assertRegularFile(path: string): void {
+  const stats = statOf(path);
+  if (!stats.isFile()) {
+    throw new FileError(`is ${kindOf(stats)}, not a regular file`);
+  }
+}
+
+function statOf(path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (error) {
+    throw toFileError(error);
+  }
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) {
+    return 'a directory';
+  }
+  if (stats.isFIFO()) {
+    return 'a pipe';
+  }
+  return stats.isSocket() ? 'a socket' : 'a device';
+}
+
+function toFileError(error: unknown): FileError {
+  if (error instanceof FileError) {
+    return error;
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new FileError("doesn't exist", { cause: error, isMissing: true });
+    case 'EACCES':
+    case 'EPERM':
+      return new FileError("can't be read: permission denied", { cause: error });
+    case 'ELOOP':
+      return new FileError('is a symbolic link that leads back to itself', { cause: error });
+    default:
+      return new FileError(`can't be read (${code ?? error})`, { cause: error });
+  }
+}
+
+/** Returns a string that changes with the file, and when a link points to another file. Throws if the file doesn't exist. */
+export function fileFingerprint(file: string): string {
+  const { mtimeMs, size, ino } = statSync(file);
+  return `${file} ${ino} ${size} ${mtimeMs}`;
+}

@@ -1,0 +1,69 @@
+import { isUpstreamError } from './errors/errors.ts';
+import type { UpstreamRequest } from './request.ts';
+import type { UpstreamResult } from './transport/exchange.ts';
+
+/** REST call of an operation, for the log. */
+export interface CallEntry {
+  method: string;
+  /** Template of the path, without ids. */
+  route: string;
+  /** Status of the response; absent if there was none. */
+  status?: number;
+  /** Code of the failure. */
+  code?: string;
+  /** Duration; absent if the operation ended first. */
+  ms?: number;
+  /** Number of the attempt, from 1; absent if the call was shared. */
+  attempt?: number;
+  /** Whether the call used the response of another operation's identical call. */
+  shared?: true;
+}
+
+/** Records the REST calls of one operation. Exists only if the log has the level `debug`. */
+export class CallLog {
+  /** Calls in the order in which they were sent. */
+  readonly entries: CallEntry[] = [];
+  readonly #attempts = new Map<UpstreamRequest, number>();
+
+  /** Notes that a call is not shared. */
+  startCall(request: UpstreamRequest): void {
+    this.#attempts.set(request, 0);
+  }
+
+  /** Records one attempt. */
+  attempt(request: UpstreamRequest, result: Promise<UpstreamResult>): Promise<UpstreamResult> {
+    const attempt = (this.#attempts.get(request) ?? 0) + 1;
+    this.#attempts.set(request, attempt);
+    return this.#record(request, { attempt }, result);
+  }
+
+  /** Records a read if it was shared. */
+  read(request: UpstreamRequest, result: Promise<UpstreamResult>): Promise<UpstreamResult> {
+    return this.#attempts.has(request) ? result : this.#record(request, { shared: true }, result);
+  }
+
+  #record(
+    { endpoint }: UpstreamRequest,
+    details: Pick<CallEntry, 'attempt' | 'shared'>,
+    result: Promise<UpstreamResult>,
+  ): Promise<UpstreamResult> {
+    const startedAt = performance.now();
+    const entry: CallEntry = { method: endpoint.method, route: endpoint.route, ...details };
+    this.entries.push(entry);
+    const end = (outcome: Pick<CallEntry, 'status' | 'code'>) =>
+      Object.assign(entry, outcome, { ms: Math.round((performance.now() - startedAt) * 10) / 10 });
+    result.then(
+      ({ status }) => end({ status }),
+      (error: unknown) => end(describeFailure(error)),
+    );
+    return result;
+  }
+}
+
+function describeFailure(error: unknown): Pick<CallEntry, 'status' | 'code'> {
+  if (!isUpstreamError(error)) {
+    return {};
+  }
+  const { status, code } = error;
+  return { ...(status !== undefined && { status }), code };
+}

@@ -1,0 +1,36 @@
+import { readCommandLine } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { ConfigError } from '../../src/cli/config/config-error.ts';
+import { readEnvironment } from '../../src/cli/config/environment.ts';
+import { type Config, type Files, loadConfig } from '../../src/cli/config/load-config.ts';
+
+/** Sources of a configuration. */
+export interface Sources {
+  /** Environment variables. @default none */
+  env?: Readonly<Record<string, string>>;
+  /** Command line. @default none */
+  argv?: readonly string[];
+  /** Texts of configuration files and of `.env`, by path. No other files exist. @default none */
+  files?: Readonly<Record<string, string>>;
+  /** Returns the problems of the files that settings refer to. @default none */
+  findProblems?: Files['findProblems'];
+}
+
+/** Loads a configuration. */
+export function loadFrom({ env = {}, argv = [], files = {}, findProblems = () => [] }: Sources): Config {
+  const read = (path: string) => (Object.hasOwn(files, path) ? files[path] : undefined);
+  return loadConfig(readCommandLine(argv, COMMANDS), readEnvironment(env, read), { read, findProblems });
+}
+
+/** Returns the problems of a configuration, or an empty array. */
+export function problemsOf(sources: Sources): readonly string[] {
+  try {
+    loadFrom(sources);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      return error.problems;
+    }
+    throw error;
+  }
+}
