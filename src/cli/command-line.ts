@@ -96,7 +96,7 @@ function explainWord(word: string, isFirst: boolean, command: Command, commands:
 const toSentence = (phrase: string): string => `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
 
 /** Whether a word is plain. Anything else may be a misplaced secret, so messages omit it. */
-const isPlain = (text: string): boolean => /^[a-z-]{1,20}$/.test(text);
+const isPlain = (text: string): boolean => /^[a-z][a-z-]{0,19}$/.test(text);
 
 /** Returns the command that prints the help of a command. */
 const helpOf = ({ name }: Command): string => (name === 'serve' ? 'notigraph --help' : `notigraph ${name} --help`);

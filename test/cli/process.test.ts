@@ -9,8 +9,9 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { CHILD_ENV } from '../support/child-env.ts';
 import { listen } from '../support/listen.ts';
-import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -24,7 +25,21 @@ const CREATE_FEED = `mutation ($name: String!) {
   }
 }`;
 
-const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
+/** Configuration for browsers only, which get tokens from the gateway. */
+const BROWSER_CONFIG = `
+clients:
+  server: off
+  browser:
+    scopes: [groups:read]
+    tenants: { acme: { env: ACME_KEY } }
+clientTokens: { secrets: [{ env: TOKEN_SECRET }] }
+`;
+
+/** Runs the commands that the banner prints in a shell, and returns the response. */
+function runExample(output: string): unknown {
+  const [, commands = ''] = /^Try it[^\n]*:\n\n((?: {2}[^\n]+\n)+)\n/m.exec(output) ?? [];
+  return JSON.parse(spawnSync('sh', ['-ec', commands], { encoding: 'utf8' }).stdout);
+}
 
 /** Working directory of the processes of one test. */
 let cwd: string;
@@ -46,31 +61,111 @@ describe('the printed banner', () => {
     expect(readFileSync(`${cwd}/.notigraph/sandbox.db`).subarray(0, 6).toString()).toBe('SQLite');
   });
 
-  it('names the upstream, says that callers send the key, and names GraphiQL if it is off', async () => {
-    await using upstream = await startScriptedUpstream(() => ({ status: 404 }));
-    await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, '--graphiql', 'off'] });
+  it('names the upstream, says that callers send the key, and names what is off', async () => {
+    await using upstream = await startScriptedUpstream(() => ({ status: 401 }));
+    const args = ['--upstream', upstream.url, '--graphiql', 'off'];
+    await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_METRICS: 'off' } });
     const output = notigraph.output();
     expect(output).toContain(`Upstream   ${upstream.url}/\n`);
     expect(output).toContain('GraphiQL   off (--graphiql on)\n');
+    expect(output).toContain('Metrics    off (NOTIGRAPH_METRICS=on)\n');
     expect(output).toContain("-H 'Authorization: ApiKey <your key>'");
     expect(output).not.toContain(SANDBOX_KEYS.development);
   });
 
-  it('prints a request that returns data', async () => {
-    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
-    const [, line = ''] = await notigraph.printed('stdout', /^ {2}(curl .+)$/m);
-    const [, url = ''] = /(http\S+)/.exec(line) ?? [];
-    const [, body = ''] = /-d '(.+)'/.exec(line) ?? [];
-    const headers = [...line.matchAll(/-H '(.+?): (.+?)'/g)].map(([, name = '', value = '']) => [name, value]);
-    const response = await fetch(url, { method: 'POST', headers: Object.fromEntries(headers), body });
-    expect(await response.json()).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+  it('names the configuration, workers, clients and metrics', async () => {
+    await writeFile(`${cwd}/gateway.yaml`, BROWSER_CONFIG);
+    await using notigraph = await startNotigraph({
+      cwd,
+      args: ['--config', 'gateway.yaml', '--workers', '2', '--sandbox', ':memory:'],
+      env: { ACME_KEY: SANDBOX_KEYS.development, TOKEN_SECRET: 'x'.repeat(32) },
+    });
+    const { origin } = new URL(notigraph.url);
+    const rows = [...notigraph.output().matchAll(/^ {2}([A-Z]\w+) {2,}(.+)$/gm)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    expect(Object.fromEntries(rows)).toEqual({
+      GraphQL: notigraph.url,
+      GraphiQL: `${notigraph.url} in a browser`,
+      Upstream: 'built-in sandbox, data is kept in memory',
+      Config: 'gateway.yaml',
+      Workers: '2 processes',
+      Clients: 'browsers with a token',
+      Metrics: `${origin}/metrics, of one worker`,
+      Health: `${origin}/livez, ${origin}/readyz`,
+    });
+    // With tokens of the gateway only, there are two commands: for a token, and for an operation.
+    expect(runExample(notigraph.output())).toMatchObject({ data: { notificationGroups: { length: 4 } } });
   });
 
-  it.skipIf(!HAS_CURL)('prints a command that returns data (skipped if curl is not installed)', async () => {
+  it.each([
+    ['with the sandbox', '{}', { data: { notificationGroups: { length: 4 } } }],
+    [
+      'with trusted documents only',
+      '{ clients: { server: { trustedDocuments: enforce } }, trustedDocuments: { manifests: [documents.json] } }',
+      { data: { feedless: 'Query' } },
+    ],
+    [
+      'with tokens of an issuer',
+      '{ clients: { server: off, browser: { issuers: [{ issuer: https://login.example, audience: a, jwks: https://login.example/keys }], scopes: [], tenants: {} } } }',
+      { errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] },
+    ],
+  ])('prints a command that works %s', async (_, NOTIGRAPH_CONFIG_TEXT, answer) => {
+    const texts = [
+      'mutation { a: __typename }',
+      'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }',
+      '{ feedless: __typename }',
+    ];
+    await writeFile(
+      `${cwd}/documents.json`,
+      JSON.stringify(Object.fromEntries(texts.map((text, i) => [`it's ${i}`, text]))),
+    );
+    await using notigraph = await startNotigraph({
+      cwd,
+      args: ['--sandbox', ':memory:'],
+      env: { NOTIGRAPH_CONFIG_TEXT },
+    });
+    expect(runExample(notigraph.output())).toMatchObject(answer);
+  });
+
+  it('says how to try it if every trusted document needs variables', async () => {
+    const env = {
+      NOTIGRAPH_CONFIG_TEXT:
+        '{ clients: { server: { trustedDocuments: enforce } }, trustedDocuments: { manifests: [documents.json] } }',
+    };
+    await writeFile(
+      `${cwd}/documents.json`,
+      JSON.stringify({ a: 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }' }),
+    );
+    await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'], env });
+    expect(notigraph.output()).toContain('\nTo try it, send the id of a trusted document as "documentId", ');
+  });
+});
+
+describe('a process whose output is closed', () => {
+  it('prints no stack trace if it only prints something', async () => {
+    for (const args of ['--help', '--version', 'completion zsh', '--nonsense 2>&1']) {
+      const { stdout, stderr } = spawnSync(
+        'bash',
+        ['--norc', '-c', `{ "$0" "$1" ${args}; echo "exit $?" >&2; } | true`, process.execPath, MAIN],
+        {
+          cwd,
+          env: CHILD_ENV,
+          encoding: 'utf8',
+        },
+      );
+      expect([args, stdout, stderr]).toEqual([args, '', args.startsWith('--nonsense') ? 'exit 2\n' : 'exit 0\n']);
+    }
+  });
+
+  it('keeps serving, without its log', async () => {
     await using notigraph = await startNotigraph({ cwd, args: ['--sandbox', ':memory:'] });
-    const [command] = await notigraph.printed('stdout', /^ {2}curl .+$/m);
-    const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
-    expect(JSON.parse(stdout)).toMatchObject({ data: { notificationGroups: { length: 4 } } });
+    notigraph.closeOutput();
+    for (let i = 0; i < 3; i += 1) {
+      expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
+    }
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
   });
 });
 

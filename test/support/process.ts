@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { CHILD_ENV } from './child-env.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** Program of the command. */
+export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 export interface ProcessOptions {
   /** Working directory, where `.env` and the sandbox file are searched for. */
@@ -30,6 +31,8 @@ export interface NotigraphProcess extends AsyncDisposable {
   output(): string;
   /** Waits until the output matches the pattern. */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
+  /** Closes the reading ends of its output, as a reader that has ended does. */
+  closeOutput(): void;
   /** Sends a signal and waits for the process to exit. */
   stop(signal: NodeJS.Signals): Promise<ExitResult>;
 }
@@ -74,12 +77,16 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
 
   const [, url = ''] = await printed(
     'stdout',
-    /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:T[^\n]+\n\n)?(?: {2}[^\n]+\n)*\n/s,
+    /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
   );
   return {
     url,
     output: () => text.stdout + text.stderr,
     printed,
+    closeOutput() {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
     stop,
     [Symbol.asyncDispose]: async () => void (await stop('SIGKILL')),
   };

@@ -21,7 +21,12 @@ ${commands
 ${commands.map((command) => `    ${quote(command.name)}) _arguments -s ${writeArguments(command)} ;;\n`).join('')}  esac
 }
 
-compdef _notigraph notigraph
+# As a file on fpath, this is the body of the function.
+if [[ $funcstack[1] == _notigraph ]]; then
+  _notigraph "$@"
+else
+  compdef _notigraph notigraph
+fi
 `;
 }
 

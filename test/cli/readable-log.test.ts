@@ -1,0 +1,92 @@
+import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, it } from 'vitest';
+import { createLogger } from '../../src/cli/create-logger.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+/** Creates a logger for a terminal without colors, and the lines it has printed. */
+function createTerminal(logLevel: 'info' | 'debug' | 'error', workers = 1) {
+  const printed: string[] = [];
+  const stdout = Object.assign(new Writable({ write: (chunk, _, done) => done(void printed.push(String(chunk))) }), {
+    isTTY: true,
+  });
+  const logger = createLogger({ isProduction: false, workers, logLevel }, stdout as never);
+  return {
+    logger,
+    lines: () =>
+      stripVTControlCharacters(printed.join(''))
+        .replace(/\d\d:\d\d:\d\d\.\d{3}/g, 'TIME')
+        .replace(/\d+(?:\.\d+)? ms/g, 'N ms')
+        .replace(/server [0-9a-f]{8}/g, 'server TENANT'),
+  };
+}
+
+it('a terminal shows one line per operation, with its REST calls beneath at the level debug', async () => {
+  let failures = 1;
+  await using upstream = await startScriptedUpstream(({ path }) => {
+    if (path.startsWith('/v1/notification-groups') && failures > 0) {
+      failures -= 1;
+      return { status: 503, body: {} };
+    }
+    return path.includes('/workflows/') ? { status: 404, body: {} } : { body: { data: [] } };
+  });
+  const terminal = createTerminal('debug');
+  await using gateway = await startGateway(
+    { upstream: upstream.url, retryBaseDelayMs: 1 },
+    { logger: terminal.logger },
+  );
+  await gateway.send('query Groups { notificationGroups { id } }', {}, { authorization: 'ApiKey canary' });
+  await gateway.send('{ workflow(idOrIdentifier: "canary") { id } }');
+  await gateway.send('{ nope }');
+  terminal.logger.warn({ reason: 'ECONNREFUSED' }, 'Redis is unavailable.');
+  terminal.logger.error({ err: new Error('broken') }, 'unexpected error');
+  const output = terminal.lines();
+  expect(output).not.toContain('canary');
+  expect(output.split('\n    at ')[0]).toMatchInlineSnapshot(`
+    "TIME  query Groups  200  N ms, 2 calls  server TENANT
+        GET /v1/notification-groups  503 UPSTREAM_UNAVAILABLE  N ms
+        GET /v1/notification-groups  200  N ms  attempt 2
+    TIME  query anonymous  200  N ms, 1 call  server TENANT
+        GET /v1/workflows/{workflowIdOrIdentifier}  404 NOT_FOUND  N ms
+    TIME  request  400 GRAPHQL_VALIDATION_FAILED  N ms, 0 calls  server TENANT
+    TIME WARN Redis is unavailable. reason="ECONNREFUSED"
+    TIME ERROR unexpected error
+    Error: broken"
+  `);
+});
+
+it('a call that another operation shares is named as shared', async () => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await using upstream = await startScriptedUpstream(async () => {
+    ask();
+    await released;
+    return { body: { data: [] } };
+  });
+  const { logger, lines } = createTerminal('debug');
+  await using gateway = await startGateway({ upstream: upstream.url }, { logger });
+  const answers = [gateway.send('query First { notificationGroups { id } }')];
+  await asked;
+  answers.push(gateway.send('query Second { notificationGroups { id } }'));
+  await expect.poll(() => gateway.running()).toBe(2);
+  release();
+  await Promise.all(answers);
+  expect(upstream.requests).toHaveLength(1);
+  expect(lines()).toContain(
+    'query Second  200  N ms, 0 calls  server TENANT\n    GET /v1/notification-groups  200  N ms  shared\n',
+  );
+});
+
+it('the level decides what is logged, and only debug records REST calls', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  for (const [level, expected] of [
+    ['info', /^TIME \[\d+\] {2}query Groups {2}200 {2}N ms, 1 call {2}server TENANT\n$/],
+    ['error', /^$/],
+  ] as const) {
+    const { logger, lines } = createTerminal(level, 2);
+    await using gateway = await startGateway({ upstream: upstream.url }, { logger });
+    await gateway.send('query Groups { notificationGroups { id } }');
+    expect(lines()).toMatch(expected);
+  }
+});
