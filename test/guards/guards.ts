@@ -1036,8 +1036,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'values of unknown short options',
     'cli/command-line.ts',
-    'return letter === undefined ? arg : `-${letter}`;',
-    'return arg;',
+    'return letter === undefined ? arg :',
+    'return true ? arg :',
     'cli/command-line',
   ),
   guard(
