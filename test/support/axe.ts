@@ -1,7 +1,7 @@
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 
-/** How browsers show a page: two themes, and the high-contrast palette of an operating system. */
+/** Appearances of a page: two themes, and the high-contrast palette of an operating system. */
 const MEDIA = {
   light: { colorScheme: 'light', forcedColors: 'none' },
   dark: { colorScheme: 'dark', forcedColors: 'none' },

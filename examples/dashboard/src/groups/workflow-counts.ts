@@ -12,7 +12,7 @@ export interface WorkflowCounts {
 }
 
 /**
- * Counts the workflows of each group among those that sent most often: the service can't list the others. Undefined until they are loaded,
+ * Counts the workflows of each group among the most used ones: the service can't list the others. Undefined until they are loaded,
  * and for people who may not read them.
  */
 export function useWorkflowCounts(): WorkflowCounts | undefined {

@@ -11,7 +11,7 @@ interface ConfirmDialogProps {
   onConfirm: () => void;
   /** Also called by Escape. */
   onClose: () => void;
-  /** What the action does, in a sentence or two. */
+  /** Effect of the action, in a sentence or two. */
   children: ReactNode;
 }
 
