@@ -142,13 +142,11 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'node:crypto',
       'node:events',
       'node:fs',
-      'node:fs/promises',
       'node:http',
       'node:path',
       'node:sqlite',
       'node:stream/promises',
       'openapi-backend',
-      'yaml',
     ],
   },
   client: { modules: ['graphql'] }, // Imports only types.
