@@ -98,6 +98,7 @@ describe('the resource topics, added to a copy of the project with five files', 
   });
 
   it('passes the type check', async () => {
-    expect(await copy.run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noEmit')).toBe('');
+    await writeFile(copy.path('tsconfig.src.json'), '{ "extends": "./tsconfig.json", "include": ["src"] }');
+    expect(await copy.run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.src.json')).toBe('');
   });
 });

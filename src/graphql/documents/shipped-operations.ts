@@ -11,10 +11,11 @@ export interface ShippedOperation {
   calls: readonly string[];
 }
 
-const FOLDER = new URL('../../../schema/operations/', import.meta.url);
+/** Returns the folder in the package, which contains this file or a bundle of it. */
+const operationsFolder = (): URL => new URL('schema/operations/', import.meta.resolve('notigraph/package.json'));
 
 /** Reads the operations in `schema/operations`. Queries come before mutations, and those without variables first. */
-export function loadOperations(folder: URL = FOLDER): ShippedOperation[] {
+export function loadOperations(folder: URL = operationsFolder()): ShippedOperation[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.graphql'))
     .sort()
