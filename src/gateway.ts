@@ -90,6 +90,7 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  *
  * @throws {TypeError} if an option is unknown, undefined or invalid
  * @throws {SecretError | ManifestError} if a file of keys, secrets or documents can't be used
+ * @throws {MissingPackageError} if rate limits are in Redis, but its client is not installed
  */
 export function createGateway({ plugins = [], ...options }: GatewayOptions, deps: GatewayDeps = {}): Gateway {
   const { logger = pino({ level: 'warn' }), now = () => new Date() } = deps;

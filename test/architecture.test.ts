@@ -24,6 +24,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'graphql',
       'graphql/documents',
       'telemetry',
+      'rate-limits',
       'settings',
       'sandbox',
       'lib',

@@ -1,6 +1,7 @@
 import { ManifestError } from '../graphql/documents/manifest.ts';
 import { ListenError } from '../http/server.ts';
 import { SecretError } from '../lib/secret-files.ts';
+import { MissingPackageError } from '../rate-limits/redis-connection.ts';
 import { SandboxError } from '../sandbox/errors.ts';
 import { WorkersError } from './cluster/primary.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -10,7 +11,7 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
   if (error instanceof ConfigError) {
     return { message: error.problems.join('\n'), exitCode: 2 };
   }
-  if (error instanceof SecretError || error instanceof ManifestError) {
+  if (error instanceof SecretError || error instanceof ManifestError || error instanceof MissingPackageError) {
     return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
   }
   if (error instanceof WorkersError) {

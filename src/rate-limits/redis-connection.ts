@@ -8,6 +8,9 @@ export interface ScriptReply {
   missingMs: number;
 }
 
+/** The package of the Redis client, which only users of Redis install, is missing. */
+export class MissingPackageError extends Error {}
+
 /** Connection to Redis that reconnects by itself. */
 export interface RedisConnection {
   /** Resolves when the connection is ready for the first time. Rejects if it is closed before. */
@@ -44,9 +47,11 @@ const MAX_PENDING = 1_000;
  * Starts to connect.
  *
  * @throws {TypeError} if the URL is invalid; the message doesn't quote it
+ * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function openRedis(url: string): RedisConnection {
   assertRedisUrl(url);
+  assertInstalled();
   const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
   opened.catch(() => {}); // Prevents an unhandled rejection if nobody waits for it.
   let client: Client | undefined;
@@ -125,6 +130,16 @@ export function openRedis(url: string): RedisConnection {
       client?.destroy();
     },
   };
+}
+
+function assertInstalled(): void {
+  try {
+    import.meta.resolve('@redis/client');
+  } catch {
+    throw new MissingPackageError(
+      'rate limits in Redis need the package @redis/client. Install it with "npm install @redis/client@6"',
+    );
+  }
 }
 
 function assertRedisUrl(url: string): void {

@@ -30,6 +30,7 @@ const RETRY_INTERVAL_MS = 500;
  * operations wait for at most one timeout. From then on `fallback` counts for this process only, until Redis responds again.
  *
  * @throws {TypeError} if the URL is invalid
+ * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function createRedisRateLimiter({
   url,
