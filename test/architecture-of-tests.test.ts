@@ -57,6 +57,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/soak': [],
   'test/support': [
     'examples/dashboard/dev/issuer.ts',
+    'package.json',
     'src/cli/command-line.ts',
     'src/cli/commands/index.ts',
     'src/cli/config/config-error.ts',

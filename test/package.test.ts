@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +8,17 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../src/lib/version.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { readLinks } from './support/docs.ts';
+import {
+  CLIENT_PROGRAM,
+  FETCH_PROGRAM,
+  PLUGIN_PROGRAM,
+  SERVER_PROGRAM,
+  TYPED_CLIENT_PROGRAM,
+  TYPED_PROGRAM,
+} from './support/package-programs.ts';
+import { packProject, refusalOf } from './support/packed-project.ts';
 import { runNotigraph, startNotigraph } from './support/process.ts';
-import { copyProject } from './support/project-copy.ts';
 import { createTemporaryFolder } from './support/sandbox-files.ts';
 import { sendOperation } from './support/send-operation.ts';
 
@@ -16,104 +26,21 @@ const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url)).slice(0, -1);
 
-/** Program that mounts the gateway in its own server next to another route. */
-const SERVER_PROGRAM = `
-  import { createServer } from 'node:http';
-  import { createGateway } from 'notigraph';
-
-  await using gateway = createGateway({ upstream: process.argv[2], endpoint: '/api/notifications' });
-  const server = createServer((request, response) => {
-    if (request.url === '/health') {
-      response.end('well');
-    } else {
-      gateway.listener(request, response);
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const ask = async (path, init) => (await fetch(\`http://127.0.0.1:\${server.address().port}\${path}\`, init)).text();
-  const authorization = 'ApiKey sandbox-development-key';
-  console.log(await ask('/health'));
-  console.log(await ask(gateway.endpoint + '?query={notificationGroups{name}}', { headers: { authorization } }));
-  server.close();
-  server.closeAllConnections();
-`;
-
-/** Program that uses the gateway without a server. */
-const FETCH_PROGRAM = `
-  import { createGateway } from 'notigraph';
-
-  await using gateway = createGateway({ upstream: process.argv[2] });
-  const response = await gateway.fetch(
-    new Request('https://example.com/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
-      body: JSON.stringify({ query: '{ notificationGroups { name } }' }),
-    }),
-  );
-  console.log(await response.text());
-`;
-
-const TYPED_PROGRAM = `
-  import { createServer } from 'node:http';
-  import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from 'notigraph';
-
-  const options: GatewayOptions = { upstream: new URL('https://example.com'), graphiql: { authorization: 'ApiKey k' } };
-  const deps: GatewayDeps = { now: () => new Date() };
-  await using gateway: Gateway = createGateway(options, deps);
-  createServer(gateway.listener);
-  const response: Response = await gateway.fetch(new Request('https://example.com/graphql'));
-  const problem: string | undefined = await gateway.checkUpstream();
-  console.log(response.status, problem, gateway.endpoint.length);
-
-  // @ts-expect-error The upstream is required.
-  createGateway({});
-  // @ts-expect-error The logger must be a pino logger.
-  createGateway(options, { logger: console.log });
-  // @ts-expect-error The type is not exported.
-  type Withheld = import('notigraph').Config;
-`;
-
-/** Program that only uses the client. */
-const CLIENT_PROGRAM = `
-  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
-
-  const { request } = createClient({ url: process.argv[2], authorization: 'ApiKey sandbox-development-key' });
-  const { data, errors } = await request(NotificationGroupsDocument);
-  console.log(JSON.stringify(data.notificationGroups.map(({ name }) => name)), errors);
-`;
-
-const TYPED_CLIENT_PROGRAM = `
-  import type { DocumentNode } from 'graphql';
-  import {
-    type Channel,
-    createClient,
-    type OperationResult,
-    possibleTypes,
-    type TypedDocument,
-    UnexpectedResponseError,
-    WorkflowDocument,
-    type WorkflowResult,
-    type WorkflowVariables,
-  } from 'notigraph/client';
-
-  const notigraph = createClient({ url: '/graphql', authorization: () => 'Bearer token', send: 'id' });
-  const typed: TypedDocument<WorkflowResult, WorkflowVariables> & DocumentNode = WorkflowDocument;
-  const answer: OperationResult<WorkflowResult> = await notigraph.request(typed, { idOrIdentifier: 'a' });
-  const name: string | undefined = answer.data?.workflow?.name;
-  const channel: Channel = 'EMAIL';
-  console.log(name, channel, answer.errors?.[0]?.extensions.code, possibleTypes, UnexpectedResponseError.name);
-
-  // @ts-expect-error A required variable is missing.
-  await notigraph.request(WorkflowDocument, {});
-  // @ts-expect-error The variable has the wrong type.
-  await notigraph.request(WorkflowDocument, { idOrIdentifier: true });
-  // @ts-expect-error The operation does not select the field.
-  answer.data?.workflow?.payloadSchema;
-`;
-
 /** Response that the programs receive. */
 const GROUPS =
   '{"data":{"notificationGroups":[{"name":"Lifecycle"},{"name":"Community"},{"name":"Billing"},{"name":"Orders"}]}}';
+
+/** Ways to load the package. */
+const LOADING = [
+  ['module', "import 'notigraph'"],
+  ['commonjs', "require('notigraph')"],
+] as const;
+
+/** Runs Node.js in the folder with the package. */
+function runSync(node: string, args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(node, args, { cwd: installFolder, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 /** Folder with only the package and its dependencies. */
@@ -128,7 +55,7 @@ beforeAll(async () => {
   const installed = join(installFolder, 'node_modules', 'notigraph');
   bin = join(installed, 'bin', 'notigraph.js');
   await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', await pack(), '-C', installed, '--strip-components=1']);
+  await run('tar', ['-xzf', await packProject(folder.path()), '-C', installed, '--strip-components=1']);
 
   const { dependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   for (const name of [...Object.keys(dependencies), '@types/node']) {
@@ -146,20 +73,39 @@ beforeAll(async () => {
 
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** Builds and packs a copy of the project, which leaves the project unchanged. @returns the path of the tarball */
-async function pack(): Promise<string> {
-  await using copy = await copyProject();
-  await run('npm', ['pack', '--offline', '--pack-destination', folder.path()], { cwd: copy.path() });
-  return folder.path(`notigraph-${VERSION}.tgz`);
-}
-
 it('contains the program and the files it reads, but no sources', async () => {
   const root = join(installFolder, 'node_modules', 'notigraph');
-  expect(await readdir(root)).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'bin', 'dist', 'schema']));
+  const folders = ['README.md', 'LICENSE', 'bin', 'dist', 'docs', 'schema'];
+  expect(await readdir(root)).toEqual(expect.arrayContaining(folders));
   const files = await readdir(root, { recursive: true });
   expect(files).toContain(join('schema', 'schema.graphql'));
   expect(files.filter((file) => /(^|[^d])\.ts$/.test(file) && !file.endsWith('.d.ts'))).toEqual([]);
   expect(files.filter((file) => /test|\.db|\.env|\.tgz/.test(file))).toEqual([]);
+});
+
+it('contains the target of every relative link in its pages', async () => {
+  const root = join(installFolder, 'node_modules', 'notigraph');
+  const pages = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.md'));
+  expect(pages).toEqual(expect.arrayContaining(['README.md', join('docs', 'embedding.md')]));
+  const links: { page: string; path: string }[] = [];
+  for (const page of pages) {
+    links.push(...readLinks(await readFile(join(root, page), 'utf8')).map(({ path }) => ({ page, path })));
+  }
+  expect(links.length).toBeGreaterThan(50);
+  expect(links.filter(({ page, path }) => !existsSync(join(root, dirname(page), path)))).toEqual([]);
+});
+
+it('contains the license of every package in its bundles, but not of graphql', async () => {
+  const licenses = await readFile(
+    join(installFolder, 'node_modules', 'notigraph', 'dist', 'cli', 'third-party-licenses.md'),
+    'utf8',
+  );
+  const names = [...licenses.matchAll(/^## (\S+) - /gm)].map(([, name]) => name);
+  expect(names).toEqual(
+    expect.arrayContaining(['@pothos/core', 'ajv', 'graphql-yoga', 'openapi-backend', 'undici', 'zod']),
+  );
+  expect(names.filter((name) => name === 'graphql' || name === '@redis/client')).toEqual([]);
+  expect(licenses.match(/Copyright/g)?.length).toBeGreaterThan(names.length / 2);
 });
 
 it('includes the notigraph command', async () => {
@@ -174,6 +120,18 @@ it('starts with its sandbox and GraphiQL', async () => {
   const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
   expect(await page.text()).toContain('query NotificationGroups');
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
+});
+
+it('names the command that installs the client of Redis', async () => {
+  const config = 'rateLimits: { store: { redis: { url: "redis://127.0.0.1:9" } } }';
+  const env = { NOTIGRAPH_CONFIG_TEXT: config };
+  expect(await runNotigraph({ main: bin, cwd: installFolder, args: ['--port', '0'], env })).toEqual({
+    code: 2,
+    signal: null,
+    stdout: '',
+    stderr:
+      'Notigraph can\'t start: rate limits in Redis need the package @redis/client. Install it with "npm install @redis/client@6".\n',
+  });
 });
 
 it.each([
@@ -196,8 +154,15 @@ it.each([
   ).toBe(output);
 });
 
+it('is the same with `require` and `import`, and shares graphql with the plugins of a host', async () => {
+  const program = join(installFolder, 'program.cjs');
+  await writeFile(program, PLUGIN_PROGRAM);
+  const { stdout, stderr } = await run(process.execPath, [program], { timeout: 20_000 });
+  expect({ stdout, stderr }).toEqual({ stdout: "[ 'createGateway' ] true\nstopped SAME\n", stderr: '' });
+});
+
 it('has a client without the dependencies of the gateway', async () => {
-  const client = join(installFolder, 'node_modules', 'notigraph', 'dist', 'client');
+  const client = join(installFolder, 'node_modules', 'notigraph', 'dist', 'library', 'client');
   await cp(client, folder.path('client-only', 'node_modules', 'notigraph'), { recursive: true });
   await writeFile(
     folder.path('client-only', 'node_modules', 'notigraph', 'package.json'),
@@ -272,18 +237,22 @@ it('has types that compile in a strict program', async () => {
 });
 
 it.each([
-  ['20.20.2', false],
+  ['18.20.8', false],
   ['22.18.9', false],
   ['22.19.0', true],
   ['23.0.0', true],
 ])('checks the version of Node.js: %s', async (version, isEnough) => {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
-  const args = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, bin, '--version'];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  const refusal = `Notigraph needs Node 22.19 or newer; this is v${version}.\n`;
-  expect({ status, stdout, stderr }).toEqual(
-    isEnough ? { status: 0, stdout: `${VERSION}\n`, stderr: '' } : { status: 1, stdout: '', stderr: refusal },
+  const as = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`];
+  const start = (...args: string[]) => runSync(process.execPath, [...as, ...args]);
+  const refusal = refusalOf(version);
+  expect(start(bin, '--version')).toEqual(
+    isEnough ? { status: 0, stdout: `${VERSION}\n`, stderr: '' } : { status: 1, stdout: '', stderr: `${refusal}\n` },
   );
+  for (const [type, code] of LOADING) {
+    const { status, stderr } = start(`--input-type=${type}`, '--eval', code);
+    expect([status, stderr.includes(refusal)]).toEqual([isEnough ? 0 : 1, !isEnough]);
+  }
 });
 
 const OLD_NODE = findOldNode();
@@ -291,9 +260,11 @@ const OLD_NODE = findOldNode();
 // Runs only if an old version is installed; the test above simulates the versions.
 if (OLD_NODE !== undefined) {
   it('reports that an installed old Node.js is too old', () => {
-    const { status, stdout, stderr } = spawnSync(OLD_NODE, [bin, '--version'], { encoding: 'utf8' });
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(/^Notigraph needs Node 22\.19 or newer; this is v[\d.]+\.\n$/);
+    const refusal = refusalOf(runSync(OLD_NODE, ['--version']).stdout.trim().slice(1));
+    expect(runSync(OLD_NODE, [bin, '--version'])).toEqual({ status: 1, stdout: '', stderr: `${refusal}\n` });
+    for (const [type, code] of LOADING) {
+      expect(runSync(OLD_NODE, [`--input-type=${type}`, '--eval', code]).stderr).toContain(`Error: ${refusal}\n`);
+    }
   });
 }
 

@@ -14,6 +14,7 @@ import {
   names,
   ROOT,
   read,
+  readLinks,
   rows,
   runCurl,
   startConfigured,
@@ -106,15 +107,11 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
         .replace(/[^\w\- ]/g, '')
         .replaceAll(' ', '-'),
     );
-  const links = [
-    ...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g),
-    ...text.matchAll(/ src(?:set)?="(?!http)([^"]+)"/g),
-  ];
-  const broken = links.filter(([, path = '', anchor]) => {
+  const broken = readLinks(text).filter(({ path, anchor }) => {
     const target = path === '' ? file : join(dirname(file), path);
     return !existsSync(join(ROOT, target)) || (anchor !== undefined && !slugs(target).includes(anchor));
   });
-  expect(broken.map(([link]) => link)).toEqual([]);
+  expect(broken).toEqual([]);
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
   const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
   expect(paths.filter((path) => !exists(path))).toEqual([]);

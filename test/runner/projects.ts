@@ -12,4 +12,4 @@ export const TAKES_LONG = [
 export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
-export const ONLY_LARGE = ['test/slow/{default-timeouts,memory,rate-limit-memory}.test.ts'];
+export const ONLY_LARGE = ['test/slow/{default-timeouts,install,memory,rate-limit-memory}.test.ts'];

@@ -41,6 +41,12 @@ export function rows(text: string, heading: RegExp): string[][] {
 /** Returns the texts between backticks. */
 export const names = (cell = ''): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 
+/** Returns the relative links and images of a page. The path is empty for the page itself. */
+export const readLinks = (text: string): { path: string; anchor: string | undefined }[] =>
+  [...text.matchAll(/\]\((?!http)([^)#]*)(?:#([^)]+))?\)/g), ...text.matchAll(/ src(?:set)?="(?!http)([^"]+)"/g)].map(
+    ([, path = '', anchor]) => ({ path, anchor }),
+  );
+
 /** Loads a configuration file, with a value for each environment variable that it names. */
 export function load(text: string, env: Record<string, string> = {}): Config {
   const variables = [...text.matchAll(/env: (\w+)/g)].map(([, name = '']) => [

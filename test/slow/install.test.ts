@@ -1,0 +1,118 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TYPED_CLIENT_PROGRAM, TYPED_PROGRAM } from '../support/package-programs.ts';
+import { packProject, refusalOf } from '../support/packed-project.ts';
+import { startNotigraph } from '../support/process.ts';
+import { copyProject } from '../support/project-copy.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+const run = promisify(execFile);
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const REDIS_CONFIG = `
+rateLimits: { store: { redis: { url: "redis://127.0.0.1:9" } } }
+clients: { server: { rateLimit: { calls: 5, perSeconds: 60 } } }
+`;
+
+let folder: string;
+/** Empty folder in which the packed package was installed. */
+let app: string;
+let bin: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'notigraph-install-'));
+  const tarball = await packProject(folder);
+  app = join(folder, 'app');
+  await install(app, tarball, '--omit=dev');
+  bin = join(app, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
+}, 300_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Installs packages from the registry. */
+async function install(into: string, ...packages: string[]): Promise<void> {
+  await mkdir(into, { recursive: true });
+  await writeFile(join(into, 'package.json'), '{ "type": "module" }', { flag: 'a' });
+  await run('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: into });
+}
+
+describe('the packed package, installed in an empty folder', () => {
+  it('takes up at most 60 packages and 45 MB', async () => {
+    const { stdout } = await run('npm', ['ls', '--all', '--parseable'], { cwd: app });
+    const packages = stdout.trim().split('\n').slice(1); // The first one is the folder.
+    const files = await readdir(join(app, 'node_modules'), { recursive: true, withFileTypes: true });
+    let bytes = 0;
+    for (const { parentPath, name } of files) {
+      const { blocks } = await stat(join(parentPath, name));
+      bytes += blocks * 512;
+    }
+    const megabytes = bytes / 2 ** 20;
+    console.log(`${packages.length} packages, ${megabytes.toFixed(1)} MB`);
+    expect(packages.length).toBeLessThanOrEqual(60);
+    expect(megabytes).toBeLessThanOrEqual(45);
+    expect(packages.length).toBeGreaterThan(20);
+  });
+
+  it('serves the sandbox from several workers, with compiled code from the last start', async () => {
+    for (const workers of ['1', '2']) {
+      await using notigraph = await startNotigraph({ main: bin, cwd: app, args: ['--workers', workers] });
+      const response = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
+      expect(JSON.stringify(response)).toContain('"Lifecycle"');
+      expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+
+  it('has types that compile in a program', async () => {
+    await writeFile(join(app, 'program.ts'), TYPED_PROGRAM);
+    await writeFile(join(app, 'client.ts'), TYPED_CLIENT_PROGRAM);
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const strict = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
+    const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')];
+    const args = [tsc, ...strict, ...types, 'program.ts', 'client.ts'];
+    const { status, stdout } = spawnSync(process.execPath, args, { cwd: app, encoding: 'utf8' });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+  });
+
+  it('starts with rate limits in Redis after its client has been installed', async () => {
+    await run('npm', ['install', '@redis/client@6'], { cwd: app });
+    await using notigraph = await startNotigraph({ main: bin, cwd: app, env: { NOTIGRAPH_CONFIG_TEXT: REDIS_CONFIG } });
+    expect(await sendOperation(notigraph.url, '{ notificationGroups { name } }')).toHaveProperty('data');
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it.each(['18', '20'])('reports with Node.js %s which version it requires', async (version) => {
+    const old = join(folder, `node-${version}`);
+    await install(old, `node@${version}`);
+    const node = join(old, 'node_modules', '.bin', 'node');
+    const start = (...args: string[]) => spawnSync(node, args, { cwd: app, encoding: 'utf8' });
+    const refusal = refusalOf(start('--version').stdout.trim().slice(1));
+    expect(start(bin)).toMatchObject({ status: 1, stdout: '', stderr: `${refusal}\n` });
+    expect(start('--input-type=module', '--eval', "import 'notigraph'").stderr).toContain(`Error: ${refusal}\n`);
+    expect(start('--eval', "require('notigraph')").stderr).toContain(`Error: ${refusal}\n`);
+  });
+});
+
+it('can be installed from a git repository', { timeout: 600_000 }, async () => {
+  await using copy = await copyProject();
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=a', '-c', 'user.email=a@localhost', ...args], { cwd: copy.path() });
+  await git('init', '--quiet');
+  await git('add', '--', '.', ':!node_modules');
+  await git('commit', '--quiet', '--message', 'Copy');
+  const host = join(folder, 'git');
+  await install(host, `git+file://${copy.path()}`, '--omit=dev');
+  const main = join(host, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
+  await using notigraph = await startNotigraph({ main, cwd: host });
+  expect(await sendOperation(notigraph.url, '{ notificationGroups { name } }')).toHaveProperty('data');
+  await writeFile(
+    join(host, 'program.js'),
+    "import { createGateway } from 'notigraph'; console.log(typeof createGateway);",
+  );
+  expect((await run(process.execPath, ['program.js'], { cwd: host })).stdout).toBe('function\n');
+});

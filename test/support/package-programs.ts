@@ -1,0 +1,118 @@
+/** Programs of users of the package, as texts. */
+
+/** Program that mounts the gateway in its own server next to another route. */
+export const SERVER_PROGRAM = `
+  import { createServer } from 'node:http';
+  import { createGateway } from 'notigraph';
+
+  await using gateway = createGateway({ upstream: process.argv[2], endpoint: '/api/notifications' });
+  const server = createServer((request, response) => {
+    if (request.url === '/health') {
+      response.end('well');
+    } else {
+      gateway.listener(request, response);
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const ask = async (path, init) => (await fetch(\`http://127.0.0.1:\${server.address().port}\${path}\`, init)).text();
+  const authorization = 'ApiKey sandbox-development-key';
+  console.log(await ask('/health'));
+  console.log(await ask(gateway.endpoint + '?query={notificationGroups{name}}', { headers: { authorization } }));
+  server.close();
+  server.closeAllConnections();
+`;
+
+/** Program that loads the package with `require`, and has a plugin with classes of its own copy of graphql. */
+export const PLUGIN_PROGRAM = `
+  const { GraphQLError, GraphQLSchema } = require('graphql');
+  const { createGateway } = require('notigraph');
+
+  function onExecute({ args }) {
+    throw new GraphQLError('stopped', { extensions: { code: args.schema instanceof GraphQLSchema ? 'SAME' : 'OTHER' } });
+  }
+  const gateway = createGateway({ upstream: 'http://127.0.0.1:9', plugins: [{ onExecute }] });
+  const url = 'https://example.com/graphql?query={notificationGroups{name}}';
+
+  async function main() {
+    const imported = await import('notigraph');
+    console.log(Object.keys(require('notigraph')), imported.createGateway === createGateway);
+    const response = await gateway.fetch(new Request(url, { headers: { authorization: 'ApiKey any' } }));
+    const { errors } = await response.json();
+    console.log(errors[0].message, errors[0].extensions.code);
+    await gateway.dispose();
+  }
+  main();
+`;
+
+/** Program that uses the gateway without a server. */
+export const FETCH_PROGRAM = `
+  import { createGateway } from 'notigraph';
+
+  await using gateway = createGateway({ upstream: process.argv[2] });
+  const response = await gateway.fetch(
+    new Request('https://example.com/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
+      body: JSON.stringify({ query: '{ notificationGroups { name } }' }),
+    }),
+  );
+  console.log(await response.text());
+`;
+
+export const TYPED_PROGRAM = `
+  import { createServer } from 'node:http';
+  import { createGateway, type Gateway, type GatewayDeps, type GatewayOptions } from 'notigraph';
+
+  const options: GatewayOptions = { upstream: new URL('https://example.com'), graphiql: { authorization: 'ApiKey k' } };
+  const deps: GatewayDeps = { now: () => new Date() };
+  await using gateway: Gateway = createGateway(options, deps);
+  createServer(gateway.listener);
+  const response: Response = await gateway.fetch(new Request('https://example.com/graphql'));
+  const problem: string | undefined = await gateway.checkUpstream();
+  console.log(response.status, problem, gateway.endpoint.length);
+
+  // @ts-expect-error The upstream is required.
+  createGateway({});
+  // @ts-expect-error The logger must be a pino logger.
+  createGateway(options, { logger: console.log });
+  // @ts-expect-error The type is not exported.
+  type Withheld = import('notigraph').Config;
+`;
+
+/** Program that only uses the client. */
+export const CLIENT_PROGRAM = `
+  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
+
+  const { request } = createClient({ url: process.argv[2], authorization: 'ApiKey sandbox-development-key' });
+  const { data, errors } = await request(NotificationGroupsDocument);
+  console.log(JSON.stringify(data.notificationGroups.map(({ name }) => name)), errors);
+`;
+
+export const TYPED_CLIENT_PROGRAM = `
+  import type { DocumentNode } from 'graphql';
+  import {
+    type Channel,
+    createClient,
+    type OperationResult,
+    possibleTypes,
+    type TypedDocument,
+    UnexpectedResponseError,
+    WorkflowDocument,
+    type WorkflowResult,
+    type WorkflowVariables,
+  } from 'notigraph/client';
+
+  const notigraph = createClient({ url: '/graphql', authorization: () => 'Bearer token', send: 'id' });
+  const typed: TypedDocument<WorkflowResult, WorkflowVariables> & DocumentNode = WorkflowDocument;
+  const answer: OperationResult<WorkflowResult> = await notigraph.request(typed, { idOrIdentifier: 'a' });
+  const name: string | undefined = answer.data?.workflow?.name;
+  const channel: Channel = 'EMAIL';
+  console.log(name, channel, answer.errors?.[0]?.extensions.code, possibleTypes, UnexpectedResponseError.name);
+
+  // @ts-expect-error A required variable is missing.
+  await notigraph.request(WorkflowDocument, {});
+  // @ts-expect-error The variable has the wrong type.
+  await notigraph.request(WorkflowDocument, { idOrIdentifier: true });
+  // @ts-expect-error The operation does not select the field.
+  answer.data?.workflow?.payloadSchema;
+`;
