@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     // Node.js runs the tests as it runs the gateway: it removes the types by itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    globalSetup: './test/runner/build-graphiql.ts',
     isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.
     maxWorkers: 3, // For two cores: many tests wait.
     testTimeout: 30_000,

@@ -20,7 +20,7 @@ import { createAuthenticate } from './http/authenticate.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCorsHeaders } from './http/cors.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
-import { createGraphiQL } from './http/graphiql.ts';
+import { createFindPage, findTurnedOffPage } from './http/graphiql/graphiql.ts';
 import { createNegotiateMediaType } from './http/media-type.ts';
 import { createListener } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
@@ -156,7 +156,7 @@ export function createGateway({ plugins = [], ...options }: GatewayOptions, deps
     endpoint,
     clientRules,
     corsHeaders,
-    graphiql: createGraphiQLPage(settings),
+    findPage: createPages(settings),
     clientTokens: browser?.clientTokens && {
       path: CLIENT_TOKENS_PATH,
       route: createClientTokenRoute({ ...browser.clientTokens, limiter, logger }),
@@ -207,12 +207,12 @@ const schemesOf = ({ server, browser }: GatewaySettings['clients']) => [
   ...(browser === undefined ? [] : (['Bearer'] as const)),
 ];
 
-function createGraphiQLPage({ endpoint, graphiql }: GatewaySettings) {
+function createPages({ graphiql, clients }: GatewaySettings) {
   if (graphiql === false) {
-    return undefined;
+    return findTurnedOffPage;
   }
-  const headers: Record<string, string> = graphiql === true ? {} : { Authorization: graphiql.authorization };
-  return createGraphiQL({ endpoint, tabs: loadOperations(), headers });
+  const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;
+  return createFindPage({ operations: loadOperations(), schemes: schemesOf(clients), authorization, isSandbox });
 }
 
 const toText = (address: URL | string): string => (address instanceof URL ? address.href : address);

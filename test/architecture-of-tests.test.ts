@@ -43,7 +43,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/guards': [],
   'test/http': ['src/graphql/documents/manifest.ts'],
   'test/rate-limits': [],
-  'test/runner': [],
+  'test/runner': ['src/http/graphiql/page/sources.ts'],
   'test/sandbox': [],
   'test/sandbox-versions': [
     'src/sandbox/database.ts',

@@ -45,6 +45,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   'gateway.ts': {
     parts: [
       'http',
+      'http/graphiql',
       'graphql',
       'graphql/documents',
       'graphql/executor',
@@ -60,6 +61,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   http: {
     parts: [
+      'http/graphiql',
       'graphql',
       'graphql/documents',
       'telemetry',
@@ -77,13 +79,39 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'node:net',
       'node:perf_hooks',
       'node:timers/promises',
-      'node:util',
       'node:v8',
-      'node:zlib',
-      '@graphql-yoga/render-graphiql',
       'graphql',
       'graphql-yoga',
       'pino',
+    ],
+  },
+  'http/graphiql': {
+    parts: ['http', 'graphql/documents', 'settings', 'lib'],
+    modules: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:url', 'node:util', 'node:zlib'],
+  },
+  // Runs in the browser, except for its build.
+  'http/graphiql/page': {
+    parts: ['http/graphiql'],
+    modules: [
+      'node:crypto',
+      'node:fs',
+      'node:fs/promises',
+      'node:path',
+      'node:url',
+      'node:util',
+      'node:zlib',
+      '@graphiql/plugin-doc-explorer',
+      '@graphiql/plugin-doc-explorer/style.css',
+      '@graphiql/plugin-history',
+      '@graphiql/plugin-history/style.css',
+      '@graphiql/react',
+      '@graphiql/react/setup-workers/vite',
+      '@graphiql/react/style.css',
+      '@graphiql/toolkit',
+      'graphql',
+      'react',
+      'react-dom/client',
+      'vite',
     ],
   },
   graphql: {

@@ -117,8 +117,10 @@ it('starts with its sandbox and GraphiQL', async () => {
   await using notigraph = await startNotigraph({ main: bin, cwd: installFolder });
   const response = await sendOperation(notigraph.url, '{ notificationGroups { name } }');
   expect(JSON.stringify(response)).toBe(GROUPS);
-  const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
-  expect(await page.text()).toContain('query NotificationGroups');
+  const page = await (await fetch(notigraph.url, { headers: { accept: 'text/html' } })).text();
+  expect(page).toContain('query NotificationGroups');
+  const [script = ''] = /\?graphiql=[^"]+\.js/.exec(page) ?? [];
+  expect(await fetch(`${notigraph.url}${script}`)).toMatchObject({ status: 200 });
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
 });
 

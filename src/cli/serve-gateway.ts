@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
+import type { GatewayOptions } from '../gateway.ts';
 import { maxClientFiles } from '../http/open-files.ts';
 import { createOverloadMonitor } from '../http/overload.ts';
 import { startServer } from '../http/server.ts';
@@ -34,13 +35,8 @@ export async function serveGateway(
   use: (gateway: RunningGateway) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
-  const authorization = sandboxAuthorization(config);
-  const isFilledIn = config.graphiql === true && authorization !== undefined && config.clients.server !== false;
   const { createGateway } = await loadGateway();
-  await using gateway = createGateway(
-    { ...config.given, upstream, ...(isFilledIn && { graphiql: { authorization } }) },
-    { logger },
-  );
+  await using gateway = createGateway({ ...config.given, upstream, ...sandboxPage(config) }, { logger });
   using overload = createOverloadMonitor(config);
   await using server = await startServer({
     ...config,
@@ -59,3 +55,12 @@ export async function serveGateway(
 /** Returns the sandbox's key, which everybody may use. The keys of a service are the callers'. */
 export const sandboxAuthorization = ({ upstream }: Config): string | undefined =>
   upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
+
+/** Returns the setting of a GraphiQL for the sandbox: with its key, which is public, unless only browsers' tokens are accepted. */
+function sandboxPage(config: Config): Pick<GatewayOptions, 'graphiql'> {
+  const authorization = sandboxAuthorization(config);
+  if (config.graphiql !== true || authorization === undefined) {
+    return {};
+  }
+  return { graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) } };
+}

@@ -1,6 +1,6 @@
 import type { RulesByClientKind } from '../auth/client-rules.ts';
 import { type CorsHeaders, respondPreflight } from './cors.ts';
-import { wantsPage } from './graphiql.ts';
+import type { FindPage } from './graphiql/graphiql.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './request.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
 
@@ -13,8 +13,8 @@ export interface RouterOptions {
   endpoint: string;
   clientRules: RulesByClientKind;
   corsHeaders: CorsHeaders;
-  /** Route for browsers that open the endpoint as a page. @default none */
-  graphiql: Route | undefined;
+  /** Finds GraphiQL's page and its files among the requests to the endpoint. */
+  findPage: FindPage;
   /** Route for client tokens, with its exact path. @default none */
   clientTokens: { path: string; route: Route } | undefined;
   pipeline: HandleRequest;
@@ -22,7 +22,7 @@ export interface RouterOptions {
 
 /** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, and requests for client tokens. */
 export function createRouter(options: RouterOptions): HandleRequest {
-  const { endpoint, clientRules, corsHeaders, graphiql, clientTokens, pipeline } = options;
+  const { endpoint, clientRules, corsHeaders, findPage, clientTokens, pipeline } = options;
 
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
@@ -42,10 +42,11 @@ export function createRouter(options: RouterOptions): HandleRequest {
     if (request.method === 'OPTIONS') {
       return async () => respondPreflight(request, clientRules);
     }
-    if (graphiql !== undefined && wantsPage(request) && pathOf(request) === endpoint) {
-      return graphiql;
+    const path = pathOf(request);
+    if (path === endpoint) {
+      return findPage(request);
     }
-    return clientTokens !== undefined && pathOf(request) === clientTokens.path ? clientTokens.route : undefined;
+    return clientTokens !== undefined && path === clientTokens.path ? clientTokens.route : undefined;
   }
 
   return (request) => {

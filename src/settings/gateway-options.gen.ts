@@ -7,8 +7,10 @@ export interface GatewaySettingOptions {
   endpoint?: string;
   /** Whether browsers get GraphiQL at the endpoint. @default `on`, but `off` in production and in `createGateway` */
   graphiql?: boolean | {
-    /** Value of the header `Authorization`, filled in for every visitor. */
-    authorization: string;
+    /** Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential. @default none */
+    authorization?: string;
+    /** Whether the page says that the service is a sandbox. @default false */
+    sandbox?: boolean;
   };
   /** Whether clients can query the schema. @default true */
   introspection?: boolean;

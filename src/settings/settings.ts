@@ -64,7 +64,12 @@ const general = {
         [
           onOff(),
           group({
-            authorization: setting(text(), 'Value of the header `Authorization`, filled in for every visitor.'),
+            authorization: setting(
+              text().exactOptional(),
+              'Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential.',
+              { defaultText: 'none' },
+            ),
+            sandbox: setting(onOff().default(false), 'Whether the page says that the service is a sandbox.'),
           }),
         ],
         'must be on or off (true or false)',

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { restore } from '../sandbox-versions/recorded-files.ts';
@@ -88,11 +88,15 @@ describe('the resource topics, added to a copy of the project with five files', 
     return `Bearer ${token}`;
   }
 
-  it('appears in the typed client, the trusted documents, the tabs of GraphiQL and the tables of the docs', async () => {
+  it('appears in the typed client, the trusted documents, GraphiQL and the tables of the docs', async () => {
     expect(await copy.read('src/client/documents.gen.ts')).toContain('export const TopicsDocument = ');
     expect(await copy.read('schema/trusted-documents.json')).toContain('query Topics {');
-    const page = await fetch(gateway.url, { headers: { accept: 'text/html' } });
-    expect(await page.text()).toContain('query Topics {');
+    const openPage = () => fetch(gateway.url, { headers: { accept: 'text/html' } });
+    const unbuilt = await openPage();
+    expect(unbuilt.status).toBe(503);
+    expect(await unbuilt.text()).toContain('Run <code>npm run build:graphiql</code>');
+    await cp(new URL('../../dist/graphiql', import.meta.url), copy.path('dist/graphiql'), { recursive: true });
+    expect(await (await openPage()).text()).toContain('query Topics {');
     expect(await copy.read('docs/operations.md')).toContain('| `topics` | `GET /v1/topics` | 1 |');
     expect(await copy.read('docs/frontend.md')).toContain('| `createTopic` | `topics:write` | `topics:read` |');
   });

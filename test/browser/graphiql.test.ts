@@ -1,298 +1,271 @@
-import { readdirSync } from 'node:fs';
-import { get, type IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import {
+  type GraphiqlVisitor,
+  openOperation,
+  runOperation,
+  untilGraphiqlReady,
+  visitGraphiql,
+} from '../support/graphiql.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
 
-const VIEWPORT = { width: 1400, height: 900 };
-
-const OPERATIONS = readdirSync(new URL('../../schema/operations', import.meta.url))
-  .filter((file) => file.endsWith('.graphql'))
-  .map((file) => file.replace('.graphql', ''));
+const TABS = [
+  'Workflow',
+  'Notification stats',
+  'Update workflow status',
+  'Create notification group',
+  'Create subscribers',
+  'Delete feed',
+];
 
 let browser: Browser;
+let gateway: SandboxedGateway;
+/** Shared by tests that leave the page usable for the next one. */
+let shared: GraphiqlVisitor;
 
 beforeAll(async () => {
   browser = await launchBrowser();
+  gateway = await startSandboxedGateway({ options: { graphiql: { authorization: AUTHORIZATION, sandbox: true } } });
+  shared = await visitGraphiql(browser, gateway.url);
 });
 
-afterAll(() => browser.close());
+afterAll(async () => {
+  await browser.close();
+  await gateway[Symbol.asyncDispose]();
+});
 
-describe('GraphiQL in a browser', () => {
-  let gateway: SandboxedGateway;
-  /** Shared by tests that leave the page usable for the next one. */
-  let visitor: Visitor;
-
-  beforeAll(async () => {
-    gateway = await startSandboxedGateway({ options: { graphiql: { authorization: AUTHORIZATION } } });
-    visitor = await visit(gateway.url);
-  });
-
-  afterAll(async () => {
-    await visitor[Symbol.asyncDispose]();
-    await gateway[Symbol.asyncDispose]();
-  });
-
-  it('opens at the endpoint with every shipped operation in a tab, and runs one with the key filled in', async () => {
-    const { page } = visitor;
+describe('GraphiQL on the sandbox', () => {
+  it('welcomes visitors until the first response, which the sandbox’s key gets', async () => {
+    const { page } = shared;
     expect(await page.title()).toBe('Notigraph');
-    const tabs = await tabTitles(page);
-    expect(tabs.toSorted()).toEqual(OPERATIONS.toSorted());
+    expect(await page.locator('.badge').textContent()).toBe('Sandbox');
+    expect(await page.getByLabel('API key').inputValue()).toBe(SANDBOX_KEYS.development);
+    await page.getByText('The sandbox’s key').waitFor();
+    const welcome = page.locator('.welcome');
+    for (const text of ['on the sandbox', 'Press Run or Ctrl-Enter', 'Operations, at the top', 'Docs describes']) {
+      expect(await welcome.textContent()).toContain(text);
+    }
 
-    expect(await editorText(page, 'Headers')).toContain(`"Authorization": "${AUTHORIZATION}"`);
-    const request = await run(page);
+    const request = await runOperation(page);
     expect(request.headers().authorization).toBe(AUTHORIZATION);
-    expect(request.postDataJSON().operationName).toBe(tabs[0]);
-    await page.locator('.graphiql-response', { hasText: '"data"' }).waitFor();
-
-    const ends = await page
-      .locator('.graphiql-tab')
-      .evaluateAll((all) => all.map((tab) => tab.getBoundingClientRect().right));
-    expect(Math.max(...ends)).toBeLessThan(VIEWPORT.width);
-    await page.screenshot({ path: 'test/screenshots/graphiql.png' });
-    expect(visitor.problems).toEqual([]);
+    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    expect(await welcome.count()).toBe(0);
+    expect(shared.problems).toEqual([]);
   });
 
-  it('explains the code of an error until a response without errors arrives', async () => {
-    const { page } = visitor;
-    const help = page.locator('#error-help');
-    await page.route('**/graphql', async (route) => {
-      const headers = { ...route.request().headers(), authorization: 'ApiKey wrong' };
-      await route.continue({ headers });
-    });
-    await run(page);
-    await help.getByText('Send a valid credential.').waitFor();
-    expect(await help.textContent()).toContain('UNAUTHENTICATED');
-    await page.unroute('**/graphql');
-    await run(page);
-    await help.waitFor({ state: 'hidden' });
-    expect(visitor.problems).toEqual([]);
+  it('has six tabs in one row, and all operations in a menu for the keyboard', async () => {
+    const { page } = shared;
+    expect(await tabTitles(page)).toEqual(TABS);
+    const boxes = await page
+      .locator('.tabs li')
+      .evaluateAll((tabs) => tabs.map((tab) => tab.getBoundingClientRect()).map(({ top, right }) => ({ top, right })));
+    expect(new Set(boxes.map(({ top }) => top)).size).toBe(1);
+    expect(Math.max(...boxes.map(({ right }) => right))).toBeLessThan(1366);
+
+    await page.getByRole('button', { name: 'Operations' }).focus();
+    await page.keyboard.press('Enter');
+    const items = await page.getByRole('menuitem').allTextContents();
+    expect(items).toHaveLength(loadOperations().length);
+    expect(items[0]).toBe('Notification groupsAll notification groups.');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('query')?.includes('query NotificationGroups') === true);
+    expect(await tabTitles(page)).toEqual([...TABS, 'Notification groups']);
+    await page.getByRole('button', { name: 'Close Notification groups' }).click();
+    expect(await tabTitles(page)).toEqual(TABS);
+    expect(shared.problems).toEqual([]);
   });
 
-  it('loads nothing from other origins', async () => {
-    await run(visitor.page);
-    await visitor.page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
-    await visitor.page.getByText('Root Types').waitFor();
-
-    const origins = visitor.requests.map((request) => new URL(request.url()).origin);
-    expect(new Set(origins)).toEqual(new Set([new URL(gateway.url).origin])); // A blob: has the origin of its page.
-    expect(visitor.problems).toEqual([]);
-  });
-
-  it('switches tabs at the first click and runs the operation of the tab with its example variables', async () => {
-    const { page } = visitor;
-    await openTab(page, 'Workflow');
-    expect(await editorText(page, 'Variables')).toContain('welcome-onboarding');
-    const request = await run(page);
+  it('changes tabs at the first click and runs the operation at once, with the variables of its example', async () => {
+    const { page } = shared;
+    await page.getByRole('button', { name: 'Notification stats', exact: true }).click();
+    const request = await runOperation(page);
     expect(request.postDataJSON()).toMatchObject({
-      operationName: 'Workflow',
-      variables: { idOrIdentifier: 'welcome-onboarding' },
+      operationName: 'NotificationStats',
+      variables: { days: 30, fillGaps: true },
     });
-    await page.locator('.graphiql-response', { hasText: 'Welcome and onboarding' }).waitFor();
-    expect(visitor.problems).toEqual([]);
+    await page.locator('.result', { hasText: 'notificationStats' }).waitFor();
+    expect(shared.problems).toEqual([]);
   });
 
-  it('cannot load anything from other origins, because the browser blocks it', async () => {
+  it('shows the variables of operations that have some, unless the visitor has chosen otherwise', async () => {
+    const { page } = shared;
+    const variables = page.locator('#tool-variables');
+    const isOpen = () => page.getByRole('button', { name: 'Variables' }).getAttribute('aria-expanded');
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    await variables.getByText('welcome-onboarding').waitFor();
+
+    await openOperation(page, 'Notification groups');
+    await variables.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Variables' }).click();
+    expect(await isOpen()).toBe('true');
+    await page.getByRole('button', { name: 'Variables' }).click();
+    expect(await isOpen()).toBe('false');
+    await page.getByRole('button', { name: 'Close Notification groups' }).click();
+    await variables.waitFor();
+  });
+
+  it('explains the code of an error below the response until a response without errors arrives', async () => {
+    const { page } = shared;
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    await page.getByLabel('API key').fill('wrong');
+    await runOperation(page);
+    const help = page.locator('.error-help h2');
+    await help.getByText('UNAUTHENTICATED').waitFor();
+    expect(await page.locator('.error-help').textContent()).toContain('Send a valid credential.');
+    const [response, explanation] = await Promise.all([
+      page.locator('.result').boundingBox(),
+      page.locator('.error-help').boundingBox(),
+    ]);
+    expect(explanation?.y).toBeGreaterThanOrEqual((response?.y ?? 0) + (response?.height ?? Number.NaN));
+
+    await page.getByLabel('API key').fill(SANDBOX_KEYS.development);
+    await runOperation(page);
+    await help.waitFor({ state: 'hidden' });
+    expect(shared.problems).toEqual([]);
+  });
+
+  it('loads nothing from elsewhere, because the browser blocks it', async () => {
+    const { page } = shared;
+    await page.getByRole('button', { name: 'Docs' }).click();
+    await page.getByText('Root Types').waitFor();
+    await page.getByRole('button', { name: 'Docs' }).click();
+    const origins = shared.requests
+      .map((request) => new URL(request.url()))
+      .filter(({ protocol }) => protocol !== 'data:');
+    expect(new Set(origins.map(({ origin }) => origin))).toEqual(new Set([new URL(gateway.url).origin]));
+
     await using elsewhere = await startScriptedUpstream(() => ({
       headers: { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' },
       body: 'globalThis.intruded = true;',
     }));
-    const outcomes = await visitor.page.evaluate(async (url) => {
-      const script = Object.assign(document.createElement('script'), { src: `${url}/script` });
-      const loading = new Promise((resolve) => {
-        script.onload = () => resolve('loaded');
-        script.onerror = () => resolve('refused');
-      });
-      document.head.append(script, Object.assign(new Image(), { src: `${url}/image` }));
+    const outcomes = await page.evaluate(async (url) => {
+      const load = (script: Partial<HTMLScriptElement>) =>
+        new Promise((resolve) => {
+          const element = Object.assign(document.createElement('script'), script);
+          element.onload = () => resolve('loaded');
+          element.onerror = () => resolve('refused');
+          document.head.append(element, Object.assign(new Image(), { src: `${url}/image` }));
+        });
+      document.head.append(Object.assign(document.createElement('script'), { textContent: 'intruded = true' }));
       const fetching = fetch(`${url}/fetch`).then(
         () => 'loaded',
         () => 'refused',
       );
-      return Promise.all([loading, fetching]);
+      return [await load({ src: `${url}/script` }), await fetching, 'intruded' in globalThis];
     }, elsewhere.url);
-    expect(outcomes).toEqual(['refused', 'refused']);
+    expect(outcomes).toEqual(['refused', 'refused', false]);
     expect(elsewhere.requests).toEqual([]);
+    shared.problems.splice(0);
   });
 
-  it('shows a returning visitor the same tabs with the key, which the browser has not stored', async () => {
-    await using visitor = await visit(gateway.url);
+  it('shows a returning visitor the same tabs, and the operation of a link in its own', async () => {
+    await using visitor = await visitGraphiql(browser, gateway.url);
     const { page } = visitor;
-    const tabs = await tabTitles(page);
-    await page.waitForFunction(() => localStorage.getItem('graphiql:tabState') !== null);
-    await page.reload();
-    await untilReady(page);
-    expect(await tabTitles(page)).toEqual(tabs);
-    expect((await run(page)).postDataJSON().operationName).toBe(tabs[0]);
-
-    await openTab(page, 'Workflow');
-    const isStored = (index: number) =>
-      localStorage.getItem('graphiql:tabState')?.endsWith(`"activeTabIndex":${index}}`);
-    await page.waitForFunction(isStored, tabs.indexOf('Workflow'));
+    await page.getByRole('button', { name: 'Close Delete feed' }).click();
+    await page.getByRole('button', { name: 'Create subscribers', exact: true }).click();
+    await page.getByLabel('Theme').selectOption('dark');
+    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.endsWith('"activeTabIndex":4}'));
     await page.goto(gateway.url);
-    await untilReady(page);
-    expect(await tabTitles(page)).toEqual(tabs);
-    expect(await selectedTab(page)).toBe('Workflow');
-    await openTab(page, 'Workflows');
-    const request = await run(page);
-    expect(request.postDataJSON().operationName).toBe('Workflows');
-    expect(request.headers().authorization).toBe(AUTHORIZATION);
+    await untilGraphiqlReady(page);
+    expect(await tabTitles(page)).toEqual(TABS.slice(0, 5));
+    expect(await selectedTab(page)).toBe('Create subscribers');
+    expect(await page.locator('body').getAttribute('class')).toContain('graphiql-dark');
+    expect((await runOperation(page)).postDataJSON().operationName).toBe('CreateSubscribers');
 
-    const stored = await page.evaluate(() => JSON.stringify({ ...localStorage }));
-    expect(stored).toContain('NotificationGroups');
-    expect(stored).not.toContain(SANDBOX_KEYS.development);
+    const query = 'query One($id: ID!) { notificationGroup(id: $id) { name } }';
+    const link = `${gateway.url}?${new URLSearchParams({ query, variables: '{"id": "g1"}' })}`;
+    for (const visit of ['first', 'second']) {
+      await page.goto(link);
+      await untilGraphiqlReady(page);
+      expect([visit, await tabTitles(page)]).toEqual([visit, ['One', ...TABS.slice(0, 5)]]);
+      await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query One'));
+    }
+    expect(await selectedTab(page)).toBe('One');
+    expect((await runOperation(page)).postDataJSON()).toMatchObject({ operationName: 'One', variables: { id: 'g1' } });
     expect(visitor.problems).toEqual([]);
   });
 
-  it('is readable in the dark theme', async () => {
-    await using visitor = await visit(gateway.url, { colorScheme: 'dark' });
-    const keyword = visitor.page.locator('.graphiql-query-editor .view-line span', { hasText: /^query$/ });
-    const [text = '', background = ''] = await keyword.evaluate((element) => [
-      getComputedStyle(element).color,
-      getComputedStyle(element.closest('.graphiql-editors') ?? element).backgroundColor,
-    ]);
-    expect(brightness(text)).toBeGreaterThan(brightness(background) + 80);
+  it('fits on a phone, with controls of the size of a finger', async () => {
+    await using visitor = await visitGraphiql(browser, gateway.url, { viewport: { width: 390, height: 844 } });
+    const { page } = visitor;
+    await runOperation(page);
+    await page.locator('.result', { hasText: '"data"' }).waitFor();
+    const pane = await page.locator('.response').boundingBox();
+    expect(pane?.width).toBe(390);
+    expect((pane?.y ?? Number.NaN) + (pane?.height ?? Number.NaN)).toBeLessThanOrEqual(845); // Scrolled into view.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+
+    await page.getByRole('button', { name: 'Docs' }).click();
+    await page.getByText('Root Types').waitFor();
+    const controls = await page
+      .locator(':is(.header, .tabs, .toolbar, .tool-buttons, .plugin > .close) :is(button, select, input):visible')
+      .evaluateAll((all) => all.map((control) => [control.outerHTML, control.getBoundingClientRect().toJSON()]));
+    expect(controls.length).toBeGreaterThan(20);
+    expect(controls.filter(([, { width, height }]) => width < 44 || height < 44)).toEqual([]);
+    expect(visitor.problems).toEqual([]);
   });
 });
 
-describe('the page of GraphiQL', () => {
-  it('has security headers', async () => {
-    await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
-    const { headers } = await fetch(gateway.url, { headers: { accept: 'text/html' } });
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-  });
+describe('GraphiQL on a real service', () => {
+  it('asks for the key in a field instead of sending, and stores neither it nor other headers', async () => {
+    await using real = await startSandboxedGateway({ options: { graphiql: true } });
+    await using visitor = await visitGraphiql(browser, real.url);
+    const { page } = visitor;
+    expect(await page.locator('.welcome').textContent()).toContain('the real service');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('Enter your API key to run operations.').waitFor();
+    const field = page.getByLabel('API key');
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+    expect(await field.getAttribute('type')).toBe('password');
+    expect(await field.getAttribute('autocomplete')).toBe('off');
+    expect(await page.locator('.welcome').count()).toBe(1);
+    expect(real.upstream()).toEqual([]);
 
-  it('shows how to set a key, and fills in none, if the gateway has none', async () => {
-    await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
-    await using visitor = await visit(gateway.url);
-    expect(await editorText(visitor.page, 'Headers')).toContain('// "Authorization": "ApiKey <your key>"');
-    const request = await run(visitor.page);
-    expect(request.headers().authorization).toBeUndefined();
-    await visitor.page.locator('.graphiql-response', { hasText: 'UNAUTHENTICATED' }).waitFor();
-    expect(await visitor.page.content()).not.toContain(SANDBOX_KEYS.development);
-  });
+    await page.keyboard.insertText(SANDBOX_KEYS.production);
+    expect((await runOperation(page)).headers().authorization).toBe(`ApiKey ${SANDBOX_KEYS.production}`);
+    await page.locator('.result', { hasText: '"data"' }).waitFor();
 
-  it('does not exist if GraphiQL is turned off', async () => {
-    await using gateway = await startSandboxedGateway({ options: { graphiql: false } });
-    const answer = await getPage(gateway.url);
-    expect(answer.status).not.toBe(200);
-    expect(answer.headers['content-type']).not.toContain('html');
-    expect(answer.body.length).toBeLessThan(1000);
-  });
-
-  it('is compressed for clients that accept it, and not sent again to clients that have it', async () => {
-    await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
-    const plain = await getPage(gateway.url);
-    expect(plain.status).toBe(200);
-    expect(plain.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' });
-    expect(plain.headers['content-encoding']).toBeUndefined();
-
-    const zipped = await getPage(gateway.url, { 'accept-encoding': 'gzip, deflate, br' });
-    expect(zipped.headers['content-encoding']).toBe('gzip');
-    expect(zipped.headers.vary).toContain('Accept-Encoding');
-    expect(zipped.body.length).toBeLessThan(plain.body.length / 2);
-    expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
-
-    const { etag = '' } = plain.headers;
-    const again = await getPage(gateway.url, { 'if-none-match': etag });
-    expect(again).toMatchObject({ status: 304, headers: { etag } });
-    expect(again.body).toHaveLength(0);
-    expect((await getPage(gateway.url, { 'if-none-match': '"another"' })).status).toBe(200);
-  });
-
-  it('does not affect other paths or other clients', async () => {
-    await using gateway = await startSandboxedGateway({ options: { graphiql: true } });
-    expect((await getPage(`${gateway.url}/more`)).headers['content-type'] ?? '').not.toContain('html');
-    const query = await getPage(`${gateway.url}?query={__typename}`, {
-      accept: 'application/json',
-      'graphql-require-preflight': 'true',
-    });
-    expect(JSON.parse(String(query.body))).toEqual({ data: { __typename: 'Query' } });
-  });
-});
-
-interface Visitor extends AsyncDisposable {
-  page: Page;
-  /** All requests of the page, including blocked ones. */
-  requests: Request[];
-  /** Errors thrown in the page or written to the console. */
-  problems: string[];
-}
-
-/** Opens the page in its own browser context and waits until the first operation can be run. */
-async function visit(url: string, options: Parameters<Browser['newContext']>[0] = {}): Promise<Visitor> {
-  const context: BrowserContext = await browser.newContext({ viewport: VIEWPORT, ...options });
-  context.setDefaultTimeout(10_000);
-  const page = await context.newPage();
-  const requests: Request[] = [];
-  const problems: string[] = [];
-  page.on('request', (request) => requests.push(request));
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') {
-      problems.push(message.text());
+    await page.getByRole('button', { name: 'Headers' }).click();
+    await page.locator('#tool-headers .view-lines').click();
+    await page.keyboard.insertText(`{"Authorization": "${AUTHORIZATION}`); // The editor adds the closing brackets.
+    expect((await runOperation(page)).headers().authorization).toBe(AUTHORIZATION);
+    await page.waitForFunction(() => localStorage.getItem('notigraph:queries')?.includes('query Workflow') === true);
+    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query Workflow') === true);
+    await page.getByRole('button', { name: 'Notification stats', exact: true }).click();
+    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.endsWith('"activeTabIndex":1}'));
+    const stored = await page.evaluate(() =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+    );
+    for (const key of Object.values(SANDBOX_KEYS)) {
+      expect(stored).not.toContain(key);
     }
+    await page.reload();
+    await untilGraphiqlReady(page);
+    expect(await page.getByLabel('API key').inputValue()).toBe('');
+    expect(visitor.problems).toEqual([]);
   });
-  await page.goto(url);
-  await untilReady(page);
-  return { page, requests, problems, [Symbol.asyncDispose]: () => context.close() };
-}
 
-const untilReady = (page: Page) =>
-  page.locator('.graphiql-query-editor .view-line', { hasText: 'query' }).first().waitFor();
-
-const tabTitles = (page: Page) => page.locator('.graphiql-tab-button').allTextContents();
-
-const selectedTab = (page: Page) => page.locator('[role=tab][aria-selected=true] .graphiql-tab-button').textContent();
-
-async function openTab(page: Page, name: string): Promise<void> {
-  await page.locator(`.graphiql-tab-button[title="${name}"]`).click();
-  // GraphiQL updates the operation name and the address shortly after the text.
-  await page.waitForURL((url) => url.searchParams.get('query')?.includes(`query ${name}`) === true);
-  expect(await selectedTab(page)).toBe(name);
-}
-
-/** Shows one of the two editors below the query and returns its text. */
-async function editorText(page: Page, name: 'Headers' | 'Variables'): Promise<string> {
-  await page.getByRole('button', { name, exact: true }).click();
-  const lines = page.locator('.graphiql-editor:visible .view-line:visible', { hasText: '"' });
-  await lines.first().waitFor();
-  return (await lines.allInnerTexts()).join('\n').replaceAll('\u00a0', ' ');
-}
-
-/** Presses the run button and returns the request that this sends. */
-async function run(page: Page): Promise<Request> {
-  const isOperation = (request: Request) =>
-    request.method() === 'POST' && request.postDataJSON().operationName !== 'IntrospectionQuery';
-  const [request] = await Promise.all([
-    page.waitForRequest(isOperation),
-    page.getByRole('button', { name: 'Execute query' }).click(),
-  ]);
-  return request;
-}
-
-/** Returns the mean of the color channels in `rgb(1, 2, 3)`. */
-function brightness(color: string): number {
-  const channels =
-    color
-      .match(/\d+(\.\d+)?/g)
-      ?.slice(0, 3)
-      .map(Number) ?? [];
-  return channels.reduce((sum, channel) => sum + channel, 0) / 3;
-}
-
-/** Sends a request as a browser does, and returns the response as it went over the wire. */
-async function getPage(url: string, headers: Record<string, string> = {}) {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(url, { headers: { accept: 'text/html,*/*;q=0.8', ...headers }, agent: false }, resolve).on('error', reject);
+  it('mentions that there is no schema only after the visitor has entered a key', async () => {
+    await using closed = await startSandboxedGateway({ options: { graphiql: true, introspection: false } });
+    await using visitor = await visitGraphiql(browser, closed.url);
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Docs' }).click();
+    await page.getByText('No GraphQL schema available').waitFor();
+    expect(await page.locator('.notice').count()).toBe(0);
+    await page.getByLabel('API key').fill(SANDBOX_KEYS.development);
+    await page.keyboard.press('Enter');
+    await page.locator('.notice', { hasText: 'The schema is unavailable' }).waitFor();
+    await runOperation(page);
+    await page.locator('.result', { hasText: '"data"' }).waitFor();
   });
-  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
-}
+});
+
+const tabTitles = (page: Page) => page.locator('.tabs .tab').allTextContents();
+
+const selectedTab = (page: Page) => page.locator('.tabs .tab[aria-current=true]').textContent();

@@ -18,7 +18,7 @@ const withSlashes = (path: string): string => path.split(sep).join('/');
 export function listSources(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .map((file) => withSlashes(join(folder, file)))
-    .filter((file) => file.endsWith('.ts') && !file.includes('node_modules'));
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes('node_modules'));
 }
 
 /** Returns the text of a project file. */

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Named operation that ships with the gateway, with an example that works on the sandbox. */
 export interface ShippedOperation {
   name: string;
+  /** First line of the file, without the comment mark. */
+  description: string;
   /** Text of the operation, without the example. */
   query: string;
   /** Example variables as JSON text. */
@@ -42,7 +44,9 @@ function parseFile(text: string): Omit<ShippedOperation, 'name'> {
   const read = (key: string): string[] =>
     entries.flatMap((entry) => (entry.startsWith(`${key}: `) ? entry.slice(key.length + 2).trim() : []));
   const [variables] = read('variables');
+  const [, description = ''] = /^# (.*)/.exec(query) ?? [];
   return {
+    description,
     query,
     ...(variables !== undefined && { variables: JSON.stringify(JSON.parse(variables), null, 2) }),
     calls: read('calls'),

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { isRecord } from '../../lib/is-record.ts';
+
+/** Content encoding of a response; undefined for none. */
+export type Encoding = 'br' | 'gzip' | undefined;
+
+/** Bytes of a response, in the form that both adapters write. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** List of the files of GraphiQL's page, as written by `npm run build:graphiql`. */
+export interface Manifest {
+  /** Names of the files that the page refers to. */
+  script: string;
+  style: string;
+  /** Media types of all files by their names. */
+  types: ReadonlyMap<string, string>;
+}
+
+/** Files of GraphiQL's page. */
+export interface Assets {
+  /** Reads the list of files. Returns undefined if the page has not been built. */
+  readManifest(): Promise<Manifest | undefined>;
+  /** Reads a file of the list, the first time from the disk. Rejects if it has been deleted. */
+  read(name: string, encoding: Encoding): Promise<Bytes>;
+}
+
+const SUFFIXES = { br: '.br', gzip: '.gz' };
+
+/** Creates the access to the built files. They are stored compressed. */
+export function createAssets(): Assets {
+  const folder = join(findPackage(dirname(fileURLToPath(import.meta.url))), 'dist', 'graphiql');
+  const contents = new Map<string, Bytes>();
+
+  async function readStored(file: string): Promise<Bytes> {
+    const content = contents.get(file) ?? new Uint8Array(await readFile(join(folder, file)));
+    contents.set(file, content);
+    return content;
+  }
+
+  return {
+    readManifest: () => readFile(join(folder, 'manifest.json'), 'utf8').then(parseManifest, () => undefined),
+    async read(name, encoding) {
+      const stored = await readStored(name + SUFFIXES[encoding ?? 'gzip']);
+      return encoding === undefined ? new Uint8Array(await promisify(gunzip)(stored)) : stored; // Rare: all browsers accept gzip.
+    },
+  };
+}
+
+/** Returns the closest folder with a package.json: the same one for the sources and for a bundle in `dist`. */
+const findPackage = (folder: string): string =>
+  existsSync(join(folder, 'package.json')) || folder === dirname(folder) ? folder : findPackage(dirname(folder));
+
+function parseManifest(text: string): Manifest {
+  const { script, style, types }: Record<string, unknown> = JSON.parse(text);
+  if (typeof script !== 'string' || typeof style !== 'string' || !isRecord(types)) {
+    throw new TypeError('dist/graphiql/manifest.json is not a list of files.');
+  }
+  return { script, style, types: new Map(Object.entries(types).map(([name, type]) => [name, String(type)])) };
+}

@@ -1,0 +1,6 @@
+import type { PageConfig } from '../page-config.ts';
+
+export type { PageConfig, PageOperation, Scheme } from '../page-config.ts';
+
+/** Reads the configuration from the page. */
+export const readConfig = (): PageConfig => JSON.parse(document.getElementById('config')?.textContent ?? '');

@@ -1,0 +1,98 @@
+import type { Storage } from '@graphiql/toolkit';
+import type { PageConfig } from './config.ts';
+
+/** Tab in the form that GraphiQL stores. */
+interface StoredTab {
+  id: string;
+  title: string;
+  query: string | null;
+  variables: string | null;
+  headers: null;
+  operationName: string | null;
+  response: null;
+}
+
+interface StoredTabs {
+  tabs: StoredTab[];
+  activeTabIndex: number;
+}
+
+/** Keys that are stored. The query and the variables of the editor are not, because they are those of a tab. */
+const KEPT = ['tabState', 'theme', 'visiblePlugin', 'queries', 'favorites', 'editorShare'];
+
+/**
+ * Opens the storage of GraphiQL. Its first tabs are those of the last visit or of the configuration, and the operation of the address, which
+ * is in the active tab. No header is ever stored.
+ */
+export function openStorage(config: PageConfig, search: string): Storage {
+  const initial = toInitialTabs(config, new URLSearchParams(search));
+  const active = initial.tabs[initial.activeTabIndex];
+  let initialState: string | null = JSON.stringify(initial);
+  return {
+    getItem(key) {
+      switch (key) {
+        case 'graphiql:query':
+          return active?.query ?? null;
+        case 'graphiql:variables':
+          return active?.variables ?? null;
+        case 'graphiql:tabState':
+          return initialState ?? localStorage.getItem(ownKey(key));
+        default:
+          return localStorage.getItem(ownKey(key));
+      }
+    },
+    setItem(key, value) {
+      if (KEPT.includes(key.replace('graphiql:', ''))) {
+        localStorage.setItem(ownKey(key), withoutHeaders(value));
+        initialState = key === 'graphiql:tabState' ? null : initialState;
+      }
+    },
+    removeItem: (key) => localStorage.removeItem(ownKey(key)),
+    clear() {
+      for (const key of KEPT) {
+        localStorage.removeItem(`notigraph:${key}`);
+      }
+    },
+    get length() {
+      return KEPT.filter((key) => localStorage.getItem(`notigraph:${key}`) !== null).length;
+    },
+  };
+}
+
+/** Returns a key that a GraphiQL of another project at the same address doesn't use. */
+const ownKey = (key: string): string => key.replace('graphiql:', 'notigraph:');
+
+/** Removes headers from stored tabs and from the history. */
+function withoutHeaders(value: string): string {
+  return value.startsWith('{')
+    ? JSON.stringify(JSON.parse(value), (key, member) => (key === 'headers' ? null : member))
+    : value;
+}
+
+function toInitialTabs({ tabs: names, operations }: PageConfig, address: URLSearchParams): StoredTabs {
+  const stored = readStoredTabs();
+  const first = names.flatMap((name) => operations.filter((operation) => operation.name === name));
+  const tabs = stored?.tabs ?? first.map(({ query, variables }) => toTab(query, variables ?? null));
+  const query = address.get('query');
+  if (query === null) {
+    return { tabs, activeTabIndex: stored?.activeTabIndex ?? 0 };
+  }
+  const variables = address.get('variables');
+  const index = tabs.findIndex((tab) => tab.query === query && (tab.variables || null) === variables);
+  return index >= 0 ? { tabs, activeTabIndex: index } : { tabs: [toTab(query, variables), ...tabs], activeTabIndex: 0 };
+}
+
+function readStoredTabs(): StoredTabs | undefined {
+  try {
+    const stored: StoredTabs | null = JSON.parse(localStorage.getItem('notigraph:tabState') ?? 'null');
+    return stored?.tabs[stored.activeTabIndex] && stored;
+  } catch {
+    return undefined; // Not written by this page.
+  }
+}
+
+function toTab(query: string, variables: string | null): StoredTab {
+  const [, operationName = null] = /^(?:query|mutation)\s+(\w+)/m.exec(query) ?? [];
+  const title = operationName ?? '<untitled>';
+  return { id: crypto.randomUUID(), title, query, variables, headers: null, operationName, response: null };
+}

@@ -1,0 +1,23 @@
+import type { FetcherParams } from '@graphiql/toolkit';
+import type { ExecutionResult } from 'graphql';
+
+/** Sends an operation to the endpoint, which has the address of the page. */
+export async function send(
+  params: FetcherParams,
+  headers: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<ExecutionResult> {
+  const response = await fetch(location.pathname, {
+    method: 'POST',
+    headers: {
+      accept: 'application/graphql-response+json, application/json',
+      'content-type': 'application/json',
+      ...headers,
+    },
+    body: JSON.stringify(params),
+    ...(signal && { signal }),
+  });
+  return response.json().catch(() => {
+    throw new Error(`The server responded with status ${response.status} and without JSON.`);
+  });
+}

@@ -1,0 +1,44 @@
+import { formatShortcutForOS, KEY_MAP, pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
+import { PlayIcon, StopIcon } from './icons.tsx';
+
+/** Shortcut of the button "Run", as on the keyboard. */
+export const RUN_SHORTCUT = formatShortcutForOS(KEY_MAP.runQuery.key);
+
+/** Buttons above the operation. */
+export function Toolbar() {
+  const { run, stop, prettifyEditors, copyQuery, mergeQuery, setOperationName } = useGraphiQLActions();
+  const { isFetching, operations = [], operationName } = useGraphiQL(pick('isFetching', 'operations', 'operationName'));
+  const names = operations.flatMap(({ name }) => name?.value ?? []);
+  return (
+    <div className="toolbar" role="toolbar" aria-label="Operation">
+      <button
+        type="button"
+        className="run"
+        title={`${isFetching ? 'Stop' : 'Run'} (${RUN_SHORTCUT})`}
+        onClick={isFetching ? stop : run}
+      >
+        {isFetching ? <StopIcon /> : <PlayIcon />} {isFetching ? 'Stop' : 'Run'}
+      </button>
+      {names.length > 1 && (
+        <select
+          aria-label="Operation to run"
+          value={operationName ?? ''}
+          onChange={({ target }) => setOperationName(target.value)}
+        >
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
+      <button type="button" className="button" title={KEY_MAP.prettify.key} onClick={prettifyEditors}>
+        Prettify
+      </button>
+      <button type="button" className="button" title={KEY_MAP.mergeFragments.key} onClick={mergeQuery}>
+        Merge fragments
+      </button>
+      <button type="button" className="button" title={KEY_MAP.copyQuery.key} onClick={copyQuery}>
+        Copy
+      </button>
+    </div>
+  );
+}

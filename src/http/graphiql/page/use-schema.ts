@@ -1,0 +1,49 @@
+import { getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Credential } from './credential.ts';
+import { send } from './send.ts';
+
+const QUERY = getIntrospectionQuery({ schemaDescription: true, inputValueDeprecation: true });
+
+/** Schema for completion and docs. */
+export interface PageSchema {
+  schema: IntrospectionQuery | null;
+  /** Why there is no schema although a credential was sent. */
+  problem: string | undefined;
+  refresh(): void;
+  /** Loads the schema if there is none. */
+  retry(): void;
+}
+
+/** Loads the schema. Most gateways need no credential for it; those that do are asked again once there is one. */
+export function useSchema({ read }: Pick<Credential, 'read'>): PageSchema {
+  const [schema, setSchema] = useState<IntrospectionQuery | null>(null);
+  const [problem, setProblem] = useState<string>();
+  const sent = useRef<string>(undefined);
+
+  const refresh = useCallback(async () => {
+    const authorization = read();
+    sent.current = authorization;
+    try {
+      const { data, errors } = await send(
+        { query: QUERY, operationName: 'IntrospectionQuery' },
+        authorization === undefined ? {} : { authorization },
+      );
+      setSchema(isIntrospection(data) ? data : null);
+      setProblem(errors === undefined || authorization === undefined ? undefined : errors[0]?.message);
+    } catch (error) {
+      setProblem(String(error));
+    }
+  }, [read]);
+
+  useEffect(() => void refresh(), [refresh]);
+  return {
+    schema,
+    problem,
+    refresh: () => void refresh(),
+    retry: () => void (schema === null && read() !== sent.current && refresh()),
+  };
+}
+
+const isIntrospection = (data: unknown): data is IntrospectionQuery =>
+  typeof data === 'object' && data !== null && '__schema' in data;

@@ -1,0 +1,124 @@
+import { get, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+
+let gateway: SandboxedGateway;
+
+beforeAll(async () => {
+  gateway = await startSandboxedGateway({ options: { graphiql: true, endpoint: '/api/graphql' } });
+});
+
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+describe('the page of GraphiQL', () => {
+  it('has security headers, and so have its files', async () => {
+    const page = await request(gateway.url, BROWSER);
+    const script = await request(fileOf(page.body, 'js'));
+    for (const { headers } of [page, script]) {
+      const policy = headers['content-security-policy'];
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self';");
+      expect(policy).toContain("connect-src 'self'");
+      expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+    }
+  });
+
+  it('is compressed for clients that accept it, and not sent again to clients that have it', async () => {
+    const plain = await request(gateway.url, BROWSER);
+    expect(plain.status).toBe(200);
+    expect(plain.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' });
+    expect(plain.headers['content-encoding']).toBeUndefined();
+
+    const zipped = await request(gateway.url, { ...BROWSER, 'accept-encoding': 'gzip, deflate, br' });
+    expect(zipped.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept, Accept-Encoding' });
+    expect(gunzipSync(zipped.body).equals(plain.body)).toBe(true);
+
+    const { etag = '' } = plain.headers;
+    const again = await request(gateway.url, { ...BROWSER, 'if-none-match': etag });
+    expect(again).toMatchObject({ status: 304, headers: { etag } });
+    expect(again.body).toHaveLength(0);
+    expect((await request(gateway.url, { ...BROWSER, 'if-none-match': '"another"' })).status).toBe(200);
+  });
+
+  it('has files that browsers keep, compressed in advance', async () => {
+    const url = fileOf((await request(gateway.url, BROWSER)).body, 'js');
+    const plain = await request(url);
+    expect(plain.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'Accept-Encoding',
+    });
+    const brotli = await request(url, { 'accept-encoding': 'gzip, deflate, br' });
+    expect(brotli.headers['content-encoding']).toBe('br');
+    expect(brotli.body.length).toBeLessThan(1_250_000);
+    expect(brotliDecompressSync(brotli.body).equals(plain.body)).toBe(true);
+    const gzipped = await request(url, { 'accept-encoding': 'gzip' });
+    expect(gunzipSync(gzipped.body).equals(plain.body)).toBe(true);
+  });
+
+  it.each(['main.js', '__proto__', '../manifest.json', ''])('has no file %j', async (name) => {
+    const answer = await request(`${gateway.url}?graphiql=${encodeURIComponent(name)}`, BROWSER);
+    expect(answer.status).toBe(404);
+    expect(String(answer.body)).toContain('Reload the page.');
+  });
+
+  it('and its files are also served by fetch, at any prefix of a proxy', async () => {
+    await using embedded = createGateway({ upstream: 'http://127.0.0.1:9', graphiql: true, endpoint: '/' });
+    const page = await embedded.fetch(new Request('https://example.com/', { headers: BROWSER }));
+    const file = fileOf(Buffer.from(await page.arrayBuffer()), 'css', 'https://proxy.example/prefix/graphql');
+    expect(file.startsWith('https://proxy.example/prefix/graphql?graphiql=')).toBe(true);
+    const style = await embedded.fetch(new Request(`https://example.com/${new URL(file).search}`));
+    expect(style.headers.get('content-type')).toBe('text/css; charset=utf-8');
+    expect(await style.text()).toContain('.monaco-editor');
+  });
+
+  it('does not affect other paths or other clients', async () => {
+    expect((await request(`${gateway.url}/more`, BROWSER)).headers['content-type'] ?? '').not.toContain('html');
+    for (const accept of ['application/json', 'application/json, text/html;q=0.5']) {
+      const headers = { accept, 'graphql-require-preflight': 'true' };
+      const query = await request(`${gateway.url}?query={__typename}`, headers);
+      expect(JSON.parse(String(query.body))).toEqual({ data: { __typename: 'Query' } });
+    }
+  });
+});
+
+describe('a gateway without GraphiQL', () => {
+  it('tells browsers how to turn it on, and nothing about itself', async () => {
+    await using closed = await startSandboxedGateway({ options: { endpoint: '/api/graphql' } });
+    const { status, headers, body } = await request(closed.url, BROWSER);
+    expect(status).toBe(404);
+    expect(headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    const text = String(body);
+    expect(text).toContain('This is a GraphQL endpoint');
+    for (const way of ['--graphiql on', 'NOTIGRAPH_GRAPHIQL=on', 'graphiql: on', 'graphiql: true']) {
+      expect(text).toContain(way);
+    }
+    expect(text).not.toMatch(/\/api\/graphql|127\.0\.0\.1|\d\.\d\.\d|sandbox|<script/);
+
+    const json = await request(closed.url, { accept: '*/*' });
+    expect(json.status).toBe(403);
+    expect(JSON.parse(String(json.body)).errors[0].extensions.code).toBe('CSRF_REFUSED');
+    const file = await request(`${closed.url}?graphiql=main.js`);
+    expect(JSON.parse(String(file.body)).errors[0].extensions.code).toBe('CSRF_REFUSED');
+  });
+});
+
+/** Returns the address of the page's script or style, relative to the page. */
+function fileOf(page: Buffer, ending: 'js' | 'css', base = gateway.url): string {
+  const [, path = ''] = new RegExp(`="(\\?graphiql=[^"]+\\.${ending})"`).exec(String(page)) ?? [];
+  return new URL(path, base).href;
+}
+
+/** Sends a request and returns the response as it went over the wire. */
+async function request(url: string, headers: Record<string, string> = { accept: '*/*' }) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { headers, agent: false }, resolve).on('error', reject);
+  });
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
+}
