@@ -1,9 +1,11 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import {
   type GraphiqlVisitor,
   openOperation,
@@ -248,6 +250,25 @@ describe('GraphiQL on a real service', () => {
     await page.reload();
     await untilGraphiqlReady(page);
     expect(await page.getByLabel('API key').inputValue()).toBe('');
+    expect(visitor.problems).toEqual([]);
+  });
+
+  it('stops an operation, also at the service', async () => {
+    const arrived = Promise.withResolvers<IncomingMessage>();
+    await using upstream = await startScriptedUpstream((_request, { request }) => {
+      arrived.resolve(request);
+      return 'taken over';
+    });
+    await using slow = await startGateway({ upstream: upstream.url, graphiql: { authorization: AUTHORIZATION } });
+    await using visitor = await visitGraphiql(browser, slow.url);
+    const { page } = visitor;
+    await runOperation(page);
+    const { socket } = await arrived.promise;
+    const closed = once(socket, 'close');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await closed;
+    await page.getByRole('button', { name: 'Run' }).waitFor();
+    expect(await page.locator('.welcome').count()).toBe(1);
     expect(visitor.problems).toEqual([]);
   });
 

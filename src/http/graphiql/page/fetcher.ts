@@ -1,15 +1,7 @@
 import type { Fetcher, FetcherParams } from '@graphiql/toolkit';
-import type { ExecutionResult } from 'graphql';
-import { getOperationAST, parse } from 'graphql';
+import { type ExecutionResult, getOperationAST, parse } from 'graphql';
 import type { Credential } from './credential.ts';
 import { send } from './send.ts';
-
-/** Receiver of a response, as passed by GraphiQL. */
-interface Observer {
-  next(result: ExecutionResult): void;
-  error(error: unknown): void;
-  complete(): void;
-}
 
 /** Creates the function that runs operations. Without a credential it asks for one instead of sending. */
 export function createFetcher({ read, ask }: Pick<Credential, 'read' | 'ask'>): Fetcher {
@@ -18,7 +10,7 @@ export function createFetcher({ read, ask }: Pick<Credential, 'read' | 'ask'>): 
     const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
     const authorization = hasOwn ? undefined : read();
     const isMissing = !hasOwn && authorization === undefined;
-    return observable(async (signal) => {
+    return cancellable(async (signal) => {
       if (isMissing) {
         ask();
         return undefined;
@@ -28,25 +20,37 @@ export function createFetcher({ read, ask }: Pick<Credential, 'read' | 'ask'>): 
   };
 }
 
-/** Converts a promise to an observable, because GraphiQL can cancel only observables. */
-function observable(run: (signal: AbortSignal) => Promise<ExecutionResult | undefined>) {
-  return {
-    subscribe({ next, error, complete }: Observer) {
-      const abort = new AbortController();
-      const unlessAborted = (report: () => void) => abort.signal.aborted || report();
-      run(abort.signal).then(
-        (result) =>
-          unlessAborted(() => {
-            if (result !== undefined) {
-              next(result);
-            }
-            complete();
-          }),
-        (reason) => unlessAborted(() => error(reason)),
-      );
-      return { unsubscribe: () => abort.abort() };
+/** Converts a promise to an iterable of at most one response, because GraphiQL can't cancel promises. */
+function cancellable(
+  run: (signal: AbortSignal) => Promise<ExecutionResult | undefined>,
+): AsyncIterable<ExecutionResult> {
+  const abort = new AbortController();
+  const done = { done: true, value: undefined } as const;
+  let isSent = false;
+
+  async function receive(): Promise<ExecutionResult | undefined> {
+    isSent = true;
+    try {
+      return await run(abort.signal);
+    } catch (error) {
+      if (abort.signal.aborted) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  const iterator: AsyncIterator<ExecutionResult> = {
+    async next() {
+      const value = isSent ? undefined : await receive();
+      return value === undefined ? done : { done: false, value };
+    },
+    async return() {
+      abort.abort();
+      return done;
     },
   };
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** Corrects the name for a moment after the tab has changed, when GraphiQL still sends that of the previous tab's operation. */
