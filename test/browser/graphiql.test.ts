@@ -236,7 +236,10 @@ describe('GraphiQL on a real service', () => {
     await page.getByRole('button', { name: 'Headers' }).click();
     await page.locator('#tool-headers .view-lines').click();
     await page.keyboard.insertText(`{"Authorization": "${AUTHORIZATION}`); // The editor adds the closing brackets.
+    await page.getByRole('button', { name: 'Notification stats', exact: true }).click(); // Saves the header in its tab.
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
     expect((await runOperation(page)).headers().authorization).toBe(AUTHORIZATION);
+    await page.locator('.result', { hasText: '"data"' }).waitFor();
     await page.waitForFunction(() => localStorage.getItem('notigraph:queries')?.includes('query Workflow') === true);
     await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query Workflow') === true);
     await page.getByRole('button', { name: 'Notification stats', exact: true }).click();

@@ -13,6 +13,7 @@ const STYLE = `
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  'img-src data:', // The empty icon.
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
