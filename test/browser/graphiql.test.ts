@@ -233,16 +233,15 @@ describe('GraphiQL on a real service', () => {
     expect((await runOperation(page)).headers().authorization).toBe(`ApiKey ${SANDBOX_KEYS.production}`);
     await page.locator('.result', { hasText: '"data"' }).waitFor();
 
+    const openTab = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await openTab('Notification stats'); // Not run yet: the history ignores the same operation with other headers.
     await page.getByRole('button', { name: 'Headers' }).click();
     await page.locator('#tool-headers .view-lines').click();
     await page.keyboard.insertText(`{"Authorization": "${AUTHORIZATION}`); // The editor adds the closing brackets.
-    await page.getByRole('button', { name: 'Notification stats', exact: true }).click(); // Saves the header in its tab.
-    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    await openTab('Workflow'); // Saves the header in its tab.
+    await openTab('Notification stats');
     expect((await runOperation(page)).headers().authorization).toBe(AUTHORIZATION);
-    await page.locator('.result', { hasText: '"data"' }).waitFor();
-    await page.waitForFunction(() => localStorage.getItem('notigraph:queries')?.includes('query Workflow') === true);
-    await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.includes('query Workflow') === true);
-    await page.getByRole('button', { name: 'Notification stats', exact: true }).click();
+    await page.waitForFunction(() => localStorage.getItem('notigraph:queries')?.includes('query NotificationStats'));
     await page.waitForFunction(() => localStorage.getItem('notigraph:tabState')?.endsWith('"activeTabIndex":1}'));
     const stored = await page.evaluate(() =>
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
