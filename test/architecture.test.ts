@@ -87,7 +87,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'http/graphiql': {
     parts: ['http', 'graphql/documents', 'settings', 'lib'],
-    modules: ['node:crypto', 'node:fs', 'node:fs/promises', 'node:path', 'node:url', 'node:util', 'node:zlib'],
+    modules: ['node:crypto', 'node:fs/promises', 'node:util', 'node:zlib'],
   },
   // Runs in the browser, except for its build.
   'http/graphiql/page': {

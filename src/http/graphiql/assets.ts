@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { isRecord } from '../../lib/is-record.ts';
@@ -33,27 +30,23 @@ const SUFFIXES = { br: '.br', gzip: '.gz' };
 
 /** Creates the access to the built files. They are stored compressed. */
 export function createAssets(): Assets {
-  const folder = join(findPackage(dirname(fileURLToPath(import.meta.url))), 'dist', 'graphiql');
+  const folder = new URL('dist/graphiql/', import.meta.resolve('notigraph/package.json')); // Also from a bundle.
   const contents = new Map<string, Bytes>();
 
   async function readStored(file: string): Promise<Bytes> {
-    const content = contents.get(file) ?? new Uint8Array(await readFile(join(folder, file)));
+    const content = contents.get(file) ?? new Uint8Array(await readFile(new URL(file, folder)));
     contents.set(file, content);
     return content;
   }
 
   return {
-    readManifest: () => readFile(join(folder, 'manifest.json'), 'utf8').then(parseManifest, () => undefined),
+    readManifest: () => readFile(new URL('manifest.json', folder), 'utf8').then(parseManifest, () => undefined),
     async read(name, encoding) {
       const stored = await readStored(name + SUFFIXES[encoding ?? 'gzip']);
       return encoding === undefined ? new Uint8Array(await promisify(gunzip)(stored)) : stored; // Rare: all browsers accept gzip.
     },
   };
 }
-
-/** Returns the closest folder with a package.json: the same one for the sources and for a bundle in `dist`. */
-const findPackage = (folder: string): string =>
-  existsSync(join(folder, 'package.json')) || folder === dirname(folder) ? folder : findPackage(dirname(folder));
 
 function parseManifest(text: string): Manifest {
   const { script, style, types }: Record<string, unknown> = JSON.parse(text);

@@ -72,7 +72,8 @@ export function createFindPage(options: PageConfigOptions): FindPage {
   /** Returns the page for the current files, so that a build takes effect without a restart. */
   async function findPage(): Promise<Page | undefined> {
     const manifest = await assets.readManifest();
-    if (manifest !== undefined && manifest.script !== built?.manifest.script) {
+    const isCurrent = manifest?.script === built?.manifest.script && manifest?.style === built?.manifest.style;
+    if (manifest !== undefined && !isCurrent) {
       built = { manifest, page: toPage(renderPage(createPageConfig(options), manifest)) };
     }
     return manifest && built?.page;

@@ -14,6 +14,9 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
+/** Licenses of the packages in the page, which the package contains as a file. */
+const LICENSES = 'third-party-licenses.md';
+
 /** Between the default 11, which takes 4 times as long, and gzip. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
@@ -22,10 +25,11 @@ function compress(): Plugin {
   return {
     name: 'compress',
     async writeBundle({ dir = '.' }, bundle) {
-      const types = Object.fromEntries(Object.keys(bundle).map((name) => [name, typeOf(name)]));
+      const names = Object.keys(bundle).filter((name) => name !== LICENSES);
+      const types = Object.fromEntries(names.map((name) => [name, typeOf(name)]));
       const [script] = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.fileName : []));
-      const style = Object.keys(bundle).find((name) => name.endsWith('.css'));
-      for (const name of Object.keys(bundle)) {
+      const style = names.find((name) => name.endsWith('.css'));
+      for (const name of names) {
         const file = join(dir, name);
         const content = await readFile(file);
         await writeFile(`${file}.br`, await promisify(brotliCompress)(content, BROTLI));
@@ -72,6 +76,7 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,
+    license: { fileName: LICENSES },
     modulePreload: false,
     chunkSizeWarningLimit: 6000, // In kB: most of it is the editor.
     rolldownOptions: { input: fileURLToPath(new URL('main.tsx', import.meta.url)), output: names, onLog },
