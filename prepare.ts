@@ -4,4 +4,4 @@ import { execSync } from 'node:child_process';
 // installs the dependencies of the checkout, which runs from source and needs only GraphiQL's page.
 const isPacked = process.env.npm_package_resolved !== undefined;
 
-execSync(isPacked ? 'npm run build' : 'npm run --if-present build:graphiql', { stdio: 'inherit' });
+execSync(isPacked ? 'npm run build' : 'npm run build:graphiql', { stdio: 'inherit' });

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startDashboard, type Visitor } from '../support/dashboard.ts';
 import { openDashboard } from '../support/open-dashboard.ts';
 import type { ScriptedResponse } from '../support/scripted-upstream.ts';
@@ -238,18 +238,29 @@ const FAILURES: { name: string; answer: ScriptedResponse; words: string[]; actio
 ];
 
 describe.each(ALL)('%s a group in the dashboard', (action) => {
+  let visitor: Visitor;
+
+  beforeAll(async () => {
+    visitor = await openUncountedGroups();
+  });
+
+  afterEach(async () => {
+    if (action !== 'creating') {
+      await visitor.page.getByRole('button', { name: 'Cancel' }).click();
+    }
+  });
+
+  afterAll(() => visitor[Symbol.asyncDispose]());
+
   it.each(FAILURES.filter(({ actions }) => actions.includes(action)))(
     'explains $name and keeps what was typed',
     async ({ name, answer, words }) => {
-      await using visitor = await openUncountedGroups();
       const { page } = visitor;
       using _ = dashboard.answering(ACTIONS[action], answer);
       await applyAction(page, action);
-      const alert = page.getByRole('alert');
-      await alert.waitFor();
-      expect((await alert.locator('p').allTextContents()).filter((text) => !text.startsWith('Request '))).toEqual(
-        words,
-      );
+      const paragraphs = page.getByRole('alert').locator('p');
+      const readAlert = async () => (await paragraphs.allTextContents()).filter((text) => !text.startsWith('Request '));
+      await expect.poll(readAlert).toEqual(words);
       if (action !== 'deleting') {
         const description = name.endsWith('of the name') ? { description: 'name must be shorter' } : {};
         const input = page.getByRole('textbox', { name: /^New (?:group|name)/, ...description });
@@ -261,13 +272,13 @@ describe.each(ALL)('%s a group in the dashboard', (action) => {
   );
 
   it('reports that the gateway is unreachable and that the change may have been applied', async () => {
-    await using visitor = await openUncountedGroups();
     const { page } = visitor;
     await page.route(dashboard.gateway.url, (route) => route.abort());
     await applyAction(page, action);
     const alert = page.getByRole('alert').filter({ hasText: MAYBE });
     await alert.getByText('The gateway cannot be reached.').waitFor();
     expect(await page.locator('.row-name').count()).toBeGreaterThan(2);
+    await page.unroute(dashboard.gateway.url);
   });
 });
 

@@ -5,7 +5,6 @@ const LONG = [
   'cli',
   'browser',
   'slow',
-  'package.test.ts',
   'add-a-noun',
   'sandbox-versions',
   'attacks',

@@ -1,7 +1,6 @@
 /** Tests that start processes or browsers, wait for real timeouts, or try many examples. `npm run test:quick` runs all others. */
 export const TAKES_LONG = [
   'test/{add-a-noun,attacks,browser,cli,docs,rate-limits,sandbox-versions}/**/*.test.ts',
-  'test/package.test.ts',
   'test/auth/issuer-keys.test.ts',
   'test/client/{libraries,relay}.test.ts',
   'test/graphql/trusted-documents.test.ts',
@@ -12,4 +11,4 @@ export const TAKES_LONG = [
 export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
-export const ONLY_LARGE = ['test/slow/{default-timeouts,install,memory,rate-limit-memory}.test.ts'];
+export const ONLY_LARGE = ['test/slow/{add-a-noun-types,default-timeouts,install,memory,package,rate-limit-memory}.test.ts'];

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { VERSION } from '../src/lib/version.ts';
-import { startSandbox } from '../src/sandbox/sandbox.ts';
-import { readLinks } from './support/docs.ts';
+import { VERSION } from '../../src/lib/version.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { readLinks } from '../support/docs.ts';
 import {
   CLIENT_PROGRAM,
   FETCH_PROGRAM,
@@ -16,15 +16,15 @@ import {
   SERVER_PROGRAM,
   TYPED_CLIENT_PROGRAM,
   TYPED_PROGRAM,
-} from './support/package-programs.ts';
-import { packProject, refusalOf } from './support/packed-project.ts';
-import { runNotigraph, startNotigraph } from './support/process.ts';
-import { createTemporaryFolder } from './support/sandbox-files.ts';
-import { sendOperation } from './support/send-operation.ts';
+} from '../support/package-programs.ts';
+import { packProject, refusalOf } from '../support/packed-project.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { sendOperation } from '../support/send-operation.ts';
 
 const run = promisify(execFile);
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url)).slice(0, -1);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).slice(0, -1);
 
 /** Response that the programs receive. */
 const GROUPS =

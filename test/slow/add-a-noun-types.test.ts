@@ -1,0 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { addTopics } from '../add-a-noun/add-topics.ts';
+import { copyProject } from '../support/project-copy.ts';
+
+it('the resource topics, added to a copy of the project, passes the type check', async () => {
+  await using copy = await copyProject();
+  await addTopics(copy);
+  await copy.run('codegen.ts');
+  await writeFile(copy.path('tsconfig.src.json'), '{ "extends": "./tsconfig.json", "include": ["src"] }');
+  expect(await copy.run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.src.json')).toBe('');
+});
