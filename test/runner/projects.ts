@@ -11,4 +11,6 @@ export const TAKES_LONG = [
 export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
-export const ONLY_LARGE = ['test/slow/{add-a-noun-types,default-timeouts,install,memory,package,rate-limit-memory}.test.ts'];
+export const ONLY_LARGE = [
+  'test/slow/{add-a-noun-types,default-timeouts,install,memory,package,rate-limit-memory}.test.ts',
+];
