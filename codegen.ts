@@ -4,7 +4,7 @@
  * | file | from |
  * | --- | --- |
  * | src/graphql/types/index.gen.ts, src/upstream/resources/index.gen.ts, src/sandbox/resources/index.gen.ts | the files of the folder |
- * | src/upstream/openapi.gen.ts, src/sandbox/openapi.gen.ts | schema/upstream.openapi.yaml |
+ * | src/upstream/openapi.gen.ts, src/sandbox/requests.gen.ts | schema/upstream.openapi.yaml |
  * | src/settings/scopes.gen.ts | the scopes that the Pothos schema requires |
  * | tables in docs/operations.md and docs/frontend.md | the same schema |
  * | schema/schema.graphql | the Pothos schema in src/graphql |
@@ -21,7 +21,6 @@ import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { parse as parseYaml } from 'yaml';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
 import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
@@ -29,6 +28,7 @@ import { writeErrorCodeTable, writeErrorCodeType } from './codegen/error-codes.t
 import { writeSandboxIndex, writeTypesIndex, writeUpstreamIndex } from './codegen/indexes.ts';
 import { writeManifest } from './codegen/manifest.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
+import { writeSandboxRequests } from './codegen/sandbox-requests.ts';
 import { listScopes } from './codegen/schema-fields.ts';
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
@@ -71,13 +71,6 @@ const pathOf = (file: string): URL => new URL(file, import.meta.url);
 
 async function upstreamTypes(): Promise<string> {
   return GENERATED + astToString(await openapiTS(pathOf('schema/upstream.openapi.yaml')));
-}
-
-/** The OpenAPI document as a constant, because parsing YAML would be a sixth of the sandbox's time to start. */
-function writeSandboxDocument(): string {
-  const document: unknown = parseYaml(readFileSync(pathOf('schema/upstream.openapi.yaml'), 'utf8'));
-  const type = "import type { Document } from 'openapi-backend';\n\n/** The OpenAPI document of the service. */\n";
-  return `${GENERATED}${type}export const DOCUMENT: Document = ${JSON.stringify(document, null, 2)};\n`;
 }
 
 /** The shipped operations as typed texts, as they are in their files. */
@@ -131,7 +124,7 @@ async function generate(): Promise<Record<string, string>> {
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
-    'src/sandbox/openapi.gen.ts': writeSandboxDocument(),
+    'src/sandbox/requests.gen.ts': GENERATED + writeSandboxRequests(pathOf('schema/upstream.openapi.yaml')),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': `${printSchema(schema)}\n`,
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),

@@ -1,6 +1,6 @@
 import { OpenAPIBackend, type Operation } from 'openapi-backend';
 import { ApiError } from './errors.ts';
-import { DOCUMENT } from './openapi.gen.ts';
+import { REQUESTS } from './requests.gen.ts';
 import { isRow, type Row } from './rows.ts';
 import { describeProblem } from './validation.ts';
 
@@ -73,7 +73,7 @@ export class Router {
 /** Creates the router of the OpenAPI document. */
 export async function createRouter(): Promise<Router> {
   const api = new OpenAPIBackend({
-    definition: structuredClone(DOCUMENT), // It is changed.
+    definition: structuredClone(REQUESTS), // It is changed.
     // Compiles validators on first use, and skips openapi-backend's validation of the document, which supports only OpenAPI 3.0.
     quick: true,
     strict: true,
