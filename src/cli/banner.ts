@@ -29,7 +29,7 @@ export function banner(config: Config, { url, workers, example }: BannerOptions)
     GraphQL: url,
     GraphiQL: graphiql ? `${url} in a browser` : 'off (--graphiql on)',
     Upstream: service,
-    Config: source ?? 'none (notigraph.config.yaml)',
+    Config: source ?? 'none (no notigraph.config.yaml here)',
     Workers: workers === 1 ? 'one process (--workers auto)' : `${workers} processes`,
     Clients: kinds.join(', ') || 'none',
     Metrics: metrics ? `${origin}/metrics${workers === 1 ? '' : ', of one worker'}` : 'off (NOTIGRAPH_METRICS=on)',

@@ -8,7 +8,9 @@ import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, isO
  * @param commands table of commands; the first one is the default
  */
 export function readCommandLine(argv: readonly string[], commands: readonly [Command, ...Command[]]): CommandLine {
-  const { command, rest } = findCommand(argv, commands);
+  const [first, ...others] = argv;
+  const isHelp = first === 'help' && others.length > 0; // `help sandbox` is `sandbox --help`.
+  const { command, rest } = findCommand(isHelp ? [...others, '--help'] : argv, commands);
   const known = [...command.options, ...COMMON_OPTIONS];
   const optionOf = (name: string) => known.find((option) => option.name === name);
   const { tokens } = parseArgs({

@@ -19,6 +19,7 @@ describe('the command line', () => {
       { command: 'serve', options: { sandbox: 'mine.db', 'log-level': 'debug' } },
     ],
     ['-h', { command: 'serve', options: { help: '' } }],
+    ['help sandbox reset', { command: 'sandbox reset', options: { help: '' } }],
     ['sandbox -v --help', { command: 'sandbox', options: { version: '', help: '' } }],
     ['sandbox -p 1 --file a.db', { command: 'sandbox', options: { port: '1', file: 'a.db' } }],
     ['sandbox reset', { command: 'sandbox reset', options: {} }],

@@ -2,10 +2,10 @@ import { ConfigError } from '../config/config-error.ts';
 import { writeHelp } from '../help.ts';
 import type { Command } from './command.ts';
 
-/** Prints the help of all commands. */
+/** Prints the help of all commands. `help` before a command is read as its option `--help`. */
 export const help: Command = {
   name: 'help',
-  summary: 'Prints this help.',
+  summary: 'Prints this help, or that of a command: help sandbox.',
   options: [],
   async run({ commands, problems }, host) {
     const [first] = commands;
