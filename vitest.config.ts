@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/runner/longest-first.ts';
-import { ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
+import { BUILDS, ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
 import { IS_LARGE } from './test/support/samples.ts';
 
 export default defineConfig({
@@ -18,15 +18,19 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...TAKES_LONG, ...TAKES_SAMPLES] },
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS] },
       },
       {
         extends: true,
-        test: { name: 'long', include: TAKES_LONG, testTimeout: 60_000, hookTimeout: 120_000 },
+        test: { name: 'long', include: TAKES_LONG, exclude: BUILDS, testTimeout: 60_000, hookTimeout: 120_000 },
       },
       {
         extends: true,
         test: { name: 'slow', include: TAKES_SAMPLES, exclude: IS_LARGE ? [] : ONLY_LARGE, testTimeout: 120_000 },
+      },
+      {
+        extends: true,
+        test: { name: 'package', include: BUILDS, testTimeout: 120_000, hookTimeout: 300_000 },
       },
     ],
   },

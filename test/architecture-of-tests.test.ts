@@ -1,6 +1,6 @@
 import { matchesGlob } from 'node:path';
 import { expect, it } from 'vitest';
-import { TAKES_LONG, TAKES_SAMPLES } from './runner/projects.ts';
+import { BUILDS, TAKES_LONG, TAKES_SAMPLES } from './runner/projects.ts';
 import { type Import, listSources, readImports } from './support/imports.ts';
 
 /** Modules that every test may import: entry points of the gateway, the sandbox and the client, and types of the service. */
@@ -42,6 +42,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/graphql': ['src/lib/is-record.ts'],
   'test/guards': [],
   'test/http': ['src/graphql/documents/manifest.ts'],
+  'test/package': ['src/lib/version.ts'],
   'test/rate-limits': [],
   'test/runner': ['src/http/graphiql/page/sources.ts'],
   'test/sandbox': [],
@@ -53,7 +54,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     'src/sandbox/resources/index.gen.ts',
   ],
   'test/settings': ['src/lib/is-record.ts'],
-  'test/slow': ['src/lib/version.ts', 'test/add-a-noun/add-topics.ts'],
+  'test/slow': [],
   'test/soak': [],
   'test/support': [
     'examples/dashboard/dev/issuer.ts',
@@ -111,7 +112,8 @@ it('every module in FRONT_DOOR is used by tests of several folders', () => {
 });
 
 it('the tests of npm run test:quick start neither processes nor browsers', () => {
-  const isSlower = (file: string) => [...TAKES_LONG, ...TAKES_SAMPLES].some((glob) => matchesGlob(file, glob));
+  const isSlower = (file: string) =>
+    [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS].some((glob) => matchesGlob(file, glob));
   const starts = new Set(['playwright-core', 'node:child_process']);
   for (let size = 0; size !== starts.size; ) {
     size = starts.size;

@@ -11,6 +11,7 @@ export const TAKES_LONG = [
 export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
-export const ONLY_LARGE = [
-  'test/slow/{add-a-noun-types,default-timeouts,install,memory,package,rate-limit-memory}.test.ts',
-];
+export const ONLY_LARGE = ['test/slow/{default-timeouts,memory,rate-limit-memory}.test.ts'];
+
+/** Tests that build, pack or check the whole project. They would slow down others that measure, so only `npm run test:package` runs them. */
+export const BUILDS = ['test/package/**/*.test.ts', 'test/add-a-noun/types.test.ts'];

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { addTopics } from '../add-a-noun/add-topics.ts';
 import { copyProject } from '../support/project-copy.ts';
+import { addTopics } from './add-topics.ts';
 
 it('the resource topics, added to a copy of the project, passes the type check', async () => {
   await using copy = await copyProject();
