@@ -44,6 +44,7 @@ describe('feeds in the dashboard', () => {
     const id = await page.locator('.row', { hasText: 'Dropped' }).locator('code').textContent();
     await page.evaluate(() => localStorage.clear()); // As in another browser.
     await visitor.open('Groups');
+    await page.getByText('In use:').waitFor(); // Follows the last response that the page waits for.
     await visitor.open('Feeds');
     dashboard.forget();
     const field = page.getByRole('textbox', { name: 'Delete a feed by its id' });

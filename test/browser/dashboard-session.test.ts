@@ -47,7 +47,7 @@ describe('a session of the dashboard', () => {
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
     await visitor.open('Groups');
-    await page.getByText('Lifecycle').waitFor();
+    await page.getByText('In use:').waitFor(); // Follows the last response that the page waits for.
     dashboard.advance(400);
     dashboard.forget();
     await page.getByRole('textbox', { name: 'New group' }).fill('Just in time');
@@ -114,6 +114,7 @@ describe('a session of the dashboard', () => {
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
     await visitor.open('Groups');
+    await page.getByText('In use:').waitFor();
     await page.getByRole('textbox', { name: 'New group' }).fill('Half typed');
     other.advance(400);
     other.issuer.refuse('ada');
@@ -200,7 +201,7 @@ describe('the gateway limits the dashboard', () => {
     const { page } = visitor;
     await visitor.signIn('Ada Lindqvist');
     await visitor.open('Groups');
-    await page.getByText('Lifecycle').waitFor();
+    await page.getByText('In use:').waitFor();
     dashboard.forget();
     await page.getByRole('textbox', { name: 'New group' }).fill('Beyond');
     await page.getByRole('button', { name: 'Create' }).click();

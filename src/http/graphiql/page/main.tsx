@@ -2,7 +2,7 @@ import '@graphiql/react/setup-workers/vite';
 import '@graphiql/react/style.css';
 import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
-import './style.css';
+import './styles/index.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { readConfig } from './config.ts';
