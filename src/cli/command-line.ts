@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util';
 import { unknownName } from '../settings/setting.ts';
-import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, isOptional } from './commands/command.ts';
+import {
+  COMMON_OPTIONS,
+  type Command,
+  type CommandLine,
+  type CommandOption,
+  innerOf,
+  isOptional,
+} from './commands/command.ts';
 
 /**
  * Parses the command line leniently, so that all problems are reported together. Messages never contain values, which may be secrets.
@@ -87,7 +94,7 @@ function explainWord(word: string, isFirst: boolean, command: Command, commands:
     return `Put the command first: notigraph ${word}.`;
   }
   const isNamed = command !== commands[0];
-  const inner = isNamed ? names.filter((name) => name.startsWith(`${command.name} `)) : names;
+  const inner = isNamed ? innerOf(command, commands).map(({ name }) => name) : names;
   if (isFirst && inner.length > 0 && isPlain(word)) {
     const name = isNamed ? `${command.name} ${word}` : word;
     return `${toSentence(unknownName(name, inner, 'command'))} See ${helpOf(command)}.`;

@@ -1,4 +1,4 @@
-import { COMMON_OPTIONS, type Command, type CommandOption } from './commands/command.ts';
+import { COMMON_OPTIONS, type Command, type CommandOption, innerOf } from './commands/command.ts';
 import { writeEntries } from './write-entries.ts';
 
 const MORE = 'Run notigraph <command> --help for the options of a command.';
@@ -6,7 +6,7 @@ const MORE = 'Run notigraph <command> --help for the options of a command.';
 /** Returns the help of a command. That of the default command begins with the list of commands. */
 export function writeHelp(command: Command, commands: readonly Command[]): string {
   const isDefault = command === commands[0];
-  const inner = isDefault ? commands : commands.filter(({ name }) => name.startsWith(`${command.name} `));
+  const inner = isDefault ? commands : innerOf(command, commands);
   const usage = [isDefault ? '[command]' : command.name, command.argument, '[options]'].filter(Boolean).join(' ');
   return [
     isDefault ? "notigraph: a GraphQL gateway in front of a notification service's /v1 REST API" : command.summary,

@@ -40,7 +40,7 @@ async function lead(config: Config, environment: Environment, host: Host): Promi
   }
   const count = config.workers === 'auto' ? availableParallelism() : config.workers;
   if (count === 1 || !cluster.isPrimary) {
-    await serveGateway(config, { upstream, port }, logger, (service) =>
+    await serveGateway(config, { upstream, port }, { logger, host }, (service) =>
       untilStopped(config, { ...service, count: 1 }, host),
     );
   } else {
@@ -62,7 +62,7 @@ async function work(config: Config, role: WorkerRole, host: Host): Promise<void>
   host.on('SIGTERM', role.stop);
   try {
     const logger = createLogger(config, host.stdout);
-    await serveGateway(config, role.assignment, logger, async ({ url, checkUpstream }) => {
+    await serveGateway(config, role.assignment, { logger, host }, async ({ url, checkUpstream }) => {
       await role.report({ kind: 'listening', url });
       if (role.isFirst) {
         const problem = await Promise.race([checkUpstream(), role.stopped]);

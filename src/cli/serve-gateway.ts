@@ -8,6 +8,7 @@ import { SANDBOX_KEYS } from '../sandbox/environments.ts';
 import { formatMetrics } from '../telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../telemetry/process-metrics.ts';
 import type { Assignment } from './cluster/worker.ts';
+import type { Host } from './commands/command.ts';
 import type { Config } from './config/load-config.ts';
 
 /** Gateway that listens. */
@@ -27,11 +28,17 @@ const loadGateway = () => import('../gateway.ts');
  */
 const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-pretenuring');
 
+/** Log and process of a gateway. */
+interface ServeDeps {
+  logger: Logger;
+  host: Host;
+}
+
 /** Starts a gateway and its server, and stops both when `use` ends. */
 export async function serveGateway(
   config: Config,
   { upstream, port }: Assignment,
-  logger: Logger,
+  { logger, host }: ServeDeps,
   use: (gateway: RunningGateway) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
@@ -46,7 +53,7 @@ export async function serveGateway(
     bufferedBytes: gateway.bufferedBytes,
     overload,
     metrics: config.metrics
-      ? (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, process)]])
+      ? (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, host)]])
       : undefined,
   });
   await use({ url: `${server.url}${gateway.endpoint}`, checkUpstream: gateway.checkUpstream });

@@ -51,6 +51,14 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'version', short: 'v', description: 'Print the version.' },
 ];
 
+/** Returns the commands of one word. */
+export const topLevelOf = (commands: readonly Command[]): Command[] =>
+  commands.filter(({ name }) => !name.includes(' '));
+
+/** Returns the commands whose names continue that of a command. */
+export const innerOf = ({ name }: Command, commands: readonly Command[]): Command[] =>
+  commands.filter((other) => other.name.startsWith(`${name} `));
+
 /** Whether a placeholder stands for an optional value. */
 export const isOptional = (placeholder: string | undefined): boolean => placeholder?.startsWith('[') === true;
 

@@ -1,9 +1,11 @@
-import { COMMON_OPTIONS, type Command, type CommandOption, wordsOf } from '../commands/command.ts';
+import { COMMON_OPTIONS, type Command, type CommandOption, innerOf, topLevelOf, wordsOf } from '../commands/command.ts';
 import { isPath, namesOf } from './values.ts';
 
 /** Writes the completion script for bash. It works with bash 3.2, which macOS has, and needs no other package. */
 export function writeBashCompletion(commands: readonly Command[]): string {
-  const inner = commands.filter(({ name }) => name.includes(' '));
+  const outer = topLevelOf(commands);
+  const names = outer.map(({ name }) => name);
+  const inner = outer.flatMap((command) => innerOf(command, commands));
   return `# Completion of notigraph for bash: source <(notigraph completion bash)
 
 _notigraph_words() {
@@ -26,7 +28,7 @@ _notigraph() {
   fi
   COMPREPLY=()
   case \${COMP_WORDS[1]} in
-    ${topLevel(commands).join(' | ')}) ((COMP_CWORD > 1)) && command=\${COMP_WORDS[1]} ;;
+    ${names.join(' | ')}) ((COMP_CWORD > 1)) && command=\${COMP_WORDS[1]} ;;
   esac
   case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
     ${inner.map(({ name }) => `'${name}'`).join(' | ')}) ((COMP_CWORD > 2)) && command="\${COMP_WORDS[1]} \${COMP_WORDS[2]}" ;;
@@ -39,7 +41,7 @@ ${commands.map((command) => `      '${command.name}') _notigraph_words '${flagsO
     return
   fi
   if ((COMP_CWORD == 1)); then
-    _notigraph_words '${topLevel(commands).join(' ')}'
+    _notigraph_words '${names.join(' ')}'
     return
   fi
   case $command in
@@ -49,10 +51,6 @@ ${commands.map((command) => wordCase(command, commands)).join('')}  esac
 complete -F _notigraph notigraph
 `;
 }
-
-/** Returns the commands of one word. */
-const topLevel = (commands: readonly Command[]): string[] =>
-  commands.map(({ name }) => name).filter((name) => !name.includes(' '));
 
 const flagsOf = ({ options }: Command): string => [...options, ...COMMON_OPTIONS].flatMap(namesOf).join(' ');
 
@@ -72,10 +70,9 @@ function valueCase({ name }: Command, option: CommandOption): string {
 }
 
 /** Writes the case of the argument of a command, or of the commands that begin with its name. */
-function wordCase({ name, argument = '' }: Command, commands: readonly Command[]): string {
-  const next = commands
-    .filter((other) => other.name.startsWith(`${name} `))
-    .map((other) => other.name.slice(name.length + 1));
+function wordCase(command: Command, commands: readonly Command[]): string {
+  const { name, argument = '' } = command;
+  const next = innerOf(command, commands).map((other) => other.name.slice(name.length + 1));
   const words = [...next, ...wordsOf(argument)];
   if (words.length > 0) {
     return `    '${name}') _notigraph_words '${words.join(' ')}' ;;\n`;

@@ -1,4 +1,12 @@
-import { COMMON_OPTIONS, type Command, type CommandOption, isOptional, wordsOf } from '../commands/command.ts';
+import {
+  COMMON_OPTIONS,
+  type Command,
+  type CommandOption,
+  innerOf,
+  isOptional,
+  topLevelOf,
+  wordsOf,
+} from '../commands/command.ts';
 import { isPath, namesOf } from './values.ts';
 
 /** Writes the completion script for zsh. */
@@ -10,12 +18,11 @@ _notigraph() {
   local command=${quote(commands[0]?.name ?? '')}
   local -a commands
   if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then
-    commands=(${describe(commands.filter(({ name }) => !name.includes(' ')))})
+    commands=(${describe(topLevelOf(commands))})
     _describe command commands
     return
   fi
-${commands
-  .filter(({ name }) => !name.includes(' '))
+${topLevelOf(commands)
   .map((command) => writeSelection(command, commands))
   .join('')}  case $command in
 ${commands.map((command) => `    ${quote(command.name)}) _arguments -s ${writeArguments(command)} ;;\n`).join('')}  esac
@@ -31,9 +38,9 @@ fi
 }
 
 /** Writes the code that selects a command by its words and removes them, or completes the second word. */
-function writeSelection({ name }: Command, commands: readonly Command[]): string {
-  const inner = commands.filter((other) => other.name.startsWith(`${name} `));
-  const rest = inner.map((other) => ({ ...other, name: other.name.slice(name.length + 1) }));
+function writeSelection(command: Command, commands: readonly Command[]): string {
+  const { name } = command;
+  const rest = innerOf(command, commands).map((other) => ({ ...other, name: other.name.slice(name.length + 1) }));
   const second =
     rest.length === 0
       ? ''

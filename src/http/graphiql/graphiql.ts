@@ -6,32 +6,25 @@ import { type Bytes, createAssets, type Encoding, type Manifest } from './assets
 import { respondNotBuilt, respondTurnedOff } from './message-page.ts';
 import { createPageConfig, type PageConfigOptions } from './page-config.ts';
 import { FILE_PARAMETER, renderPage } from './page-html.ts';
+import { securityHeaders } from './security-headers.ts';
 
 /** Route of a request for a page or one of its files; undefined for any other request. */
 export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
 
 /**
- * The page loads only the gateway's own files, because people enter API keys. The editor, Monaco, creates style elements and uses images in
- * `data:` URLs.
+ * Headers of the page and its files; a worker has the policy of its script. The page loads only the gateway's own files, because people enter
+ * API keys. The editor, Monaco, creates style elements and uses images in `data:` URLs.
  */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "worker-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  'img-src data:',
-  "font-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 const SECURITY_HEADERS = {
-  'content-security-policy': CONTENT_SECURITY_POLICY, // Files too: a worker has the policy of its script.
+  ...securityHeaders(
+    "script-src 'self'",
+    "worker-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    'img-src data:',
+    "font-src 'self'",
+    "connect-src 'self'",
+  ),
   'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
 };
 
 /** The name of a file contains a hash of its content. */

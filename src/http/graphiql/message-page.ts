@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutgoingResponse } from '../request.ts';
+import { securityHeaders } from './security-headers.ts';
 
 const STYLE = `
   :root { color-scheme: light dark; }
@@ -10,14 +11,10 @@ const STYLE = `
 `;
 
 /** The browser applies only this style and loads nothing. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
+const SECURITY_HEADERS = securityHeaders(
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
   'img-src data:', // The empty icon.
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+);
 
 /** Content of a short page. */
 interface Message {
@@ -30,11 +27,9 @@ interface Message {
 const respondMessage = ({ status, title, content }: Message): OutgoingResponse => ({
   status,
   headers: {
+    ...SECURITY_HEADERS,
     'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': CONTENT_SECURITY_POLICY,
     'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
     vary: 'Accept',
   },
   body: `<!doctype html>

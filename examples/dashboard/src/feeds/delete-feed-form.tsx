@@ -1,6 +1,6 @@
-import { type FormEvent, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
+import { useConfirmedText } from '../ui/use-confirmed-text.ts';
 import { DeleteFeed, type OnFeedDeleted } from './delete-feed.tsx';
 import type { KnownFeed } from './known-feeds.ts';
 
@@ -11,34 +11,11 @@ interface DeleteFeedFormProps {
 
 /** The form to delete a feed that this browser doesn't know. */
 export function DeleteFeedForm({ feeds, onDeleted }: DeleteFeedFormProps) {
-  const [typed, setTyped] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [isAsking, setIsAsking] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
-  const id = typed.trim();
-
-  function ask(event: FormEvent) {
-    event.preventDefault();
-    setProblem(id === '' ? 'Enter the id of a feed.' : undefined);
-    if (id === '') {
-      input.current?.focus();
-    } else {
-      setIsAsking(true);
-    }
-  }
-
+  const { text: id, field, isAsking, ask, close, clear } = useConfirmedText('Enter the id of a feed.');
   return (
     <form className="card" noValidate onSubmit={ask} aria-label="Delete a feed">
       <div className="inline-form">
-        <Field
-          ref={input}
-          label="Delete a feed by its id"
-          value={typed}
-          error={problem}
-          autoCapitalize="off"
-          spellCheck={false}
-          onChange={(event) => setTyped(event.target.value)}
-        />
+        <Field {...field} label="Delete a feed by its id" autoCapitalize="off" spellCheck={false} />
         <Button type="submit" kind="delete">
           Delete…
         </Button>
@@ -48,10 +25,10 @@ export function DeleteFeedForm({ feeds, onDeleted }: DeleteFeedFormProps) {
           id={id}
           name={feeds.find((feed) => feed.id === id)?.name}
           onDeleted={(deleted, remaining) => {
-            setTyped('');
+            clear();
             onDeleted(deleted, remaining);
           }}
-          onClose={() => setIsAsking(false)}
+          onClose={close}
         />
       )}
     </form>

@@ -1,10 +1,11 @@
-import { type FormEvent, useRef, useState } from 'react';
+import { useState } from 'react';
 import type { Channel } from '../documents.gen.ts';
 import { CHANNEL_NAMES, CHANNELS } from '../statistics/day.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { SelectField } from '../ui/select-field.tsx';
 import { useToast } from '../ui/toasts-context.ts';
+import { useConfirmedText } from '../ui/use-confirmed-text.ts';
 import { DeleteMessages } from './delete-messages.tsx';
 
 const ALL = 'ALL';
@@ -15,29 +16,15 @@ const OPTIONS = [
 
 /** The form that names the messages to delete. It deletes nothing before they are confirmed. */
 export function DeleteMessagesForm() {
-  const [typed, setTyped] = useState('');
+  const { text: transactionId, field, isAsking, ask, close, clear } = useConfirmedText('Enter a transaction id.');
   const [option, setOption] = useState<string>(ALL);
-  const [problem, setProblem] = useState<string>();
-  const [isAsking, setIsAsking] = useState(false);
   const toast = useToast();
-  const input = useRef<HTMLInputElement>(null);
-  const transactionId = typed.trim();
   const channel: Channel | undefined = CHANNELS.find((candidate) => candidate === option);
 
-  function ask(event: FormEvent) {
-    event.preventDefault();
-    setProblem(transactionId === '' ? 'Enter a transaction id.' : undefined);
-    if (transactionId === '') {
-      input.current?.focus();
-    } else {
-      setIsAsking(true);
-    }
-  }
-
   function onDeleted() {
-    setTyped('');
+    clear();
     toast(`${channel === undefined ? 'All' : CHANNEL_NAMES[channel]} messages of “${transactionId}” were deleted.`);
-    input.current?.focus();
+    field.ref.current?.focus();
   }
 
   return (
@@ -45,15 +32,12 @@ export function DeleteMessagesForm() {
       <h2 id="messages-title">Delete messages</h2>
       <div className="form-grid">
         <Field
-          ref={input}
+          {...field}
           label="Transaction id"
           hint="The service returned it when the workflow was triggered."
           required
-          value={typed}
-          error={problem}
           autoCapitalize="off"
           spellCheck={false}
-          onChange={(event) => setTyped(event.target.value)}
         />
         <SelectField label="Channel" options={OPTIONS} value={option} onChange={setOption} />
       </div>
@@ -61,12 +45,7 @@ export function DeleteMessagesForm() {
         Delete…
       </Button>
       {isAsking && (
-        <DeleteMessages
-          transactionId={transactionId}
-          channel={channel}
-          onDeleted={onDeleted}
-          onClose={() => setIsAsking(false)}
-        />
+        <DeleteMessages transactionId={transactionId} channel={channel} onDeleted={onDeleted} onClose={close} />
       )}
     </form>
   );
