@@ -1,0 +1,71 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Socket } from 'node:net';
+
+/** Guard of the sockets that a client opens. */
+export interface ReplyGuard extends Disposable {
+  /** Calls a function of the client. The sockets that it opens, also later in order to reconnect, are guarded. */
+  run<Result>(call: () => Result): Result;
+  /** Reports a complete reply. */
+  replied(): void;
+  /** Closes the connection. The client opens another one. */
+  disconnect(): void;
+}
+
+/** Maximum time for receiving a reply, in milliseconds. */
+const MAX_RECEIVE_MS = 5_000;
+
+/** Channel on which Node.js publishes new sockets of clients: https://nodejs.org/api/diagnostics_channel.html#net */
+const NEW_SOCKET = 'net.client.socket';
+
+/** The reply doesn't end. */
+class EndlessReplyError extends Error {
+  readonly code = 'ENDLESS_REPLY';
+}
+
+/**
+ * Creates a guard that destroys a socket whose server sends a reply without end, which would keep the process busy and fill its memory. The
+ * client of Redis has no limit, and hides its sockets.
+ *
+ * @param maxBytes maximum bytes without a complete reply
+ */
+export function createReplyGuard(maxBytes: number): ReplyGuard {
+  const context = new AsyncLocalStorage<object>();
+  const own = {};
+  let current: Socket | undefined;
+  let bytes = 0;
+  let receivingSince: number | undefined;
+
+  function reset(): void {
+    bytes = 0;
+    receivingSince = undefined;
+  }
+
+  function watch(socket: Socket): void {
+    reset();
+    current = socket;
+    socket.on('data', (chunk) => {
+      const now = performance.now();
+      bytes += chunk.length;
+      receivingSince ??= now;
+      if (bytes > maxBytes || now - receivingSince > MAX_RECEIVE_MS) {
+        socket.destroy(new EndlessReplyError());
+      }
+    });
+  }
+
+  function onNewSocket(message: unknown): void {
+    const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined;
+    if (socket instanceof Socket && context.getStore() === own) {
+      watch(socket);
+    }
+  }
+
+  subscribe(NEW_SOCKET, onNewSocket);
+  return {
+    run: (call) => context.run(own, call),
+    replied: reset,
+    disconnect: () => void current?.destroy(),
+    [Symbol.dispose]: () => void unsubscribe(NEW_SOCKET, onNewSocket),
+  };
+}

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import { createSharedResources, type SharedResource } from '../../lib/shared-resources.ts';
+import type { CacheSettings } from '../../settings/cache.ts';
+import { readCacheSecret } from './cache-secret.ts';
+import { MemoryStore } from './memory-store.ts';
+import { createRedisCacheStore } from './redis-store.ts';
+import type { CacheStore } from './store.ts';
+
+/** Stores of caches. Gateways with the same one share it, so that a gateway that replaces another one keeps what is stored. */
+export interface CacheStores {
+  /**
+   * Opens a store.
+   *
+   * @param now monotonic clock, in milliseconds. @default performance.now
+   * @throws {SecretError} if the secret can't be read, or is too short
+   * @throws {MissingPackageError} if the store is Redis and its client is not installed
+   */
+  open(settings: CacheSettings, now?: () => number): SharedResource<CacheStore>;
+}
+
+/** Creates an empty set of stores. */
+export function createCacheStores(logger: Logger): CacheStores {
+  const stores = createSharedResources<CacheStore>();
+  return {
+    open({ store, secret: source = '', maxBytes }, now) {
+      if (store === 'memory') {
+        return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
+      }
+      const { url } = store.redis;
+      const secret = readCacheSecret(source);
+      return stores.open(JSON.stringify([url, secret]), () => createRedisCacheStore({ url, secret, logger }));
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { isRecord } from '../../lib/is-record.ts';
+import type { Tag } from './store.ts';
+
+/** Values of the parameters in a path. */
+export type PathParams = Readonly<Record<string, string>>;
+
+/** Returns the tag of one record. The service ignores the case of ids. */
+export const recordTag = (kind: 'group' | 'workflow', id: string): Tag => `${kind}:${id.toLowerCase()}`;
+
+/** Returns the tags of a workflow: its ids and its trigger identifiers, with each of which it can be requested. */
+export function workflowTags(body: unknown): Tag[] {
+  const { triggers } = isRecord(body) ? body : {};
+  const identifiers = Array.isArray(triggers)
+    ? triggers.map((trigger: unknown) => (isRecord(trigger) ? trigger.identifier : undefined))
+    : [];
+  return [...idsOf(body), ...identifiers.filter(isText)].map((id) => recordTag('workflow', id));
+}
+
+/** Returns the tags of a group. */
+export const groupTags = (body: unknown): Tag[] => idsOf(body).map((id) => recordTag('group', id));
+
+const idsOf = (body: unknown): string[] => (isRecord(body) ? [body._id, body.id].filter(isText) : []);
+
+const isText = (value: unknown): value is string => typeof value === 'string';

@@ -1,0 +1,127 @@
+import { setImmediate as immediate } from 'node:timers/promises';
+import { pino } from 'pino';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createStoreState } from '../../src/redis/store-state.ts';
+import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { createLimiter, replyOk, startListener } from '../support/redis-limiter.ts';
+
+/** Keeps the event loop from doing anything else. */
+function block(milliseconds: number): void {
+  for (const until = performance.now() + milliseconds; performance.now() < until; ) {
+    // Burns CPU.
+  }
+}
+
+describe.runIf(hasRedis)(`a process whose event loop is late${redisOnly}`, () => {
+  it.each([
+    ['before a command is sent', 0],
+    ['after a command was sent', 1],
+    ['after a command was sent and answered', 20],
+  ])('gets the result of Redis if it was blocked %s', async (_, turns) => {
+    await using redis = await startRedis();
+    await using setup = createLimiter(redis.url);
+    await expect.poll(() => setup.limiter.status().isUp).toBe(true);
+    for (let used = 1; used <= 3; used += 1) {
+      const taking = setup.take();
+      for (let turn = 0; turn < turns; turn += 1) {
+        await immediate();
+      }
+      block(300);
+      expect(await taking).toMatchObject({ remaining: 100 - used });
+    }
+    expect(setup.limiter.status().fallbacks).toBe(0);
+    expect(await redis.command('DBSIZE')).toBe(1);
+  });
+});
+
+describe('a Redis that', () => {
+  it.each([
+    ['a text', '+', 'a'.repeat(65_536)],
+    ['a blob', '$1000000000000\r\n', 'a'.repeat(65_536)],
+    ['a list', '*1000000000\r\n', ':1\r\n'.repeat(16_384)],
+    ['nested lists', '', '*1\r\n'.repeat(16_384)],
+    ['many replies', '', '+OK\r\n'.repeat(13_107)],
+  ])('sends %s without end is disconnected before it blocks the process', async (_, start, more) => {
+    await using listener = await startListener((socket, chunk) => {
+      if (!chunk.includes('EVAL')) {
+        socket.write(replyOk(chunk));
+        return;
+      }
+      socket.write(start);
+      const send = () => {
+        while (socket.writable && socket.write(more)) {
+          // Fills the buffer of the socket.
+        }
+      };
+      socket.on('drain', send);
+      send();
+    });
+    await using setup = createLimiter(listener.url);
+    await expect.poll(listener.connections, { timeout: 10_000 }).toBeGreaterThan(2);
+    expect(setup.limiter.status()).toMatchObject({ isUp: false, failure: expect.anything(), fallbacks: 1 });
+    const startedAt = performance.now();
+    expect(await setup.take()).toMatchObject({ remaining: 99 });
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(setup.log.length).toBeLessThanOrEqual(2);
+  });
+
+  it('closes the connection of a client without TLS is reported without a request, with a hint', async () => {
+    await using listener = await startListener((socket) => socket.destroy());
+    await using setup = createLimiter(listener.url);
+    await expect.poll(setup.messages).toHaveLength(1);
+    expect(setup.messages()[0]).toMatch(
+      /^Redis can't be used: .+; if it requires TLS, the URL must start with rediss:\/\//,
+    );
+  });
+
+  it("doesn't respond to TLS is reported without a request, with a hint", async () => {
+    await using listener = await startListener((socket) => void socket.write('-ERR unknown command\r\n'));
+    await using setup = createLimiter(listener.url.replace('redis:', 'rediss:'));
+    await expect.poll(setup.messages).toHaveLength(1);
+    expect(setup.messages()[0]).toMatch(
+      /^Redis can't be used: .+; if it doesn't use TLS, the URL must start with redis:\/\//,
+    );
+  });
+
+  it.runIf(hasRedis)(
+    `lacks the database, a password or a permission is reported without a request${redisOnly}`,
+    async () => {
+      await using redis = await startRedis();
+      await redis.command('ACL', 'SETUSER', 'limited', 'on', '>pass-4711', '~*', '+@connection');
+      const address = redis.url.replace('redis://', '');
+      for (const [url, reason] of [
+        [`redis://${address}/99`, 'DATABASE'],
+        [`redis://:pass-4711@${address}`, 'NO_PASSWORD'],
+        [`redis://limited:pass-4711@${address}`, 'NOPERM'],
+      ] as const) {
+        await using setup = createLimiter(url);
+        await setup.limiter.connected();
+        await expect.poll(() => setup.log).toMatchObject([{ level: 50, reason, msg: /^Redis can't be used: / }]);
+        expect(setup.log).toHaveLength(1);
+        expect(JSON.stringify(setup.log)).not.toContain('4711');
+      }
+    },
+  );
+});
+
+it('a store that goes up and down all the time logs two lines in 30 seconds, and then their number', () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const log: unknown[] = [];
+  const logger = pino({ base: null }, { write: (line: string) => log.push(JSON.parse(line)) });
+  using state = createStoreState(logger, { whileDown: 'it is down', onceUp: 'It is up.' });
+  state.up();
+  for (let i = 0; i < 10; i += 1) {
+    state.down({ code: 'ECONNRESET' });
+    vi.advanceTimersByTime(400);
+    state.up();
+    vi.advanceTimersByTime(400);
+  }
+  const [unavailable, available] = [{ reason: 'ECONNRESET', level: 40 }, { level: 30 }];
+  expect(log).toMatchObject([unavailable, available]);
+  expect(state.status()).toEqual({ isUp: true, failure: undefined, fallbacks: 10 });
+  vi.advanceTimersByTime(30_000);
+  expect(log).toMatchObject([unavailable, available, { ...available, changes: 18 }]);
+  state.down({ code: 'ECONNRESET' });
+  expect(log).toMatchObject([unavailable, available, available, unavailable]);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { MemoryStore } from '../../src/upstream/cache/memory-store.ts';
+import type { Owner } from '../../src/upstream/cache/store.ts';
+import { bytesInUse } from '../support/heap.ts';
+import { sampleSize } from '../support/samples.ts';
+
+const MIB = 1024 * 1024;
+const MAX_BYTES = 8 * MIB;
+
+/** Heap that may be held besides what the store counts, as a share. */
+const MARGIN = 0.2;
+
+const MILLION = sampleSize(20_000, 1_000_000);
+
+/** Number for uses that are alike. */
+const MANY = sampleSize(10_000, 200_000);
+
+const ownerOf = (i: number): Owner => ({ upstream: 'http://127.0.0.1:1', credential: `ApiKey ${i}` });
+
+/** Reads a record, and stores the response. */
+function read(memory: MemoryStore, owner: Owner, i: number): void {
+  const address = { owner, path: `/v1/workflows/${i}` };
+  const { moment } = memory.find(address);
+  memory.put(address, {
+    result: { status: 200, body: { _id: `id ${i}`, name: `Name ${i}` }, replayed: false, rateLimit: undefined },
+    tags: ['workflows', `workflow:${i}`],
+    moment: moment ?? '',
+    ageMs: 0,
+    lifetimeMs: 600_000,
+  });
+}
+
+const write = (memory: MemoryStore, owner: Owner, i: number, outcome: 'applied' | 'unknown') =>
+  memory.beginWrite(owner, [`workflow:${i}`], 1_000).end(outcome, [`workflow:other ${i}`]);
+
+/** Uses by callers, with the number of times. */
+const USES: Record<string, [count: number, use: (memory: MemoryStore, i: number) => void]> = {
+  'reads of one key': [MILLION, (memory, i) => read(memory, ownerOf(0), i)],
+  'keys with the same read twice': [
+    MILLION,
+    (memory, i) => {
+      read(memory, ownerOf(i), i);
+      read(memory, ownerOf(i), i);
+    },
+  ],
+  'writes of one key': [MILLION, (memory, i) => write(memory, ownerOf(0), i, 'applied')],
+  'writes of one key with unknown outcomes': [MANY, (memory, i) => write(memory, ownerOf(0), i, 'unknown')],
+  'keys with a write': [MANY, (memory, i) => write(memory, ownerOf(i), i, 'applied')],
+  'keys with a read and a write': [
+    MANY,
+    (memory, i) => {
+      read(memory, ownerOf(i), i);
+      write(memory, ownerOf(i), i, 'applied');
+    },
+  ],
+};
+
+describe('the store in memory stays within its bounds with many different', () => {
+  it.each(Object.entries(USES))('%s', (_, [count, use]) => {
+    const memory = new MemoryStore({ maxBytes: MAX_BYTES });
+    const before = bytesInUse();
+    let most = 0;
+    for (let i = 1; i <= count; i += 1) {
+      use(memory, i);
+      if (i % (count / 4) === 0) {
+        most = Math.max(most, bytesInUse() - before);
+      }
+    }
+    expect(memory.stats().bytes).toBeLessThanOrEqual(MAX_BYTES);
+    expect(most).toBeLessThan(MAX_BYTES * (1 + MARGIN));
+  });
+});

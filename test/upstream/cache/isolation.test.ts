@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { type CachedGateway, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { group } from '../../support/records.ts';
+import { startThreeUpstreams } from '../../support/three-upstreams.ts';
+
+const GET = 'GET /v1/workflows/welcome';
+const READ_GROUPS = '{ notificationGroups { name } }';
+const WRITE = 'mutation { createNotificationGroup(input: { name: "New" }) { __typename } }';
+
+const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
+
+it('no key reads what another one has loaded, and its writes and rejections change nothing for others', async () => {
+  await using cached = await startCachedGateway();
+  await cached.run(READ_GROUPS, 'a');
+  cached.change();
+  expect(await cached.run(READ_GROUPS, 'b')).toEqual({ notificationGroups: [{ name: 'v1' }] });
+  await cached.run(WRITE, 'b');
+  cached.respond(() => ({ status: 401, body: {} }));
+  expect(await cached.run(READ_WORKFLOW, 'b')).toEqual(['UNAUTHENTICATED']);
+  expect(await cached.run(READ_GROUPS, 'a')).toEqual({ notificationGroups: [{ name: 'v0' }] });
+});
+
+/** Returns the result of a read during which the service rejects another read with the same key. */
+async function readWhileKeyIsRejected(cached: CachedGateway): Promise<unknown> {
+  const arrived = cached.hold(GET);
+  const read = cached.run(READ_WORKFLOW);
+  const release = await arrived;
+  cached.respond(() => ({ status: 401, body: {} }));
+  await cached.run(READ_GROUPS);
+  release();
+  return read;
+}
+
+describe('a rejected key', () => {
+  it.each([
+    [401, READ_GROUPS],
+    [403, READ_GROUPS],
+    [403, WRITE],
+  ])('loses all its entries after a %i in response to %s', async (status, document) => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    cached.respond(() => ({ status, body: {} }));
+    await cached.run(document);
+    cached.change();
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  });
+
+  it('loses them during a refresh in the background', async () => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    await cached.run(READ_GROUPS);
+    cached.advance(31);
+    cached.respond(() => ({ status: 401, body: {} }));
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+    await expect.poll(() => cached.run(READ_GROUPS)).toEqual(['UNAUTHENTICATED']);
+  });
+
+  it('stores nothing from a read that was in flight', async () => {
+    await using cached = await startCachedGateway();
+    expect(await readWhileKeyIsRejected(cached)).toEqual(nameOf(0));
+    cached.forget();
+    expect(await cached.run(READ_WORKFLOW)).toEqual(['UNAUTHENTICATED']);
+    expect(cached.calls()).toEqual([GET]);
+  });
+
+  it('loses also an entry that is about to be used because the service fails', async () => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    cached.advance(61);
+    cached.respond(() => ({ status: 503, body: {} }));
+    expect(await readWhileKeyIsRejected(cached)).toEqual(['UPSTREAM_UNAVAILABLE']);
+  });
+
+  it('does not end a write of another operation: reads during it are not stored', async () => {
+    await using cached = await startCachedGateway();
+    const arrived = cached.hold('POST /v1/notification-groups');
+    const write = cached.run(WRITE);
+    const release = await arrived;
+    cached.respond(() => ({ status: 403, body: {} }));
+    await cached.run(READ_WORKFLOW);
+    cached.respond(({ method, path }) => respondTo(method, path, 'v0'));
+    cached.forget();
+    await cached.run(READ_GROUPS);
+    await cached.run(READ_GROUPS);
+    expect(cached.calls()).toHaveLength(2);
+    release();
+    await write;
+    cached.change();
+    expect(await cached.run(READ_GROUPS)).toEqual({ notificationGroups: [{ name: 'v1' }] });
+  });
+});
+
+it('upstreams share nothing, even for the same key', async () => {
+  await using trio = await startThreeUpstreams((_, { answer }) => answer({ body: { data: [group()] } }), {
+    cache: true,
+  });
+  const read = (path: string) => trio.send({ path, authorization: 'ApiKey us-1', document: READ_GROUPS });
+  await read('/us/graphql');
+  await read('/us/graphql');
+  await read('/graphql');
+  expect([trio.upstreams.us.requests.length, trio.upstreams.ap.requests.length]).toEqual([1, 1]);
+});

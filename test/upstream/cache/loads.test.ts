@@ -1,0 +1,138 @@
+import { expect, it } from 'vitest';
+import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { sampleSize } from '../../support/samples.ts';
+import { STORES, startTestCache } from '../../support/test-cache.ts';
+
+const GET = 'GET /v1/workflows/welcome';
+
+const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
+
+it('concurrent requests for an expired entry cause one call', async () => {
+  const size = sampleSize(200, 1_000);
+  await using cached = await startCachedGateway();
+  await cached.run(READ_WORKFLOW);
+  cached.change();
+  cached.advance(61);
+  cached.forget();
+  const results = await Promise.all(Array.from({ length: size }, () => cached.run(READ_WORKFLOW)));
+  expect(results).toEqual(Array.from({ length: size }, () => nameOf(1)));
+  expect(cached.calls()).toEqual([GET]);
+});
+
+it('concurrent requests within the window of revalidation cause one call, and none waits for it', async () => {
+  await using cached = await startCachedGateway();
+  await cached.run(READ_WORKFLOW);
+  cached.advance(31);
+  const arrived = cached.hold(GET);
+  for (let i = 0; i < 20; i += 1) {
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+  }
+  (await arrived)();
+  expect(cached.calls()).toEqual([GET, GET]);
+});
+
+it('a service that does not respond in half of the time limit counts as too slow, and its late response is stored', async () => {
+  await using cached = await startCachedGateway({ attemptTimeoutMs: 1_600 });
+  await cached.run(READ_WORKFLOW);
+  cached.change();
+  cached.advance(61);
+  const arrived = cached.hold(GET);
+  const startedAt = performance.now();
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+  expect(performance.now() - startedAt).toBeGreaterThan(790);
+  for (let i = 0; i < 10; i += 1) {
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0)); // Without waiting: the call would time out.
+  }
+  (await arrived)();
+  await expect.poll(() => cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  expect(cached.calls()).toEqual([GET, GET]);
+});
+
+it("a read that needs its operation's last time uses the stored response", async () => {
+  await using cached = await startCachedGateway({ operationTimeoutMs: 200 });
+  await cached.run(READ_WORKFLOW);
+  cached.advance(61);
+  const arrived = cached.hold(GET);
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+  (await arrived)();
+});
+
+it('a client that disconnects ends its wait, without the service counting as slow', async () => {
+  await using cached = await startCachedGateway();
+  await cached.run(READ_WORKFLOW);
+  cached.change();
+  cached.advance(61);
+  const release = await cached.disconnectDuring(GET, READ_WORKFLOW);
+  const lines = () => cached.gateway.log.filter(({ msg }) => msg === 'operation');
+  await expect.poll(() => lines().length, { timeout: 2_000 }).toBe(2); // It would wait for three seconds.
+  const next = cached.run(READ_WORKFLOW);
+  release();
+  expect(await next).toEqual(nameOf(1));
+  expect(cached.calls()).toEqual([GET, GET]);
+});
+
+it('a read that bypasses the cache is stored for others, and uses nothing in an outage', async () => {
+  const bypass = { 'cache-control': 'no-cache' };
+  await using cached = await startCachedGateway({ maxRetries: 0 });
+  await cached.run(READ_WORKFLOW);
+  cached.change();
+  expect(await cached.run(READ_WORKFLOW, 'a', bypass)).toEqual(nameOf(1));
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  cached.respond(() => ({ status: 503 }));
+  expect(await cached.run(READ_WORKFLOW, 'a', bypass)).toEqual(['UPSTREAM_UNAVAILABLE']);
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+});
+
+it('a record that does not exist is requested each time', async () => {
+  await using cached = await startCachedGateway();
+  cached.respond(() => ({ status: 404, body: {} }));
+  await cached.run(READ_WORKFLOW);
+  await cached.run(READ_WORKFLOW);
+  expect(cached.calls()).toEqual([GET, GET]);
+});
+
+it.each(STORES)('a response with very deep values is not stored (%s)', async (kind) => {
+  await using cache = await startTestCache(kind);
+  await using cached = await startCachedGateway({ cache: cache.settings });
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+  cached.respond(() => ({ body: `{"data":{"name":"deep","payload":${deep}}}` }));
+  expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
+  expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
+  expect(cached.calls()).toEqual([GET, GET]);
+});
+
+it('each kind of read can be turned off, and the maximum age bounds all windows', async () => {
+  await using cached = await startCachedGateway({ cache: { statistics: 'off', maxAgeSeconds: 10 }, maxRetries: 0 });
+  const statistics = '{ notificationStats { count } }';
+  await cached.run(statistics);
+  await cached.run(statistics);
+  expect(cached.calls()).toHaveLength(2);
+  await cached.run(READ_WORKFLOW);
+  cached.respond(() => ({ status: 503 }));
+  cached.advance(9.999);
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+  cached.advance(0.002);
+  expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_UNAVAILABLE']);
+});
+
+it('a refresh in the background ends when the gateway is closed', async () => {
+  const cached = await startCachedGateway();
+  await cached.run(READ_WORKFLOW);
+  cached.advance(31);
+  const arrived = cached.hold(GET);
+  await cached.run(READ_WORKFLOW);
+  const release = await arrived;
+  await cached.gateway[Symbol.asyncDispose](); // Would wait for the time limit of an attempt: 6 s.
+  release();
+  await cached[Symbol.asyncDispose]();
+}, 5_000);
+
+it('without a cache, every read calls the service, as before', async () => {
+  await using cached = await startCachedGateway({ cache: false });
+  const etag = '"1"';
+  cached.respond(({ method, path }) => ({ ...respondTo(method, path, 'v0'), headers: { etag } }));
+  await cached.run(READ_WORKFLOW);
+  await cached.run(READ_WORKFLOW);
+  expect(cached.calls()).toEqual([GET, GET]);
+  expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
+});

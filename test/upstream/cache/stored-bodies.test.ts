@@ -1,0 +1,62 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { createGateway, createGatewayState } from '../../../src/gateway.ts';
+import { loadOperations } from '../../../src/graphql/documents/shipped-operations.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../../src/sandbox/sandbox.ts';
+import type { CacheStore } from '../../../src/upstream/cache/store.ts';
+
+function freeze(value: unknown): void {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(freeze);
+  }
+}
+
+it('no operation changes a stored body, which others use too', async () => {
+  const sandbox = await startSandbox({});
+  const logger = pino({ level: 'silent' });
+  const state = createGatewayState(logger);
+  let stored = 0;
+  const open: typeof state.cacheStores.open = (...args) => {
+    const opened = state.cacheStores.open(...args);
+    const put: CacheStore['put'] = (address, entry) => {
+      freeze(entry.result.body);
+      stored += 1;
+      opened.resource.put(address, entry);
+    };
+    return {
+      ...opened,
+      resource: new Proxy(opened.resource, { get: (store, name) => (name === 'put' ? put : bound(store, name)) }),
+    };
+  };
+  await using gateway = createGateway(
+    { cache: true, upstream: sandbox.url },
+    { logger },
+    { ...state, cacheStores: { open } },
+  );
+  const send = async (query: string, variables?: string) => {
+    const response = await gateway.fetch(
+      new Request('http://localhost/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+        body: `{ "query": ${JSON.stringify(query)}, "variables": ${variables ?? '{}'} }`,
+      }),
+    );
+    return response.json();
+  };
+  for (const { query, variables } of loadOperations()) {
+    const first = await send(query, variables);
+    expect(first.errors, query).toBeUndefined();
+    if (!query.includes('mutation')) {
+      expect(await send(query, variables)).toEqual(first);
+    }
+  }
+  expect(stored).toBeGreaterThan(5);
+  await sandbox.close();
+});
+
+/** Returns a member; functions keep their object, because private fields need it. */
+function bound(store: CacheStore, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(store, name, store);
+  return typeof member === 'function' ? member.bind(store) : member;
+}

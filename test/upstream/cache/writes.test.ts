@@ -1,0 +1,192 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { createGateway, createGatewayState } from '../../../src/gateway.ts';
+import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
+
+const GET = 'GET /v1/workflows/welcome';
+const PUT = 'PUT /v1/workflows/w1/status';
+const WRITE = 'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { __typename } }';
+const SUCCESS = { updateWorkflowStatus: { __typename: 'UpdateWorkflowStatusSuccess' } };
+
+const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
+
+/** Returns a script that responds to writes with a status, and to reads as usual. */
+const refuseWrites =
+  (status: number) =>
+  ({ method, path }: { method: string; path: string }) =>
+    method === 'GET' ? respondTo(method, path, 'v9') : { status, body: { message: 'No.' } };
+
+describe('a read that overlaps a write is not stored', () => {
+  it('if it starts before the write and ends after it', async () => {
+    await using cached = await startCachedGateway();
+    const arrived = cached.hold(GET);
+    const early = cached.run(READ_WORKFLOW);
+    const release = await arrived;
+    cached.change();
+    expect(await cached.run(WRITE)).toEqual(SUCCESS);
+    const late = cached.run(READ_WORKFLOW);
+    expect(await late).toEqual(nameOf(1)); // It doesn't join the earlier one.
+    release();
+    expect(await early).toEqual(nameOf(0));
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+    expect(cached.calls()).toEqual([GET, PUT, GET]);
+  });
+
+  it('if it starts and ends during the write', async () => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    const arrived = cached.hold(PUT);
+    const write = cached.run(WRITE);
+    const release = await arrived;
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+    expect(cached.calls()).toEqual([GET, PUT, GET]); // Not even the stored response is used.
+    cached.change();
+    release();
+    await write;
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  });
+
+  it('if it starts during the write and ends after it', async () => {
+    await using cached = await startCachedGateway();
+    const [putArrived, getArrived] = [cached.hold(PUT), cached.hold(GET)];
+    const write = cached.run(WRITE);
+    const releasePut = await putArrived;
+    const read = cached.run(READ_WORKFLOW);
+    const releaseGet = await getArrived;
+    releasePut();
+    await write;
+    releaseGet();
+    await read;
+    cached.change();
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  });
+});
+
+describe('a write that fails', () => {
+  it.each([500, 502, 504])(
+    'with %i may have been applied: nothing from before, or from the next 30 seconds, is used',
+    async (status) => {
+      await using cached = await startCachedGateway();
+      await cached.run(READ_WORKFLOW);
+      cached.respond(refuseWrites(status));
+      await cached.run(WRITE);
+      await cached.run(READ_WORKFLOW);
+      cached.change(); // The service applies it only now.
+      expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+      cached.advance(30.001);
+      cached.change();
+      expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(2));
+      cached.forget();
+      await cached.run(READ_WORKFLOW);
+      expect(cached.calls()).toEqual([]);
+    },
+  );
+
+  it('with 429 was not applied, and the stored response stays', async () => {
+    await using cached = await startCachedGateway({ maxRetries: 0 });
+    await cached.run(READ_WORKFLOW);
+    cached.respond(refuseWrites(429));
+    expect(await cached.run(WRITE)).toEqual(['RATE_LIMITED']);
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+  });
+
+  it.each([400, 404, 409])('with %i tells something about the record, so that it is read again', async (status) => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    cached.respond(refuseWrites(status));
+    await cached.run(WRITE);
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(9));
+  });
+
+  it('because its operation ran out of time may have been applied', async () => {
+    await using cached = await startCachedGateway({ operationTimeoutMs: 200 });
+    await cached.run(READ_WORKFLOW);
+    const arrived = cached.hold(PUT);
+    expect(await cached.run(WRITE)).toEqual(['UPSTREAM_TIMEOUT']);
+    (await arrived)();
+    cached.change();
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  });
+
+  it('because its client disconnected may have been applied', async () => {
+    await using cached = await startCachedGateway();
+    await cached.run(READ_WORKFLOW);
+    const release = await cached.disconnectDuring(PUT, WRITE);
+    await expect.poll(() => cached.gateway.running()).toBe(0);
+    release();
+    cached.change();
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+  });
+});
+
+it('a response from before a write is not used in an outage either', async () => {
+  await using cached = await startCachedGateway({ maxRetries: 0 });
+  await cached.run(READ_WORKFLOW);
+  await cached.run(WRITE);
+  cached.respond(() => ({ status: 503 }));
+  expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_UNAVAILABLE']);
+});
+
+it('a read joins none that started before a write of another gateway with the same store', async () => {
+  const logger = pino({ level: 'silent' });
+  const state = createGatewayState(logger);
+  let version = 0;
+  const held: (() => void)[] = [];
+  await using upstream = await startScriptedUpstream(async ({ method, path }) => {
+    const response = respondTo(method, path, `v${version}`);
+    if (method === 'GET' && version === 0) {
+      await new Promise<void>((release) => held.push(release));
+    }
+    return response;
+  });
+  await using reader = createGateway({ upstream: upstream.url, cache: true }, { logger }, state);
+  await using writer = createGateway({ upstream: upstream.url, cache: true }, { logger }, state);
+  const run = async (gateway: typeof reader, query: string) => {
+    const response = await gateway.fetch(
+      new Request('http://localhost/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
+        body: JSON.stringify({ query }),
+      }),
+    );
+    return (await response.json()).data;
+  };
+  const early = run(reader, READ_WORKFLOW);
+  await expect.poll(() => held.length).toBe(1);
+  version = 1;
+  await run(writer, WRITE);
+  expect(await run(reader, READ_WORKFLOW)).toEqual(nameOf(1));
+  held[0]?.();
+  expect(await early).toEqual(nameOf(0));
+});
+
+it('a write through another upstream with the same service counts, even if that one caches nothing', async () => {
+  let version = 0;
+  await using upstream = await startScriptedUpstream(({ method, path }) =>
+    respondTo(method, path.slice('/prefix'.length), `v${version}`),
+  );
+  await using gateway = createGateway({
+    cache: true,
+    upstreams: {
+      cached: { url: `${upstream.url}/prefix`, pathPrefix: '/cached' },
+      same: { url: `${upstream.url}/prefix/`, pathPrefix: '/same', cache: 'off' },
+    },
+  });
+  const run = async (path: string, query: string) => {
+    const response = await gateway.fetch(
+      new Request(`http://localhost${path}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
+        body: JSON.stringify({ query }),
+      }),
+    );
+    return (await response.json()).data;
+  };
+  expect(await run('/cached', READ_WORKFLOW)).toEqual(nameOf(0));
+  version = 1;
+  expect(await run('/cached', READ_WORKFLOW)).toEqual(nameOf(0));
+  expect(await run('/same', READ_WORKFLOW)).toEqual(nameOf(1));
+  expect(await run('/same', WRITE)).toEqual(SUCCESS);
+  expect(await run('/cached', READ_WORKFLOW)).toEqual(nameOf(1));
+});
