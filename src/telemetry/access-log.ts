@@ -1,19 +1,19 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import type { CallEntry } from '../upstream/call-log.ts';
+import type { TenantNames } from './tenant-names.ts';
 
 /** Options of `createAccessLog`. */
 export interface AccessLogOptions {
   logger: Logger;
-  /** Secret that keeps a tenant's name in the log stable across restarts and replicas. @default a random one per gateway */
-  secret?: string | undefined;
+  nameTenant: TenantNames;
 }
 
 /** Content of one line. It never contains a key, variables or a body. */
 export interface AccessLogEntry {
   requestId: string | undefined;
+  /** Id of the trace; undefined if there is none. */
+  traceId?: string | undefined;
   /** Start time, as in `performance.now()`. */
   startedAt: number;
   /** Name of the operation. */
@@ -24,9 +24,27 @@ export interface AccessLogEntry {
   /** Reason for rejecting the credential, from the same error. */
   reason?: unknown;
   status: number;
+  /** Requests sent upstream. */
   upstreamCalls: number;
+  /** Calls made by resolvers, including those that shared the response of another operation's call. Not logged. */
+  resolverCalls: number;
+  /** Calls that used the response of an identical call in flight. @default none */
+  shared?: number | undefined;
+  /** Reads that were answered from the cache. @default none */
+  cached?: number | undefined;
+  /** Requests that were sent again. @default none */
+  retries?: number | undefined;
+  /** Age of the oldest stored response that was used because the service failed; undefined if none was. */
+  staleSeconds?: number | undefined;
   /** Caller; undefined if the credential was rejected or not checked. */
   identity: Identity | undefined;
+  /** Name that the client gave itself. */
+  client?: string | undefined;
+  clientVersion?: string | undefined;
+  /** Deprecated elements of the schema that the operation uses, such as `Workflow.name`. */
+  deprecated?: readonly string[] | undefined;
+  /** Whether the operation was explained, not executed. @default false */
+  explained?: boolean | undefined;
   /** REST calls; undefined unless the log has the level `debug`. */
   calls?: readonly CallEntry[] | undefined;
 }
@@ -37,46 +55,42 @@ export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: 499 } as const;
 /** Writes one line. */
 export type AccessLog = (entry: AccessLogEntry) => void;
 
-/** Maximum length of an operation's name in the log, because clients choose the names. */
+/** Maximum length of an operation's name in logs and traces, because clients choose the names. */
 const MAX_NAME = 100;
 
-/** Maximum size of the cache of tenant names, which saves a hash per line. Limited in bytes, because an API key can have 2 KB. */
-const MAX_TENANT_BYTES = 2 * 1024 * 1024;
+/** Maximum number of deprecated elements in the log. */
+const MAX_DEPRECATED = 10;
 
-/** Heap used by a cached name, without its key. */
-const BYTES_PER_TENANT = 200;
+/** Returns the name of an operation, shortened to a reasonable length. */
+export const shortenName = (name: string): string => name.slice(0, MAX_NAME);
 
 /** Creates the access log: one JSON line per operation, and one per request that is rejected before it is an operation. */
-export function createAccessLog({ logger, secret = randomBytes(32).toString('hex') }: AccessLogOptions): AccessLog {
-  const names = new LRUCache<string, string>({
-    maxSize: MAX_TENANT_BYTES,
-    sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,
-  });
-
-  /** Returns the first 8 hex digits of an HMAC of the API key, which distinguish callers without revealing keys. */
-  function tenantOf(credential: string): string {
-    let name = names.get(credential);
-    if (name === undefined) {
-      name = createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8);
-      names.set(credential, name);
-    }
-    return name;
-  }
-
-  return ({ requestId, startedAt, operation, type, code, reason, status, upstreamCalls, identity, calls }) => {
+export function createAccessLog({ logger, nameTenant }: AccessLogOptions): AccessLog {
+  return (entry) => {
+    const { identity } = entry;
     logger.info(
       {
-        requestId,
-        operation: operation?.slice(0, MAX_NAME),
-        type,
-        code,
-        reason,
-        status,
-        ms: Math.round((performance.now() - startedAt) * 10) / 10,
-        upstreamCalls,
+        requestId: entry.requestId,
+        traceId: entry.traceId,
+        operation: entry.operation && shortenName(entry.operation),
+        type: entry.type,
+        code: entry.code,
+        reason: entry.reason,
+        status: entry.status,
+        ms: Math.round((performance.now() - entry.startedAt) * 10) / 10,
+        upstreamCalls: entry.upstreamCalls,
+        shared: entry.shared,
+        cached: entry.cached,
+        retries: entry.retries,
+        staleSeconds: entry.staleSeconds,
         clientKind: identity?.clientKind,
-        tenant: identity?.credential && tenantOf(identity.credential),
-        calls,
+        tenant: identity?.credential && nameTenant(identity.credential),
+        upstream: identity?.upstream,
+        client: entry.client,
+        clientVersion: entry.clientVersion,
+        deprecated: entry.deprecated?.slice(0, MAX_DEPRECATED),
+        explained: entry.explained,
+        calls: entry.calls,
       },
       'operation',
     );

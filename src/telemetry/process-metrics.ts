@@ -20,14 +20,9 @@ export interface ServerLoad {
 /** Sources of process metrics, which `process` implements. */
 export type ProcessUsage = Pick<NodeJS.Process, 'cpuUsage' | 'memoryUsage' | 'version'>;
 
-/**
- * Returns the metrics of a server and of its process. The process metrics have their usual names. prom-client's `collectDefaultMetrics` is not
- * used, because it permanently keeps a timer and an observer of garbage collections.
- */
+/** Returns the metrics of a server and of its process. */
 export function processSnapshot(load: ServerLoad, usage: ProcessUsage): MetricSamples[] {
   const { running, connections, bufferedBytes, shedding, shed, closed } = load;
-  const cpu = usage.cpuUsage();
-  const memory = usage.memoryUsage();
   return [
     gauge('notigraph_requests_running', 'Requests received in full and not yet answered.', running),
     gauge('notigraph_connections', 'Open client connections.', connections),
@@ -47,6 +42,18 @@ export function processSnapshot(load: ServerLoad, usage: ProcessUsage): MetricSa
       'Requests rejected with 503 before they were read.',
       Object.entries(shed).map(([reason, count]) => [{ reason }, count]),
     ),
+    ...usageSnapshot(usage),
+  ];
+}
+
+/**
+ * Returns the metrics of a process, which have their usual names. prom-client's `collectDefaultMetrics` is not used, because it permanently
+ * keeps a timer and an observer of garbage collections.
+ */
+export function usageSnapshot(usage: ProcessUsage): MetricSamples[] {
+  const cpu = usage.cpuUsage();
+  const memory = usage.memoryUsage();
+  return [
     counter('process_cpu_user_seconds_total', 'User CPU time.', [[{}, cpu.user / 1e6]]),
     counter('process_cpu_system_seconds_total', 'System CPU time.', [[{}, cpu.system / 1e6]]),
     counter('process_cpu_seconds_total', 'User and system CPU time.', [[{}, (cpu.user + cpu.system) / 1e6]]),

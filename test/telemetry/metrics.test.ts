@@ -283,8 +283,8 @@ describe('the metrics', () => {
     busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
     busy.operation({ type: 'query', code: 'FORBIDDEN', status: 200, startedAt });
     idle.operation({ type: 'query', code: undefined, status: 200, startedAt });
-    busy.upstream.watch(() => ({ circuit: 'probing', waiting: 3 }));
-    idle.upstream.watch(() => ({ circuit: 'open', waiting: 4 }));
+    busy.observerOf(undefined).watch(() => ({ circuit: 'probing', waiting: 3 }));
+    idle.observerOf(undefined).watch(() => ({ circuit: 'open', waiting: 4 }));
     const load = (running: number) => ({
       running,
       connections: 2 * running,
@@ -340,7 +340,8 @@ describe('the labels', () => {
     result: /^([245]xx|[A-Z_]+)$/,
     reason: /^(stopping|running|buffered bytes|event loop|heap|too slow|limit)$/,
     le: /^(\d+(\.\d+)?|\+Inf)$/,
-    version: /^v\d+\.\d+\.\d+$/,
+    version: /^(v\d+\.\d+\.\d+|\(none\)|\(other\))$/,
+    client: /^\((none|other)\)$/,
   };
 
   it('contain no values chosen by clients or the service', async () => {

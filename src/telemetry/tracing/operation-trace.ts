@@ -1,0 +1,197 @@
+import {
+  type Attributes,
+  type Context,
+  context as contexts,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  type SpanOptions,
+  SpanStatusCode,
+  type Tracer,
+} from '@opentelemetry/api';
+import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors/errors.ts';
+import type { CallTrace, TracedRequest } from '../../upstream/transport/call-trace.ts';
+import type { TraceHeaders, UpstreamResult } from '../../upstream/transport/exchange.ts';
+import {
+  describeEndpoint,
+  describeFailure,
+  describeOperation,
+  describeRequest,
+  type OperationSummary,
+} from './attributes.ts';
+import type { GuardSdk } from './sdk-guard.ts';
+import { writeTraceContext } from './trace-context.ts';
+
+/** Parts that the traces of all operations share. */
+export interface TraceParts {
+  guard: GuardSdk;
+  /** Spans of requests by their result or error, for links from operations that share it. */
+  sources: WeakMap<UpstreamResult | UpstreamError, SpanContext>;
+}
+
+/** Server span of an operation. */
+export interface OperationSpan {
+  tracer: Tracer;
+  span: Span;
+  spanContext: SpanContext;
+  /** Context of its children. */
+  context: Context;
+  /** Headers to send upstream without an SDK, which has no spans for requests. */
+  passedHeaders?: TraceHeaders | undefined;
+  /** Added to the monotonic clock for the time of day, so that durations are exact even if the clock is set. */
+  timeOrigin: number;
+}
+
+/** Events for calls that were not sent, by code. */
+const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
+  RATE_LIMITED: 'notigraph.throttled',
+  UPSTREAM_UNAVAILABLE: 'notigraph.circuit_open',
+  OVERLOADED: 'notigraph.queue_full',
+};
+
+/** Trace of one operation: its server span, and a client span for each request sent for it. */
+export class OperationTrace implements CallTrace {
+  readonly traceId: string;
+  readonly #operation: OperationSpan;
+  readonly #parts: TraceParts;
+  /** Whether the span still records. False if it is not sampled. */
+  #records: boolean;
+
+  constructor(operation: OperationSpan, parts: TraceParts) {
+    this.traceId = operation.spanContext.traceId;
+    this.#operation = operation;
+    this.#parts = parts;
+    this.#records = operation.span.isRecording();
+  }
+
+  /** Runs the operation with its span as the active one, for plugins of the host. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#operation.passedHeaders !== undefined) {
+      return work();
+    }
+    let result: Promise<T> | undefined;
+    this.#parts.guard(() =>
+      contexts.with(this.#operation.context, () => {
+        result = work();
+      }),
+    );
+    return result ?? work();
+  }
+
+  /** Ends the span. Called with the response. */
+  end(summary: OperationSummary): void {
+    if (!this.#records) {
+      return;
+    }
+    this.#records = false;
+    const { span } = this.#operation;
+    const { type, status, code } = summary;
+    this.#parts.guard(() => {
+      if (type !== undefined) {
+        span.updateName(type); // Without the operation's name, which clients choose.
+      }
+      span.setAttributes(describeOperation(summary));
+      if (status >= 500 || (status < 400 && code !== undefined)) {
+        span.setStatus({ code: SpanStatusCode.ERROR }); // Other statuses are the client's mistakes.
+      }
+      span.end(this.#now());
+    });
+  }
+
+  queued(endpoint: Endpoint): void {
+    this.#addEvent('notigraph.queued', endpoint);
+  }
+
+  dequeued(endpoint: Endpoint, waitedMs: number): void {
+    this.#addEvent('notigraph.dequeued', endpoint, { 'notigraph.wait_ms': waitedMs });
+  }
+
+  retryDelayed(endpoint: Endpoint, delayMs: number): void {
+    this.#addEvent('notigraph.retry_delayed', endpoint, { 'notigraph.wait_ms': delayMs });
+  }
+
+  watchCall(result: Promise<UpstreamResult>): void {
+    if (this.#records) {
+      result.catch((error: unknown) => {
+        const event = isUpstreamError(error) && !error.sent ? NOT_SENT[error.code] : undefined;
+        if (isUpstreamError(error) && event !== undefined) {
+          this.#addEvent(event, error.endpoint);
+        }
+      });
+    }
+  }
+
+  send(
+    request: TracedRequest,
+    send: (headers: TraceHeaders | undefined) => Promise<UpstreamResult>,
+  ): Promise<UpstreamResult> {
+    const { passedHeaders } = this.#operation;
+    if (passedHeaders !== undefined) {
+      return send(passedHeaders);
+    }
+    const started = this.#parts.guard(() => this.#startRequest(request));
+    const result = send(started?.headers);
+    if (started?.records) {
+      result.then(
+        (response) => this.#endRequest(started, response, { 'http.response.status_code': response.status }),
+        (error: unknown) => isUpstreamError(error) && this.#endRequest(started, error, describeFailure(error)),
+      );
+    }
+    return result;
+  }
+
+  share(endpoint: Endpoint, result: Promise<UpstreamResult>): void {
+    const link = (outcome: UpstreamResult | UpstreamError) => {
+      const context = this.#parts.sources.get(outcome);
+      if (context !== undefined && this.#records) {
+        this.#parts.guard(() => this.#operation.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
+      }
+    };
+    if (this.#records) {
+      result.then(link, (error: unknown) => isUpstreamError(error) && link(error));
+    }
+  }
+
+  #startRequest(request: TracedRequest) {
+    const { tracer, context } = this.#operation;
+    const { method, route } = request.endpoint;
+    const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.#now() };
+    if (this.#records) {
+      options.attributes = describeRequest(request);
+    }
+    const span = tracer.startSpan(`${method} ${route}`, options, context);
+    const records = span.isRecording();
+    if (records && !this.#records) {
+      span.setAttributes(describeRequest(request)); // Rare. Checking attributes takes as long as starting a span.
+    }
+    const spanContext = span.spanContext();
+    const headers = spanContext.traceId === this.traceId ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
+    return { span, spanContext, headers, records };
+  }
+
+  #endRequest(
+    { span, spanContext }: { span: Span; spanContext: SpanContext },
+    outcome: UpstreamResult | UpstreamError,
+    attributes: Attributes,
+  ): void {
+    this.#parts.sources.set(outcome, spanContext);
+    this.#parts.guard(() => {
+      span.setAttributes(attributes);
+      if (isUpstreamError(outcome)) {
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end(this.#now());
+    });
+  }
+
+  #addEvent(name: string, endpoint: Endpoint, attributes?: Attributes): void {
+    if (this.#records) {
+      const { span } = this.#operation;
+      this.#parts.guard(() => span.addEvent(name, { ...describeEndpoint(endpoint), ...attributes }, this.#now()));
+    }
+  }
+
+  #now(): number {
+    return this.#operation.timeOrigin + performance.now();
+  }
+}

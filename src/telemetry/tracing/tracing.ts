@@ -1,0 +1,71 @@
+import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import type { Logger } from 'pino';
+import type { ClientKind } from '../../auth/identity.ts';
+import { VERSION } from '../../lib/version.ts';
+import { warnOfIgnoredSdk } from './ignored-sdk.ts';
+import { OperationTrace, type TraceParts } from './operation-trace.ts';
+import { createSdkGuard } from './sdk-guard.ts';
+import { type HeaderSource, readTraceContext, writeTraceContext } from './trace-context.ts';
+
+/** Start of an operation. */
+export interface OperationStart {
+  /** Kind of client; undefined if it was not authenticated. */
+  clientKind: ClientKind | undefined;
+  /** Start time, as in `performance.now()`. */
+  startedAt: number;
+}
+
+/** Starts the trace of an operation. Returns undefined without an SDK, unless a server sent a trace context to pass on. */
+export type StartTrace = (request: HeaderSource, start: OperationStart) => OperationTrace | undefined;
+
+/** Name of a span until the type of its operation is known. */
+const UNKNOWN_TYPE = 'GraphQL Operation';
+
+/**
+ * Creates traces with the SDK that the operator registered globally. Looks it up for every operation, because it can be registered later.
+ *
+ * The trace context of a server is continued. Browsers and anonymous clients could join the traces of others, or choose what is sampled, so
+ * theirs is only linked.
+ */
+export function createTracing(logger: Logger): StartTrace {
+  warnOfIgnoredSdk(logger);
+  const guard = createSdkGuard(logger);
+  const parts: TraceParts = { guard, sources: new WeakMap() };
+  const readTimeOrigin = createTimeOrigin();
+
+  function start(request: HeaderSource, { clientKind, startedAt }: OperationStart) {
+    const given = readTraceContext(request);
+    const isTrusted = clientKind === 'server';
+    const parent = given === undefined || !isTrusted ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, given);
+    const links: Link[] = given === undefined || isTrusted ? [] : [{ context: given }];
+    const tracer = trace.getTracer('notigraph', VERSION);
+    const timeOrigin = readTimeOrigin();
+    const options = { kind: SpanKind.SERVER, startTime: timeOrigin + startedAt, links };
+    const span = tracer.startSpan(UNKNOWN_TYPE, options, parent);
+    const spanContext = span.spanContext();
+    if (spanContext === given) {
+      const passedHeaders = writeTraceContext(given); // Without an SDK, the span has the context of its parent.
+      return new OperationTrace({ tracer, span, spanContext, context: parent, timeOrigin, passedHeaders }, parts);
+    }
+    return trace.isSpanContextValid(spanContext)
+      ? new OperationTrace({ tracer, span, spanContext, context: trace.setSpan(ROOT_CONTEXT, span), timeOrigin }, parts)
+      : undefined;
+  }
+
+  return (request, operation) => guard(() => start(request, operation));
+}
+
+/**
+ * Creates a function that returns the difference between the time of day and the monotonic clock. It changes only if the clock was set, so that
+ * spans of different operations are in order within a millisecond.
+ */
+function createTimeOrigin(): () => number {
+  let origin = 0;
+  return () => {
+    const current = Date.now() - performance.now();
+    if (Math.abs(current - origin) > 1) {
+      origin = current;
+    }
+    return origin;
+  };
+}

@@ -1,0 +1,143 @@
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { metricValues } from '../support/metrics-text.ts';
+import { feed, subscriber } from '../support/records.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
+
+const CREATE_FEED = 'mutation { createFeed(input: { name: "canary-name" }) { __typename } }';
+const DELETE_FEED = 'mutation ($id: ID!) { deleteFeed(input: { id: $id }) { __typename } }';
+const CREATE_SUBSCRIBERS = `mutation { createSubscribers(input: { subscribers: [
+  { subscriberId: "u1", email: "canary@example.com", idempotencyKey: "canary-idempotency" }, { subscriberId: "u2" }
+] }) { succeeded } }`;
+
+const signer = createSigner();
+
+/** Starts a gateway with an audit log in a new folder, in front of a service that fails to delete feeds. */
+async function startAudited(required: boolean) {
+  const folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  const path = folder.path('audit.jsonl');
+  const readLines = async (file = path) =>
+    (await readFile(file, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+  const sentWith: unknown[][] = [];
+  const upstream = await startScriptedUpstream(async ({ method, path: address }) => {
+    sentWith.push(required ? await readLines() : []);
+    if (method === 'DELETE') {
+      return { status: 500, body: {} };
+    }
+    return address === '/v1/feeds'
+      ? { status: 201, body: { data: feed({ _id: 'f1', name: 'canary-name' }) } }
+      : { status: 201, body: { data: subscriber({ subscriberId: 'u1' }) } };
+  });
+  onTestFinished(() => upstream[Symbol.asyncDispose]());
+  const gateway = await startGateway({
+    upstream: upstream.url,
+    maxRetries: 0,
+    clients: clientsOf(signer),
+    audit: { to: { file: path }, required },
+  });
+  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  return { path, readLines, upstream, gateway, sentWith };
+}
+
+const countsOf = async (gateway: TestGateway) => metricValues(await gateway.metrics(), /^notigraph_audit_lines_total/);
+
+it('has one line per write with its author, ids and outcome, and neither values nor keys', async () => {
+  const { path, readLines, gateway } = await startAudited(false);
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+  await gateway.send('{ __typename }');
+  await gateway.send(CREATE_FEED, {}, { authorization: await signer.bearer(), headers: { 'x-request-id': 'r1' } });
+  await gateway.send(
+    DELETE_FEED,
+    { id: 'canary-key' },
+    { authorization: 'ApiKey canary-key', headers: { traceparent } },
+  );
+  await gateway.send(CREATE_SUBSCRIBERS, {}, { authorization: await signer.bearer({ sub: 'user-2' }) });
+  await gateway.send(DELETE_FEED, { id: '..' });
+
+  const common = { time: expect.stringMatching(/^\d{4}-.*Z$/), id: expect.any(String), requestId: expect.any(String) };
+  const browser = { ...common, clientKind: 'browser', tenant: 'acme' };
+  const applied = { outcome: 'APPLIED', status: 201, attempts: 1 };
+  const createSubscribers = { field: 'createSubscribers', method: 'POST', route: '/v1/subscribers' };
+  const lines = await readLines();
+  expect(lines).toHaveLength(4);
+  expect(lines.slice(0, 2)).toEqual([
+    {
+      ...browser,
+      ...applied,
+      requestId: 'r1',
+      subject: 'user-1',
+      field: 'createFeed',
+      method: 'POST',
+      route: '/v1/feeds',
+      ids: { id: 'f1' },
+    },
+    {
+      ...common,
+      traceId,
+      clientKind: 'server',
+      tenant: expect.stringMatching(/^[0-9a-f]{8}$/),
+      field: 'deleteFeed',
+      method: 'DELETE',
+      route: '/v1/feeds/{feedId}',
+      ids: { feedId: '[key]' },
+      outcome: 'UNKNOWN',
+      code: 'UPSTREAM_ERROR',
+      status: 500,
+      attempts: 1,
+    },
+  ]);
+  for (const subscriberId of ['u1', 'u2']) {
+    expect(lines).toContainEqual({
+      ...browser,
+      ...createSubscribers,
+      ...applied,
+      subject: 'user-2',
+      ids: { id: expect.any(String), subscriberId },
+    });
+  }
+  const text = await readFile(path, 'utf8');
+  expect(text).not.toMatch(/canary/);
+  expect(text).not.toContain(TENANT_KEYS.acme);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+
+  await rename(path, `${path}.1`); // As logrotate does.
+  await gateway.send(CREATE_FEED);
+  expect(await readLines()).toHaveLength(1);
+  expect(await readLines(`${path}.1`)).toHaveLength(4);
+  expect(await countsOf(gateway)).toEqual({
+    'notigraph_audit_lines_total{result="written"}': 5,
+    'notigraph_audit_lines_total{result="failed"}': 0,
+  });
+});
+
+it('that is required has a line before a write is sent, and no write is sent without one', async () => {
+  const { path, readLines, upstream, gateway, sentWith } = await startAudited(true);
+  await gateway.send(CREATE_FEED);
+  expect(sentWith).toEqual([[expect.objectContaining({ outcome: 'PENDING', field: 'createFeed', ids: {} })]]);
+  const [pending, ended] = (await readLines()) as { id: string; outcome: string }[];
+  expect(ended).toMatchObject({ id: pending?.id, outcome: 'APPLIED' });
+
+  await rename(path, `${path}.1`);
+  await mkdir(path); // Nothing can be written to a folder.
+  for (let i = 0; i < 2; i += 1) {
+    const { body } = await gateway.send(CREATE_FEED);
+    expect(body.errors).toMatchObject([
+      { extensions: { code: 'AUDIT_UNAVAILABLE', retryable: true, retryAfterSeconds: 1, outcome: 'NOT_APPLIED' } },
+    ]);
+  }
+  expect(upstream.requests).toHaveLength(1);
+  expect(gateway.log.filter(({ msg }) => msg === 'the audit log cannot be written')).toHaveLength(1);
+  expect(await countsOf(gateway)).toMatchObject({ 'notigraph_audit_lines_total{result="failed"}': 2 });
+
+  await rm(path, { recursive: true });
+  await gateway.send(CREATE_FEED);
+  expect(await readLines()).toMatchObject([{ outcome: 'PENDING' }, { outcome: 'APPLIED' }]);
+});

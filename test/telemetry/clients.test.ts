@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient, NotificationGroupsDocument } from '../../src/client/index.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { metricValues } from '../support/metrics-text.ts';
+
+const GROUPS = '{ notificationGroups { id } }';
+
+describe('the names of clients', () => {
+  let gateway: SandboxedGateway;
+
+  beforeAll(async () => {
+    gateway = await startSandboxedGateway();
+    const send = (headers: Record<string, string>, operation = GROUPS) => gateway.send(operation, {}, { headers });
+    const web = { 'x-graphql-client-name': '@acme/web', 'x-graphql-client-version': '1.4.0-beta+5' };
+    await send(web);
+    await send(web);
+    await send({ 'x-graphql-client-name': '@acme/web' });
+    await send(web, '{ nope }'); // Not an operation.
+    await send(web, '{ workflow(idOrIdentifier: "..") { id } }'); // Fails, but the client is known.
+    await send({ 'apollographql-client-name': 'ios', 'apollographql-client-version': '7' });
+    await send({ 'x-graphql-client-name': 'Canary "4711"', 'x-graphql-client-version': '1' });
+    await send({ 'x-graphql-client-name': 'c'.repeat(65) });
+    await send({});
+    await send({ 'x-graphql-client-name': 'unproven' }, '{ __typename }');
+    const notigraph = createClient({
+      url: gateway.url,
+      authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+      clientName: 'script',
+      clientVersion: '2',
+    });
+    await notigraph.request(NotificationGroupsDocument);
+  });
+
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  it('count operations, if the form of the name is acceptable', async () => {
+    const label = (client: string, version: string) =>
+      `notigraph_client_operations_total{client="${client}",version="${version}"}`;
+    expect(metricValues(await gateway.metrics(), /^notigraph_client_operations_total/)).toEqual({
+      [label('@acme/web', '1.4.0-beta+5')]: 3,
+      [label('@acme/web', '(none)')]: 1,
+      [label('ios', '7')]: 1,
+      [label('script', '2')]: 1,
+      [label('(none)', '(none)')]: 3,
+      [label('(other)', '(other)')]: 1,
+    });
+  });
+
+  it('are logged with every request', () => {
+    const lines = gateway.log.filter(({ msg }) => msg === 'operation');
+    expect(lines.map(({ client, clientVersion }) => [client, clientVersion])).toEqual([
+      ['@acme/web', '1.4.0-beta+5'],
+      ['@acme/web', '1.4.0-beta+5'],
+      ['@acme/web', undefined],
+      ['@acme/web', '1.4.0-beta+5'],
+      ['@acme/web', '1.4.0-beta+5'],
+      ['ios', '7'],
+      [undefined, '1'],
+      [undefined, undefined],
+      [undefined, undefined],
+      ['unproven', undefined],
+      ['script', '2'],
+    ]);
+  });
+});

@@ -1,0 +1,347 @@
+import { trace } from '@opentelemetry/api';
+import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN_ID = '00f067aa0ba902b7';
+const TRACEPARENT = `00-${TRACE_ID}-${SPAN_ID}-01`;
+const GROUPS = '{ notificationGroups { id } }';
+const signer = createSigner();
+const ok: Script = () => ({ body: { data: [] } });
+
+let script: Script = ok;
+let activeTraceId: string | undefined;
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+let traces: TestTraces;
+
+/** Plugin of a host that reads the active span. */
+const readsActiveSpan = {
+  onExecute() {
+    activeTraceId = trace.getActiveSpan()?.spanContext().traceId;
+  },
+};
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((...request) => script(...request));
+  gateway = await startGateway(
+    {
+      upstream: `${upstream.url}/prefix`,
+      clients: clientsOf(signer),
+      plugins: [readsActiveSpan],
+      retryBaseDelayMs: 1,
+      maxConcurrentCallsPerKey: 1,
+      maxQueuedCallsPerKey: 1,
+      breakerMinimumCalls: 1_000,
+      maxRetryAfterSeconds: 1,
+    },
+    { random: () => 1 },
+  );
+});
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+
+afterEach(() => {
+  script = ok;
+});
+
+/** Returns the value of a header in the last upstream request. */
+const sent = (name: string) => upstream.requests.at(-1)?.headers[name];
+
+const lastLine = () => gateway.log.findLast(({ msg }) => msg === 'operation');
+
+const idOf = ({ traceId, spanId }: RecordedSpan) => `${traceId} ${spanId}`;
+
+/** Returns spans by kind. Every operation has one server span, which is the parent of its client spans. */
+function byKind(spans: readonly RecordedSpan[]) {
+  const servers = spans.filter(({ kind }) => kind === 'SERVER');
+  const clients = spans.filter(({ kind }) => kind === 'CLIENT');
+  expect(servers.length + clients.length).toBe(spans.length);
+  return { servers, clients };
+}
+
+/** Returns the spans of a single operation. */
+function spansOfOperation() {
+  const { servers, clients } = byKind(traces.take());
+  const [server] = servers;
+  if (server === undefined || servers.length > 1) {
+    throw new Error(`an operation has ${servers.length} server spans`);
+  }
+  expect(clients.map(({ traceId, parentId }) => ({ traceId, parentId }))).toEqual(
+    clients.map(() => ({ traceId: server.traceId, parentId: server.spanId })),
+  );
+  return { server, clients };
+}
+
+describe('with an SDK', () => {
+  beforeAll(() => {
+    traces = registerTestTraces();
+  });
+
+  afterAll(() => {
+    traces[Symbol.dispose]();
+  });
+
+  it('an operation is a server span, and each request sent for it a client span whose context goes upstream', async () => {
+    const headers = { traceparent: TRACEPARENT, tracestate: 'congo=t61,rojo=1', 'x-request-id': 'request-1' };
+    await gateway.data(`query Groups ${GROUPS}`, {}, { headers });
+    const { server, clients } = spansOfOperation();
+    expect(server).toMatchObject({ name: 'query', traceId: TRACE_ID, parentId: SPAN_ID, status: 'UNSET', links: [] });
+    expect(server.attributes).toEqual({
+      'graphql.operation.type': 'query',
+      'graphql.operation.name': 'Groups',
+      'http.response.status_code': 200,
+      'notigraph.client_kind': 'server',
+      'notigraph.request_id': 'request-1',
+      'notigraph.upstream_calls': 1,
+    });
+    expect(clients).toMatchObject([{ name: 'GET /v1/notification-groups', status: 'UNSET', events: [], links: [] }]);
+    expect(clients[0]?.attributes).toEqual({
+      'http.request.method': 'GET',
+      'url.template': '/v1/notification-groups',
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(upstream.url).port),
+      'http.response.status_code': 200,
+    });
+    expect(sent('traceparent')).toBe(`00-${TRACE_ID}-${clients[0]?.spanId}-01`);
+    expect(sent('tracestate')).toBe('congo=t61,rojo=1');
+    expect(lastLine()).toMatchObject({ requestId: 'request-1', traceId: TRACE_ID });
+    expect(activeTraceId).toBe(TRACE_ID);
+  });
+
+  it.each([
+    ['a browser', () => signer.bearer(), 'browser'],
+    ['an anonymous client', async () => null, 'anonymous'],
+    ['a client with an invalid token', async () => 'Bearer x', undefined],
+  ])('%s starts a new trace that is linked to its own', async (_, authorization, clientKind) => {
+    const headers = { traceparent: TRACEPARENT, tracestate: 'congo=t61' };
+    await gateway.send(GROUPS, {}, { authorization: await authorization(), headers });
+    const { server, clients } = spansOfOperation();
+    expect(server).toMatchObject({ parentId: undefined, links: [`${TRACE_ID} ${SPAN_ID}`] });
+    expect(server.traceId).not.toBe(TRACE_ID);
+    expect(server.attributes['notigraph.client_kind']).toBe(clientKind);
+    expect(lastLine()).toMatchObject({ traceId: server.traceId });
+    expect(clients).toHaveLength(clientKind === 'browser' ? 1 : 0);
+    if (clientKind === 'browser') {
+      expect(sent('traceparent')).toBe(`00-${server.traceId}-${clients[0]?.spanId}-01`);
+      expect(sent('tracestate')).toBeUndefined();
+    }
+  });
+
+  it('invalid trace contexts are ignored', async () => {
+    const invalid = [
+      'x',
+      `ff-${TRACE_ID}-${SPAN_ID}-01`,
+      `00-${'0'.repeat(32)}-${SPAN_ID}-01`,
+      `00-${TRACE_ID}-${'0'.repeat(16)}-01`,
+      `00-${TRACE_ID.toUpperCase()}-${SPAN_ID}-01`,
+      `${TRACEPARENT}-00`,
+      `cc-${TRACE_ID}-${SPAN_ID}-01x`,
+      `${TRACEPARENT}, ${TRACEPARENT}`, // As Node.js joins a repeated header.
+    ];
+    for (const traceparent of invalid) {
+      await gateway.data('{ __typename }', {}, { headers: { traceparent } });
+      expect(spansOfOperation().server, traceparent).toMatchObject({ parentId: undefined, links: [] });
+    }
+  });
+
+  it('later versions of traceparent, and valid members of tracestate, are accepted', async () => {
+    for (const traceparent of [
+      TRACEPARENT,
+      `cc-${TRACE_ID}-${SPAN_ID}-01`,
+      `01-${TRACE_ID}-${SPAN_ID}-03-what-comes`,
+    ]) {
+      await gateway.data('{ __typename }', {}, { headers: { traceparent } });
+      expect(spansOfOperation().server, traceparent).toMatchObject({ traceId: TRACE_ID, parentId: SPAN_ID });
+    }
+    const members = (count: number) => Array.from({ length: count }, (_, i) => `k${i}=v`).join(',');
+    const states: [tracestate: string, upstream: string | undefined][] = [
+      ['congo=t61 , ,1ax@rojo=1', 'congo=t61,1ax@rojo=1'],
+      [members(32), members(32)],
+      [members(33), undefined],
+      [`a=${'v'.repeat(511)}`, undefined],
+      ['congo=1,congo=2', undefined],
+      ['congo=1,Rojo=2', undefined],
+      ['congo=1=2', undefined],
+    ];
+    for (const [tracestate, expected] of states) {
+      await gateway.data(GROUPS, {}, { headers: { traceparent: TRACEPARENT, tracestate } });
+      expect(spansOfOperation().server.parentId).toBe(SPAN_ID);
+      expect(sent('tracestate'), tracestate).toBe(expected);
+    }
+  });
+
+  it('each retry has its own span, and sends its own context', async () => {
+    const first = upstream.requests.length;
+    script = () => (upstream.requests.length - first < 3 ? { status: 503, body: {} } : { body: { data: [] } });
+    await gateway.data(GROUPS);
+    const { server, clients } = spansOfOperation();
+    expect(clients.map(({ status, attributes }) => [status, pickResult(attributes)])).toEqual([
+      ['ERROR', { status: 503, error: 'UPSTREAM_UNAVAILABLE', resends: undefined }],
+      ['ERROR', { status: 503, error: 'UPSTREAM_UNAVAILABLE', resends: 1 }],
+      ['UNSET', { status: 200, error: undefined, resends: 2 }],
+    ]);
+    expect(upstream.requests.slice(first).map(({ headers }) => headers.traceparent)).toEqual(
+      clients.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+    );
+    const delay = { 'http.request.method': 'GET', 'url.template': '/v1/notification-groups' };
+    expect(server.events).toEqual([
+      ['notigraph.retry_delayed', { ...delay, 'notigraph.wait_ms': 1 }],
+      ['notigraph.retry_delayed', { ...delay, 'notigraph.wait_ms': 2 }],
+    ]);
+    expect(server.attributes['notigraph.upstream_calls']).toBe(3);
+  });
+
+  it('waiting for other calls, a full queue and a throttled key are events', async () => {
+    const pending: (() => void)[] = [];
+    script = () => new Promise((resolve) => pending.push(() => resolve({ body: { data: [] } })));
+    const responses = ['a', 'b', 'c'].map((id) => gateway.send(`{ workflow(idOrIdentifier: "${id}") { id } }`));
+    const full = await Promise.race(responses);
+    expect(full.codes).toEqual(['OVERLOADED']);
+    await expect.poll(() => pending.length).toBe(1);
+    pending[0]?.();
+    await expect.poll(() => pending.length).toBe(2);
+    pending[1]?.();
+    await Promise.all(responses);
+    const headers = { 'ratelimit-limit': '5', 'ratelimit-remaining': '0', 'ratelimit-reset': '30' };
+    script = () => ({ headers, body: { data: [] } });
+    await gateway.data(GROUPS);
+    expect((await gateway.send(GROUPS)).codes).toEqual(['RATE_LIMITED']);
+
+    const endpoint = { 'http.request.method': 'GET', 'url.template': '/v1/workflows/{workflowIdOrIdentifier}' };
+    const { servers, clients } = byKind(traces.take());
+    expect(servers.flatMap(({ events }) => events)).toEqual([
+      ['notigraph.queued', endpoint],
+      ['notigraph.dequeued', { ...endpoint, 'notigraph.wait_ms': expect.any(Number) }],
+      ['notigraph.queue_full', endpoint],
+      ['notigraph.throttled', { ...endpoint, 'url.template': '/v1/notification-groups' }],
+    ]);
+    expect(clients).toHaveLength(3);
+    expect(servers.at(-1)).toMatchObject({ status: 'ERROR', attributes: { 'error.type': 'RATE_LIMITED' } });
+  });
+
+  it('an operation that shares the response of another one is linked to the request that got it', async () => {
+    const authorization = 'ApiKey of-readers';
+    let answer: (() => void) | undefined;
+    script = () =>
+      new Promise((resolve) => {
+        answer = () => resolve({ status: 404, body: {} });
+      });
+    const read = () => gateway.data('{ workflow(idOrIdentifier: "shared") { id } }', {}, { authorization });
+    const responses = [read(), read()];
+    await expect.poll(() => [answer !== undefined, gateway.running()]).toEqual([true, 2]);
+    answer?.();
+    await Promise.all(responses);
+    const { servers, clients } = byKind(traces.take());
+    expect(clients).toHaveLength(1);
+    expect(clients[0]).toMatchObject({ status: 'ERROR', attributes: { 'error.type': 'NOT_FOUND' } });
+    const request = clients.map(idOf);
+    expect(servers.map(({ spanId, links }) => [spanId === clients[0]?.parentId, links])).toEqual([
+      [true, []],
+      [false, request],
+    ]);
+  });
+
+  it('spans contain neither keys, ids, variables nor bodies', async () => {
+    const authorization = 'ApiKey canary-key';
+    script = () => ({ status: 409, body: { message: 'canary-answer' } });
+    await gateway.send(
+      'mutation Create($input: CreateNotificationGroupInput!) { createNotificationGroup(input: $input) { __typename } }',
+      { input: { name: 'canary-name', idempotencyKey: 'canary-idempotency' } },
+      { authorization },
+    );
+    await gateway.send('{ workflow(idOrIdentifier: "canary-id") { id } }', {}, { authorization });
+    await gateway.send('query canary { canary(secret: "canary-literal") }', {}, { authorization });
+    const spans = traces.raw().map(({ name, attributes, events, links, status }) => ({
+      ...{ name, attributes, events, links, status },
+    }));
+    expect(spans).toHaveLength(5);
+    expect(JSON.stringify(spans)).toContain('/v1/workflows/{workflowIdOrIdentifier}');
+    expect(JSON.stringify(spans)).not.toContain('canary');
+    traces.take();
+  });
+
+  it('rejected requests are spans, and only failures of the gateway or the service have the status of an error', async () => {
+    await gateway.send('{ nope }');
+    await gateway.send(GROUPS, {}, { authorization: 'Bearer x' });
+    script = () => ({ status: 500, body: {} });
+    await gateway.send(GROUPS, {}, { authorization: 'ApiKey of-failure' });
+    expect(
+      byKind(traces.take()).servers.map(({ name, status, attributes }) => [name, status, attributes['error.type']]),
+    ).toEqual([
+      ['GraphQL Operation', 'UNSET', 'GRAPHQL_VALIDATION_FAILED'],
+      ['GraphQL Operation', 'UNSET', 'UNAUTHENTICATED'],
+      ['query', 'ERROR', 'UPSTREAM_ERROR'],
+    ]);
+    const warning = gateway.log.findLast(({ level }) => level === 40);
+    expect(warning).toMatchObject({ code: 'UPSTREAM_ERROR', traceId: lastLine()?.traceId });
+  });
+});
+
+const pickResult = (attributes: Record<string, unknown>) => ({
+  status: attributes['http.response.status_code'],
+  error: attributes['error.type'],
+  resends: attributes['http.request.resend_count'],
+});
+
+it('a trace that is not sampled records nothing, but goes upstream with its decision', async () => {
+  using unsampled = registerTestTraces(new AlwaysOffSampler());
+  await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-unsampled' });
+  expect(unsampled.take()).toEqual([]);
+  expect(sent('traceparent')).toMatch(new RegExp(`^00-${lastLine()?.traceId}-[\\da-f]{16}-00$`));
+});
+
+it('without an SDK, the trace context of a server goes upstream unchanged, and that of a browser does not', async () => {
+  const headers = { traceparent: TRACEPARENT, tracestate: 'congo=t61' };
+  await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-server', headers });
+  expect([sent('traceparent'), sent('tracestate')]).toEqual([TRACEPARENT, 'congo=t61']);
+  expect(lastLine()).toMatchObject({ traceId: TRACE_ID });
+
+  await gateway.data(GROUPS, {}, { authorization: await signer.bearer(), headers });
+  expect([sent('traceparent'), sent('tracestate')]).toEqual([undefined, undefined]);
+  await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-server' });
+  expect(sent('traceparent')).toBeUndefined();
+  expect(lastLine()).not.toHaveProperty('traceId');
+});
+
+it('an SDK that the API ignores because of its version is reported at startup', async () => {
+  const registry = Symbol.for('opentelemetry.js.api.1');
+  const warningsOf = async () => {
+    await using started = await startGateway({ upstream: upstream.url });
+    return started.log.filter(({ level }) => level === 40);
+  };
+  expect(await warningsOf()).toEqual([]);
+  Reflect.set(globalThis, registry, { version: '1.0.0', trace: {} });
+  try {
+    expect(await warningsOf()).toMatchObject([{ apiVersion: '1.0.0', msg: expect.stringContaining('SDK is ignored') }]);
+  } finally {
+    Reflect.deleteProperty(globalThis, registry);
+  }
+  using _ = registerTestTraces();
+  expect(await warningsOf()).toEqual([]);
+});
+
+it('an SDK that throws fails no request, and is logged once', async () => {
+  const fail = () => {
+    throw new Error('broken SDK');
+  };
+  const spanContext = () => ({ traceId: TRACE_ID, spanId: SPAN_ID, traceFlags: 1 });
+  const span = new Proxy(
+    { spanContext, isRecording: () => true },
+    { get: (known, name) => Reflect.get(known, name) ?? fail },
+  );
+  for (const startSpan of [fail, () => span]) {
+    trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan, startActiveSpan: fail }) } as never);
+    await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-broken' });
+    trace.disable();
+  }
+  const lines = gateway.log.filter(({ msg }) => /SDK failed/.test(String(msg)));
+  expect(lines).toMatchObject([{ level: 50, err: { message: 'broken SDK' } }]);
+});
