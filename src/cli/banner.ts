@@ -1,12 +1,15 @@
 import { VERSION } from '../lib/version.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
-import type { Config } from './config/load-config.ts';
+import { cacheSettingsOf } from '../settings/cache.ts';
+import type { Config } from './config/create-config.ts';
 import type { ExampleRequest } from './example-request.ts';
 
 /** Facts about the running gateway. */
 export interface BannerOptions {
   /** URL of the GraphQL endpoint. */
   url: string;
+  /** Address of the separate port for health checks and metrics; undefined if they are on the same port. */
+  adminUrl: string | undefined;
   /** Number of processes that serve. */
   workers: number;
   /** Operation for the printed command. */
@@ -14,30 +17,36 @@ export interface BannerOptions {
 }
 
 /** Writes the text that is printed at startup. */
-export function banner(config: Config, { url, workers, example }: BannerOptions): string {
-  const { graphiql, upstream, clients, metrics, source } = config;
-  const { origin } = new URL(url);
+export function banner(config: Config, { url, adminUrl, workers, example }: BannerOptions): string {
+  const { graphiql, upstream, cache, clients, metrics, source } = config;
+  const { store } = cacheSettingsOf(cache) ?? {};
+  const probes = adminUrl ?? new URL(url).origin;
   const kinds = [
     ...(clients.server === false ? [] : ['servers with a key']),
     ...(clients.browser === undefined ? [] : ['browsers with a token']),
   ];
   const service =
-    upstream.kind === 'service'
-      ? upstream.url.href
+    upstream.kind !== 'sandbox'
+      ? (upstream.kind === 'service' ? [upstream.url.href] : listUpstreams(config)).join(`\n${' '.repeat(13)}`)
       : `built-in sandbox, ${upstream.file === ':memory:' ? 'data is kept in memory' : `data is kept in ${upstream.file}`}`;
   const rows = {
     GraphQL: url,
     GraphiQL: graphiql ? `${url} in a browser` : 'off (--graphiql on)',
     Upstream: service,
+    ...(store !== undefined && { Cache: store === 'memory' ? 'in memory' : 'in Redis' }),
     Config: source ?? 'none (no notigraph.config.yaml here)',
-    Workers: workers === 1 ? 'one process (--workers auto)' : `${workers} processes`,
+    Workers: workers > 1 ? `${workers} processes` : store === 'memory' ? 'one process' : 'one process (--workers auto)',
     Clients: kinds.join(', ') || 'none',
-    Metrics: metrics ? `${origin}/metrics${workers === 1 ? '' : ', of one worker'}` : 'off (NOTIGRAPH_METRICS=on)',
-    Health: `${origin}/livez, ${origin}/readyz`,
+    Metrics: metrics ? `${probes}/metrics` : 'off (NOTIGRAPH_METRICS=on)',
+    Health: `${probes}/livez, ${probes}/readyz`,
   };
   const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(11)}${value}`);
   return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url, example), ''].join('\n');
 }
+
+/** Returns the name and address of each upstream. */
+const listUpstreams = ({ upstreams = {} }: Config): string[] =>
+  Object.entries(upstreams).map(([name, { url }]) => `${name}: ${url.href}`);
 
 /** Returns the lines with a command to try, which ends with an empty line. */
 function writeExample({ clients, clientTokens, upstream }: Config, url: string, example: ExampleRequest | undefined) {

@@ -1,7 +1,7 @@
 import { type DocumentNode, Kind, parse } from 'graphql';
 import type { RequiredScopes } from '../graphql/documents/required-scopes.ts';
 import type { Scope } from '../settings/scopes.ts';
-import type { Config } from './config/load-config.ts';
+import type { Config } from './config/create-config.ts';
 
 /** Operation that works with the current settings, to be sent by a person. */
 export interface ExampleRequest {

@@ -17,9 +17,9 @@ async function main(): Promise<void> {
   }
 }
 
-/** Ignores that the reader of the output is gone, as in `notigraph --help | head -1`. A gateway keeps serving without its log. */
+/** Ignores that the reader of the output or the terminal is gone, as in `notigraph --help | head -1`. A gateway keeps serving without its log. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') {
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') {
     throw error;
   }
 }

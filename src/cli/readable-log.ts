@@ -11,6 +11,7 @@ const call = z.object({
   ms: z.number().optional(),
   attempt: z.number().optional(),
   shared: z.boolean().optional(),
+  ageMs: z.number().optional(),
 });
 
 /** Line of the log as pino writes it. */
@@ -31,8 +32,11 @@ const operation = z.object({
   status: z.number(),
   ms: z.number(),
   upstreamCalls: z.number(),
+  cached: z.number().optional(),
+  staleSeconds: z.number().optional(),
   clientKind: z.string().optional(),
   tenant: z.string().optional(),
+  traceId: z.string().optional(),
   calls: z.array(call).optional(),
 });
 
@@ -59,21 +63,30 @@ export function formatLogLine(json: string, { hasPid, stream }: LogFormat): stri
   if (data === undefined) {
     return `${head} ${style(level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'dim', LEVELS[level] ?? String(level))} ${formatFields(fields)}\n`;
   }
-  const { type = 'request', code, reason, status, ms, upstreamCalls, clientKind, tenant, calls = [] } = data;
+  const { type = 'request', code, reason, status, ms, upstreamCalls, clientKind, tenant, traceId, calls } = data;
   const outcome = [status, code, reason && `(${reason})`].filter(Boolean).join(' ');
   const name = [type, data.operation].filter(Boolean).join(' ');
-  const cost = `${ms} ms, ${upstreamCalls} ${upstreamCalls === 1 ? 'call' : 'calls'}`;
+  const cost = [`${ms} ms`, `${upstreamCalls} ${upstreamCalls === 1 ? 'call' : 'calls'}`, ...describeCached(data)].join(
+    ', ',
+  );
   const caller = [clientKind, tenant].filter(Boolean).join(' ');
   const main = [head, name, style(code === undefined ? 'green' : 'red', outcome), cost, caller && style('dim', caller)];
-  const beneath = calls.map((each) => `${style('dim', `    ${formatCall(each)}`)}\n`);
+  const details = calls === undefined ? [] : [traceId && `trace ${traceId}`, ...calls.map(formatCall)].filter(Boolean);
+  const beneath = details.map((each) => `${style('dim', `    ${each}`)}\n`);
   return `${main.filter(Boolean).join('  ')}\n${beneath.join('')}`;
 }
 
-function formatCall({ method, route, status, code, ms, attempt = 1, shared }: z.infer<typeof call>): string {
+/** Returns the number of reads from the cache, and the age of one that was used because the service failed. */
+const describeCached = ({ cached, staleSeconds }: z.infer<typeof operation>): string[] => [
+  ...(cached === undefined ? [] : [`${cached} cached`]),
+  ...(staleSeconds === undefined ? [] : [`up to ${staleSeconds} s old`]),
+];
+
+function formatCall({ method, route, status, code, ms, attempt = 1, shared, ageMs }: z.infer<typeof call>): string {
   const parts = [
     `${method} ${route}`,
     [status, code].filter(Boolean).join(' '),
-    ms === undefined ? 'not finished' : `${ms} ms`,
+    ageMs === undefined ? (ms === undefined ? 'not finished' : `${ms} ms`) : `cached ${ageMs} ms ago`,
     attempt > 1 ? `attempt ${attempt}` : '',
     shared ? 'shared' : '',
   ];

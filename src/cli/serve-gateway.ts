@@ -1,15 +1,20 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import type { GatewayOptions } from '../gateway.ts';
+import type { Probes } from '../http/health.ts';
 import { maxClientFiles } from '../http/open-files.ts';
 import { createOverloadMonitor } from '../http/overload.ts';
-import { startServer } from '../http/server.ts';
+import { type RunningServer, startServer } from '../http/server.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
-import { formatMetrics } from '../telemetry/metrics-snapshot.ts';
-import { processSnapshot } from '../telemetry/process-metrics.ts';
-import type { Assignment } from './cluster/worker.ts';
+import { createCounterMemory } from '../telemetry/counter-memory.ts';
+import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
+import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
+import { toHealth } from './cluster/primary.ts';
+import type { WorkerRole } from './cluster/worker.ts';
 import type { Host } from './commands/command.ts';
-import type { Config } from './config/load-config.ts';
+import type { Config } from './config/create-config.ts';
+import { createGenerations } from './reload/generations.ts';
+import { serveAdmin } from './serve-admin.ts';
 
 /** Gateway that listens. */
 export interface RunningGateway {
@@ -17,6 +22,14 @@ export interface RunningGateway {
   url: string;
   /** Returns why the upstream is unreachable; undefined if it is reachable. */
   checkUpstream(): Promise<string | undefined>;
+  /** Address of the separate port for health checks and metrics. @default none */
+  adminUrl?: string | undefined;
+}
+
+/** Gateway in this process. */
+export interface ServedGateway extends RunningGateway {
+  /** Handles new requests with another configuration. If it can't be used, throws and changes nothing. */
+  apply(config: Config, upstream: string | undefined): Promise<void>;
 }
 
 // On demand: a primary has no gateway. Next to `await using`, the compiler wouldn't rewrite the path, which doesn't exist in the package.
@@ -32,42 +45,115 @@ const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-prete
 interface ServeDeps {
   logger: Logger;
   host: Host;
+  /** Returns metrics of the process besides those of the gateway. @default none */
+  metrics?: () => MetricSamples[];
 }
 
-/** Starts a gateway and its server, and stops both when `use` ends. */
+/**
+ * Starts a gateway and its server, and stops both when `use` ends.
+ *
+ * @param role this process as a worker; undefined if it serves on its own
+ */
 export async function serveGateway(
   config: Config,
-  { upstream, port }: Assignment,
-  { logger, host }: ServeDeps,
-  use: (gateway: RunningGateway) => Promise<void>,
+  { upstream, role }: { upstream: string | undefined; role?: WorkerRole },
+  { logger, host, metrics = () => [] }: ServeDeps,
+  use: (gateway: ServedGateway, server: RunningServer) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
-  const { createGateway } = await loadGateway();
-  await using gateway = createGateway({ ...config.given, upstream, ...sandboxPage(config) }, { logger });
+  const { createGateway, createGatewayState } = await loadGateway();
+  const state = createGatewayState(logger, createCounterMemory(role?.counterFile));
+  const create = (current: Config, address: string | undefined) =>
+    createGateway(toOptions(current, address), { logger }, state);
+  await using gateways = createGenerations(create(config, upstream));
+  await gateways.current().connected(); // Before requests arrive, so that none is counted by this process only.
+  const samples = (load: ServerLoad): MetricSamples[] => [
+    ...gateways.current().metricsSnapshot(),
+    ...processSnapshot(load, host),
+    ...metrics(),
+  ];
+  // Stops after the server, so that its health check says so meanwhile. Workers have none; their primary does.
+  await using admin = role === undefined ? await serveAdmin(config) : undefined;
   using overload = createOverloadMonitor(config);
   await using server = await startServer({
     ...config,
     maxConnections: Math.min(config.maxConnections, maxClientFiles()),
-    port,
-    listener: gateway.listener,
-    bufferedBytes: gateway.bufferedBytes,
+    listener: gateways.listener,
+    bufferedBytes: gateways.bufferedBytes,
+    degradations: () => gateways.current().degradations(),
     overload,
-    metrics: config.metrics
-      ? (load) => formatMetrics([[...gateway.metricsSnapshot(), ...processSnapshot(load, host)]])
-      : undefined,
+    metrics: config.metrics ? (load) => formatMetrics([samples(load)]) : undefined,
+    connectionSource: role?.source,
+    ...(config.adminPort !== undefined ? { probes: false } : role && { probes: probesOf(role) }),
   });
-  await use({ url: `${server.url}${gateway.endpoint}`, checkUpstream: gateway.checkUpstream });
+  admin?.answerWith(server.probes);
+  role?.watch(() => ({
+    connections: server.load().connections,
+    problem: server.problem(),
+    degradations: gateways.current().degradations(),
+    samples: () => (config.metrics ? samples(server.load()) : []),
+  }));
+  const service: ServedGateway = {
+    url: `${server.url}${gateways.current().endpoint}`,
+    adminUrl: admin?.url,
+    checkUpstream: () => gateways.current().checkUpstream(),
+    async apply(next, address) {
+      const { level } = logger;
+      logger.level = next.logLevel; // A gateway reads it when it is created.
+      try {
+        gateways.replace(create(next, address));
+      } catch (error) {
+        logger.level = level;
+        throw error;
+      }
+    },
+  };
+  await use(service, server);
 }
+
+/**
+ * Returns the options of a gateway.
+ *
+ * @param upstream address of the only service, or of the sandbox; undefined if the settings have several services
+ */
+export function toOptions(config: Config, upstream: string | undefined): GatewayOptions {
+  const { upstreams = {}, ...given } = config.given;
+  const options = { ...given, ...sandboxOptions(config) };
+  return upstream === undefined ? { ...options, upstreams } : { ...options, upstream };
+}
+
+/** Returns the function that replaces a worker's own health checks and metrics by those of the group. */
+const probesOf =
+  (role: WorkerRole) =>
+  (own: Probes): Probes => ({
+    async alive() {
+      await role.status(); // Fails if the primary doesn't answer.
+      return {};
+    },
+    async ready() {
+      const { problem } = await own.ready();
+      return problem === 'stopping' ? { problem } : toHealth(await role.status());
+    },
+    metrics: own.metrics && role.metrics,
+  });
 
 /** Returns the sandbox's key, which everybody may use. The keys of a service are the callers'. */
 export const sandboxAuthorization = ({ upstream }: Config): string | undefined =>
   upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
 
-/** Returns the setting of a GraphiQL for the sandbox: with its key, which is public, unless only browsers' tokens are accepted. */
-function sandboxPage(config: Config): Pick<GatewayOptions, 'graphiql'> {
+/**
+ * Returns the settings for the sandbox, which is on this machine: no proxy, and a GraphiQL with its key, which is public, unless only browsers'
+ * tokens are accepted.
+ */
+function sandboxOptions(config: Config): Pick<GatewayOptions, 'graphiql' | 'proxy'> {
   const authorization = sandboxAuthorization(config);
-  if (config.graphiql !== true || authorization === undefined) {
+  if (authorization === undefined) {
     return {};
   }
-  return { graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) } };
+  return {
+    proxy: 'off',
+    ...(config.graphiql === true && {
+      graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) },
+    }),
+  };
 }

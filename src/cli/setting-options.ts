@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { optionOf, SETTING_INFO, variableOf } from '../settings/setting.ts';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../settings/settings.ts';
+import { withoutLinks } from '../settings/without-links.ts';
 import type { CommandOption } from './commands/command.ts';
 
 /** Returns the settings that are command-line options. */
@@ -34,7 +35,7 @@ function describe(schema: z.ZodType): string {
   const { description = '', defaultText } = SETTING_INFO.get(schema) ?? {};
   const fallback = defaultText ?? toText(z.toJSONSchema(schema, { io: 'input' }).default);
   const text = fallback === undefined ? description : `${description} Default: ${fallback}.`;
-  return text.replaceAll('`', '');
+  return withoutLinks(text).replaceAll('`', '');
 }
 
 function toText(value: unknown): string | undefined {

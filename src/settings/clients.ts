@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { isKeysAddress, isOrigin } from '../lib/origins.ts';
+import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPES } from './scopes.ts';
-import { choice, group, integer, positive, setting, text } from './setting.ts';
+import { choice, group, integer, onOffInSection, setting, text } from './setting.ts';
 
-// The sections of the settings table: who may use the gateway, and how often.
+// The sections of the settings table: who may use the gateway, how often, and what is recorded.
 
 /** Signatures by key pairs. Shared secrets and `none` are not supported. */
 export const SIGNATURE_ALGORITHMS = [
@@ -20,7 +21,8 @@ export const SIGNATURE_ALGORITHMS = [
   'Ed25519',
 ] as const;
 
-const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
+/** List of values. */
+export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
 
 const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com, without a path or a trailing slash';
 
@@ -28,24 +30,24 @@ const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com, witho
 export const origins = () =>
   listOf(z.string(ORIGIN_PROBLEM).refine(isOrigin, ORIGIN_PROBLEM), 'must be a list of origins');
 
-const file = group({ file: setting(text(), 'Path of the file.') });
+/** File that a setting refers to. */
+export const file = group({ file: setting(text(), 'Path of the file.') });
 
 /** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
 export const secret = z.union([text(), file], 'must be a secret: { env: NAME } or { file: PATH }');
 
+/** Certificates in PEM, or the file that holds them. */
+export const pem = z.union([text(), file], 'must be PEM, { env: NAME } or { file: PATH }');
+
 /** Public key of an issuer, or the file that holds it. */
 export const publicKey = z.union([text(), file], 'must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }');
 
-export const rateLimit = () =>
-  group({
-    calls: setting(positive(), 'Upstream calls per `perSeconds`.'),
-    perSeconds: setting(positive().default(60), 'Period of the limit.'),
-    burst: setting(
-      positive().min(1, 'must be 1 or more').exactOptional(),
-      'Maximum calls saved up while a caller is idle.',
-      { defaultText: 'as `calls`' },
-    ),
-  });
+/** Manifest of documents: inline, or the path of a file or directory. */
+export const manifestSource = () =>
+  z.union(
+    [text(), z.record(z.string(), z.string('must be a document'))],
+    'must be a path, or an object of documents by id',
+  );
 
 const clientKind = {
   corsOrigins: setting(origins().default([]), 'Allowed CORS origins for this kind of credential.'),
@@ -60,18 +62,22 @@ const clientKind = {
   ),
 };
 
+/** Whether clients of a kind may see the REST calls behind their operations. */
+const explain = (isOn: boolean) =>
+  setting(
+    onOffInSection().default(isOn),
+    'Whether a request may ask for its REST calls with `extensions.explain` or `extensions.upstream`. See [explain](explain.md).',
+    { defaultText: isOn ? '`on`' : '`off`' },
+  );
+
 const KEYS_ADDRESS_PROBLEM = 'must be an https URL (http only on this machine) without user name and password';
-const REDIS_PROBLEM = 'must be a URL redis://… or rediss://…, or { env: NAME }';
 const SCOPE_PROBLEM = 'must be a scope such as groups:read; see docs/frontend.md'; // Without the list, which grows.
 const AUDIENCE_PROBLEM = 'must be a string or a list of strings';
 
-/** URL of a Redis server. */
-export const redisUrl = z
-  .string(REDIS_PROBLEM)
-  .refine((url) => /^rediss?:$/.test(URL.parse(url)?.protocol ?? ''), REDIS_PROBLEM);
-
 const issuer = group({
-  issuer: setting(text(), 'Exact value of the claim `iss`. No two issuers share one.'),
+  issuer: setting(text(), 'Exact value of the claim `iss`. No two issuers share one.', {
+    examples: ['https://login.example.com'],
+  }),
   audience: setting(
     z.union([text(), z.array(text(), AUDIENCE_PROBLEM).nonempty(AUDIENCE_PROBLEM)], AUDIENCE_PROBLEM),
     'Accepted value of the claim `aud`, or a list of them.',
@@ -79,7 +85,7 @@ const issuer = group({
   jwks: setting(
     z.string(KEYS_ADDRESS_PROBLEM).refine(isKeysAddress, KEYS_ADDRESS_PROBLEM).exactOptional(),
     'URL of the signing keys (JWKS): https, or http on this machine. Set either this or `publicKey`.',
-    { defaultText: 'none' },
+    { defaultText: 'none', examples: ['https://login.example.com/.well-known/jwks.json'] },
   ),
   publicKey: setting(
     publicKey.exactOptional(),
@@ -114,17 +120,25 @@ const issuer = group({
     'has a fixed tenant, so tenantClaim and tenants have no effect; remove them',
   );
 
-const clientKindGroup = group(clientKind);
+const serverGroup = group({ ...clientKind, explain: explain(true) });
 
 /** Whether servers are served: a switch, or their settings. The output is `false` if they are not. */
 const server = z
-  .union([z.boolean(), choice(['on', 'off']), z.null(), clientKindGroup], 'must be on, off or an object of settings')
+  .union([z.boolean(), choice(['on', 'off']), z.null(), serverGroup], 'must be on, off or an object of settings')
   .transform((value) => {
     if (value === false || value === 'off') {
       return false as const;
     }
-    return typeof value === 'object' && value !== null ? value : clientKindGroup.parse({});
+    return typeof value === 'object' && value !== null ? value : serverGroup.parse({});
   });
+
+const TENANT_PROBLEM = 'must be a secret, { env: NAME } or { file: PATH }, or { key, upstream } with one';
+
+/** API key of a tenant whose upstream is not the default one. */
+const tenant = group({
+  key: setting(secret, "The service's API key of the tenant."),
+  upstream: setting(text(), 'Name of the upstream that the tenant uses.'),
+});
 
 const browser = group({
   issuers: setting(listOf(issuer).default([]), 'Issuers of accepted tokens. May be empty if `clientTokens` is set.'),
@@ -133,16 +147,26 @@ const browser = group({
     'Scopes that tokens can grant at most. See [scopes](frontend.md#3-what-a-token-permits).',
   ),
   tenants: setting(
-    z.record(z.string(), secret, { error: 'must be an object of secrets by tenant' }).exactOptional(),
-    "The service's API key of each tenant, without `ApiKey`. Names have up to 128 letters, digits, dots, dashes and underscores.",
-    { defaultText: 'none', isReloadable: true },
+    z
+      .record(z.string(), z.union([secret, tenant], TENANT_PROBLEM), 'must be an object of secrets by tenant')
+      .exactOptional(),
+    "The service's API key of each tenant, without `ApiKey`, or `{ key, upstream }`. Names have up to 128 letters, digits, dots, dashes and underscores.",
+    { defaultText: 'none', isReloadable: true, examples: [{ acme: { env: 'ACME_KEY' } }] },
   ),
   tenantKeys: setting(
-    group({ directory: setting(text(), 'Path of the directory.') }).exactOptional(),
+    group({
+      directory: setting(text(), 'Path of the directory.', { examples: ['/run/secrets/tenants'] }),
+      upstreams: setting(
+        z.record(z.string(), text(), 'must be an object of names of upstreams by tenant').exactOptional(),
+        'Name of the upstream of each tenant in the directory. Other tenants use the default one.',
+        { defaultText: 'none' },
+      ),
+    }).exactOptional(),
     'Directory with one file per tenant, named after it, that contains its API key.',
     { defaultText: 'none', isReloadable: true },
   ),
   ...clientKind,
+  explain: explain(false),
 });
 
 /** Kinds of client that are served, and the tokens and documents that they use. */
@@ -150,7 +174,7 @@ export const clientSections = {
   clients: setting(
     group({
       server: setting(
-        server.default(clientKindGroup.parse({})),
+        server.default(serverGroup.parse({})),
         "Servers, which send the service's API key. `off` rejects API keys.",
         { defaultText: 'on' },
       ),
@@ -165,7 +189,7 @@ export const clientSections = {
       secrets: setting(
         listOf(secret).nonempty('must contain at least one secret'),
         'Secrets of at least 32 characters, the same on all replicas. The first one signs (HS256); all of them verify.',
-        { isReloadable: true },
+        { isReloadable: true, examples: [[{ env: 'CLIENT_TOKEN_SECRET' }]] },
       ),
       issuer: setting(
         text().default('notigraph'),
@@ -183,50 +207,33 @@ export const clientSections = {
   trustedDocuments: setting(
     group({
       manifests: setting(
-        listOf(
-          z.union(
-            [text(), z.record(z.string(), z.string('must be a document'))],
-            'must be a path, or an object of documents by id',
-          ),
-          'must be a list of paths',
-        ).default([]),
+        listOf(manifestSource(), 'must be a list of paths').default([]),
         'Manifests: files, and directories whose `.json` files are read. Each maps ids to documents, or has the format of Apollo.',
-        { isReloadable: true },
+        { isReloadable: true, examples: [['manifests']] },
       ),
     }).prefault({}),
     'Documents that apps were built with.',
   ),
-  rateLimits: setting(
+  audit: setting(
     group({
-      store: setting(
-        z
-          .union(
-            [
-              z.literal('memory'),
-              group({
-                redis: setting(
-                  group({
-                    url: setting(
-                      redisUrl,
-                      'URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`.',
-                    ),
-                  }),
-                  'A Redis server that all workers and replicas share.',
-                ),
-              }),
-            ],
-            'must be memory, or redis with its url',
-          )
-          .default('memory'),
-        'Store of the counters. `memory` counts in each process by itself; `{ redis: { url } }` counts for all workers and replicas together.',
+      to: setting(
+        z.union([z.literal('stdout'), file], 'must be stdout, or { file: PATH }'),
+        'Where lines are written: `stdout`, or `{ file: PATH }`.',
       ),
-    }).prefault({}),
-    'Storage of rate limits.',
+      required: setting(
+        onOffInSection().default(false),
+        'Whether a write is sent only after a line about it was written. Otherwise it is `AUDIT_UNAVAILABLE`.',
+        { defaultText: '`off`' },
+      ),
+    }).exactOptional(),
+    '[Audit log](audit.md): a line per write that is sent to the service.',
+    { defaultText: 'none' },
   ),
+  rateLimits,
 };
 
 /** Settings of one kind of client. */
-export type ClientKindSettings = z.output<typeof clientKindGroup>;
+export type ClientKindSettings = z.output<typeof serverGroup>;
 
 /** Handling of documents that are in no manifest. */
 export type TrustedDocumentsMode = ClientKindSettings['trustedDocuments'];
@@ -239,6 +246,3 @@ export type BrowserSettings = z.output<typeof browser>;
 
 /** Settings of the tokens that the gateway issues. */
 export type ClientTokenSettings = NonNullable<z.output<typeof clientSections.clientTokens>>;
-
-/** Limit on the upstream calls of one caller: `calls` per `perSeconds`, refilled steadily, up to `burst` saved up. */
-export type RateLimit = z.output<ReturnType<typeof rateLimit>>;

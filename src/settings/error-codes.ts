@@ -76,8 +76,8 @@ export const ERROR_CODES = {
     status: 403,
     retryable: false,
     meaning:
-      'The token lacks the scope named in `scope`; or the service does not allow this for the key, or refuses the tenant’s key.',
-    remedy: 'Get a token with the scope; or use another key or plan.',
+      'The token lacks the scope named in `scope`; or the setting named in the message does not allow this; or the service does not allow this for the key, or refuses the tenant’s key.',
+    remedy: 'Get a token with the scope; or change the setting; or use another key or plan.',
   },
   CSRF_REFUSED: {
     status: 403,
@@ -120,6 +120,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'The request has an `Expect` header other than `100-continue`.',
     remedy: 'Send the request without it.',
+  },
+  MISDIRECTED_REQUEST: {
+    status: 421,
+    retryable: false,
+    meaning: 'The host and path select no upstream, or another one than the token is for. Nothing was sent.',
+    remedy: 'Use the address of [the upstream](server.md#several-upstreams).',
   },
   RATE_LIMITED: {
     status: 429,
@@ -164,6 +170,11 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'The response of the service does not match its contract.',
     remedy: 'Report it to the operator of the service.',
+  },
+  AUDIT_UNAVAILABLE: {
+    retryable: true,
+    meaning: 'The change was not sent, because [the audit log](audit.md) is required and cannot be written.',
+    remedy: 'Wait `retryAfterSeconds`. The operator must free the disk or correct the log.',
   },
   BUDGET_EXCEEDED: {
     retryable: false,

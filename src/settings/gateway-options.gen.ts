@@ -2,25 +2,30 @@
 /** Settings of a gateway, as options of `createGateway`. */
 export interface GatewaySettingOptions {
   /** Base address of the service. May have a path prefix. */
-  upstream: string;
+  upstream?: string;
   /** Path of the GraphQL endpoint. @default '/graphql' */
   endpoint?: string;
   /** Whether browsers get GraphiQL at the endpoint. @default `on`, but `off` in production and in `createGateway` */
   graphiql?: boolean | {
     /** Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential. @default none */
     authorization?: string;
-    /** Whether the page says that the service is a sandbox. @default false */
-    sandbox?: boolean;
+    /** Whether the page says that the service is a sandbox. @default `off` */
+    sandbox?: boolean | 'on' | 'off';
   };
   /** Whether clients can query the schema. @default true */
   introspection?: boolean;
+  /** Whether the gateway is a subgraph of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off. @default false */
+  federation?: boolean | {
+    /** Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. @default none */
+    routerSecret?: string;
+  };
   /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
   corsOrigins?: readonly string[];
   /** Secret that keeps tenants' names in the log the same across restarts and replicas. @default random */
   logSecret?: string;
   /** Whether operations and upstream requests are counted. The command then answers `GET /metrics`. @default true */
   metrics?: boolean;
-  /** Interval at which files of keys, secrets and manifests are checked for changes. @default 10 */
+  /** Interval at which the configuration file and files of keys, secrets and manifests are checked for changes. @default 10 */
   reloadSeconds?: number;
   /** Kinds of client that are served. */
   clients?: {
@@ -39,6 +44,8 @@ export interface GatewaySettingOptions {
         /** Maximum calls saved up while a caller is idle. @default as `calls` */
         burst?: number;
       };
+      /** Whether a request may ask for its REST calls with `extensions.explain` or `extensions.upstream`. See explain. @default `on` */
+      explain?: boolean | 'on' | 'off';
     };
     /** Browsers, which send a token: `Authorization: Bearer <token>`. @default off */
     browser?: {
@@ -70,15 +77,25 @@ export interface GatewaySettingOptions {
       })[];
       /** Scopes that tokens can grant at most. See scopes. @default none */
       scopes?: readonly ('feeds:read' | 'feeds:write' | 'groups:read' | 'groups:write' | 'messages:write' | 'stats:read' | 'subscribers:read' | 'subscribers:write' | 'workflows:read' | 'workflows:write')[];
-      /** The service's API key of each tenant, without `ApiKey`. Names have up to 128 letters, digits, dots, dashes and underscores. @default none */
+      /** The service's API key of each tenant, without `ApiKey`, or `{ key, upstream }`. Names have up to 128 letters, digits, dots, dashes and underscores. @default none */
       tenants?: Readonly<Record<string, string | {
         /** Path of the file. */
         file: string;
+      } | {
+        /** The service's API key of the tenant. */
+        key: string | {
+          /** Path of the file. */
+          file: string;
+        };
+        /** Name of the upstream that the tenant uses. */
+        upstream: string;
       }>>;
       /** Directory with one file per tenant, named after it, that contains its API key. @default none */
       tenantKeys?: {
         /** Path of the directory. */
         directory: string;
+        /** Name of the upstream of each tenant in the directory. Other tenants use the default one. @default none */
+        upstreams?: Readonly<Record<string, string>>;
       };
       /** Allowed CORS origins for this kind of credential. @default none */
       corsOrigins?: readonly string[];
@@ -93,6 +110,8 @@ export interface GatewaySettingOptions {
         /** Maximum calls saved up while a caller is idle. @default as `calls` */
         burst?: number;
       };
+      /** Whether a request may ask for its REST calls with `extensions.explain` or `extensions.upstream`. See explain. @default `off` */
+      explain?: boolean | 'on' | 'off';
     };
   };
   /** Tokens that the gateway issues to servers for their frontends. @default none */
@@ -121,6 +140,16 @@ export interface GatewaySettingOptions {
     /** Manifests: files, and directories whose `.json` files are read. Each maps ids to documents, or has the format of Apollo. @default none */
     manifests?: readonly (string | Readonly<Record<string, string>>)[];
   };
+  /** Audit log: a line per write that is sent to the service. @default none */
+  audit?: {
+    /** Where lines are written: `stdout`, or `{ file: PATH }`. */
+    to: 'stdout' | {
+      /** Path of the file. */
+      file: string;
+    };
+    /** Whether a write is sent only after a line about it was written. Otherwise it is `AUDIT_UNAVAILABLE`. @default `off` */
+    required?: boolean | 'on' | 'off';
+  };
   /** Storage of rate limits. */
   rateLimits?: {
     /** Store of the counters. `memory` counts in each process by itself; `{ redis: { url } }` counts for all workers and replicas together. @default 'memory' */
@@ -131,6 +160,13 @@ export interface GatewaySettingOptions {
         url: string;
       };
     };
+  };
+  /** Tools for AI agents, which are served at `/mcp`. They need the package `@modelcontextprotocol/server`. @default none */
+  mcp?: {
+    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`. */
+    manifest: string | Readonly<Record<string, string>>;
+    /** Names of the mutations that are tools. Others in the manifest are not. @default none */
+    mutations?: readonly string[];
   };
   /** Time limit of an operation, with waiting, pauses and retries. Unfinished fields are `UPSTREAM_TIMEOUT`; the other data is returned. 10 to 600000 ms. @default 15000 */
   operationTimeoutMs?: number;
@@ -162,6 +198,8 @@ export interface GatewaySettingOptions {
   breakerOpenMs?: number;
   /** Upper bound of that time. 10 to 600000 ms. @default 8000 */
   breakerMaxOpenMs?: number;
+  /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See proxies. @default `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` excludes the service; `off` in `createGateway` */
+  proxy?: string;
   /** Maximum connections to the service (HTTP/1.1). 1 to 10000. @default 64 */
   sockets?: number;
   /** Time after which an idle connection is closed. Services close theirs after 5 s or more. 1 to 600000 ms. @default 4000 */
@@ -182,6 +220,126 @@ export interface GatewaySettingOptions {
   maxUpstreamListItems?: number;
   /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default false */
   upstreamIdempotency?: boolean;
+  /** TLS to the service. Changed files apply to new connections. See certificates. @default none */
+  tls?: {
+    /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. @default none */
+    ca?: string | {
+      /** Path of the file. */
+      file: string;
+    };
+    /** Certificate that the gateway shows the service, in PEM, followed by its intermediate ones. @default none */
+    clientCertificate?: string | {
+      /** Path of the file. */
+      file: string;
+    };
+    /** Private key of `clientCertificate` in PEM, without a passphrase. @default none */
+    clientKey?: string | {
+      /** Path of the file. */
+      file: string;
+    };
+  };
+  /** Several services by name, in place of `upstream`. See several upstreams. @default none */
+  upstreams?: Readonly<Record<string, {
+    /** Base address of the service. May have a path prefix. */
+    url: string;
+    /** Whether requests and tenants that select no upstream use this one. @default `off` */
+    default?: boolean | 'on' | 'off';
+    /** Values of the header `Host`, without port, by which servers select it. @default none */
+    hosts?: readonly string[];
+    /** Path before that of the endpoint by which servers select it: `/eu` for `/eu/graphql`. @default none */
+    pathPrefix?: string;
+    /** Proxy that connections to the service are tunneled through (`CONNECT`): its URL, with user name and password only as `{ env: NAME }`; or `off`. See proxies. @default as for all upstreams */
+    proxy?: string;
+    /** TLS to this service, in place of the general section `tls`. @default as for all upstreams */
+    tls?: {
+      /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. @default none */
+      ca?: string | {
+        /** Path of the file. */
+        file: string;
+      };
+      /** Certificate that the gateway shows the service, in PEM, followed by its intermediate ones. @default none */
+      clientCertificate?: string | {
+        /** Path of the file. */
+        file: string;
+      };
+      /** Private key of `clientCertificate` in PEM, without a passphrase. @default none */
+      clientKey?: string | {
+        /** Path of the file. */
+        file: string;
+      };
+    };
+    /** Whether reads of this upstream are cached too, if the cache is on. @default `on` */
+    cache?: boolean | 'on' | 'off';
+    /** Maximum connections to the service (HTTP/1.1). 1 to 10000. @default as for all upstreams */
+    sockets?: number;
+    /** Time after which an idle connection is closed. Services close theirs after 5 s or more. 1 to 600000 ms. @default as for all upstreams */
+    socketIdleMs?: number;
+    /** Whether a connection can be reused for another API key: `none` reuses it, `credential` never does. @default as for all upstreams */
+    isolateConnections?: 'none' | 'credential';
+    /** Time limit for opening a connection. 50 to 60000 ms. @default as for all upstreams */
+    connectTimeoutMs?: number;
+    /** Time limit from sending a request to its response headers. 50 to 600000 ms. @default as for all upstreams */
+    headersTimeoutMs?: number;
+    /** Time limit of one request, to the end of the response body. 50 to 600000 ms. @default as for all upstreams */
+    attemptTimeoutMs?: number;
+    /** Maximum retries of a call. Reads and `PUT …/status` are retried after 502, 503, 504, a reset or a timeout; other writes only if they cannot have been applied. 0 to 10. @default as for all upstreams */
+    maxRetries?: number;
+    /** Maximum in-flight calls per API key. 1 to 10000. @default as for all upstreams */
+    maxConcurrentCallsPerKey?: number;
+    /** Maximum queued calls per API key. One more is `OVERLOADED` and not sent. 0 to 100000. @default as for all upstreams */
+    maxQueuedCallsPerKey?: number;
+    /** Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads. @default as for all upstreams */
+    upstreamIdempotency?: boolean | 'on' | 'off';
+  }>>;
+  /** Whether responses to reads are kept for a short time and used again for the same key. @default false */
+  cache?: boolean | {
+    /** Store of the responses. `memory` requires a single worker; `{ redis: { url } }` is shared by all workers and replicas. @default 'memory' */
+    store?: 'memory' | {
+      /** A Redis server that all workers and replicas share. */
+      redis: {
+        /** URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`. */
+        url: string;
+      };
+    };
+    /** Secret of at least 32 characters that encrypts what is stored in Redis. Required with Redis, and the same for all replicas. A file is read at startup and with a reload. @default none */
+    secret?: string | {
+      /** Path of the file. */
+      file: string;
+    };
+    /** Maximum memory of the responses in the store `memory`, measured on the heap. The least recently used ones are dropped. 1048576 to 68719476736 bytes. @default 67108864 */
+    maxBytes?: number;
+    /** Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a revoked key can still read. At most 86400 s. @default none */
+    maxAgeSeconds?: number;
+    /** Calls of the client's rate limit that a read from the cache costs. 0 to 1. @default 1 */
+    rateLimitCost?: number;
+    /** Reads of a workflow: their settings, or `off`. */
+    workflows?: 'off' | {
+      /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 30 */
+      freshSeconds?: number;
+      /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. 0 to 86400 s. @default 30 */
+      staleWhileRevalidateSeconds?: number;
+      /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
+      staleIfErrorSeconds?: number;
+    };
+    /** Reads of a notification group, and of the list: the same settings as for `workflows`, or `off`. */
+    notificationGroups?: 'off' | {
+      /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 30 */
+      freshSeconds?: number;
+      /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. 0 to 86400 s. @default 30 */
+      staleWhileRevalidateSeconds?: number;
+      /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
+      staleIfErrorSeconds?: number;
+    };
+    /** Reads of statistics: their settings, or `off`. */
+    statistics?: 'off' | {
+      /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 60 */
+      freshSeconds?: number;
+      /** Time after `freshSeconds` in which it is still used, while it is requested again in the background. 0 to 86400 s. @default 30 */
+      staleWhileRevalidateSeconds?: number;
+      /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
+      staleIfErrorSeconds?: number;
+    };
+  };
   /** Maximum length of a document, with comments. A document beyond this or another limit of documents is `DOCUMENT_LIMIT_EXCEEDED`. 256 to 67108864. @default 32768 */
   maxDocumentCharacters?: number;
   /** Maximum tokens of a document. 10 to 1000000. @default 1000 */

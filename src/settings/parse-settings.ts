@@ -13,9 +13,8 @@ export interface SettingProblem {
   message: string;
 }
 
-const DEFAULTED = z.object(SETTINGS).partial({ upstream: true });
+const DEFAULTED = z.object(SETTINGS);
 
-/** Every setting with its default; `upstream` has none. */
 export type PartialSettings = z.output<typeof DEFAULTED>;
 
 /** Validates settings and applies defaults. */
@@ -32,6 +31,8 @@ export const defaultSettings = (): PartialSettings => DEFAULTED.parse({});
 
 const GATEWAY = z.object(GATEWAY_SETTINGS);
 
+const NO_UPSTREAM = 'upstream must be the base address of the service, such as https://notifications.example.com.';
+
 /**
  * Validates the options of `createGateway` and applies defaults.
  *
@@ -41,10 +42,10 @@ export function parseGatewayOptions(options: Readonly<Record<string, unknown>>):
   const known = Object.keys(GATEWAY_SETTINGS);
   const unknown = Object.keys(options).filter((name) => !known.includes(name));
   const { data, error } = GATEWAY.safeParse(options, { reportInput: true });
-  const { upstream: _required, ...optional } = options;
   const problems = [
+    ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
     ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...known, 'plugins'], 'option')}.`),
-    ...[...findUnusable(optional), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))].map(toSentence),
+    ...[...findUnusable(options), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))].map(toSentence),
     ...(data === undefined ? [] : findConflicts(data).map((clause) => `${clause}.`)),
   ];
   if (data === undefined || problems.length > 0) {

@@ -21,8 +21,12 @@ export interface SettingInfo {
   short?: string;
   /** Default in words, for settings whose default is computed. */
   defaultText?: string;
-  /** Whether a change takes effect without a restart. @default false */
+  /** Values that editors offer. */
+  examples?: readonly unknown[];
+  /** Whether files that the setting refers to are read again when they change. @default false */
   isReloadable?: boolean;
+  /** Whether a change takes effect only after a restart. @default false for settings of the gateway only, true for all others */
+  needsRestart?: boolean;
 }
 
 /** Documentation of every setting, by its schema. */
@@ -52,7 +56,15 @@ const ABOVE_ZERO = 'must be a number above 0';
 export const text = () => z.string('must be a string').min(1, 'must not be empty');
 
 /** Switch. Flags and variables say `on` or `off`. */
-export const onOff = () => z.boolean('must be on or off (true or false)');
+export const onOff = () => z.boolean(SWITCH_PROBLEM);
+
+/** Switch in a section, whose words are not converted like those of flags and variables. */
+export const onOffInSection = () =>
+  z
+    .union([z.boolean(), choice(['on', 'off'])], SWITCH_PROBLEM)
+    .transform((value): boolean => value === true || value === 'on');
+
+const SWITCH_PROBLEM = 'must be on or off (true or false)';
 
 /** One of a few words. */
 export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>

@@ -1,7 +1,12 @@
 import { z } from 'zod';
+import { cacheSettings } from './cache.ts';
 import { clientSections, origins } from './clients.ts';
-import { choice, group, integer, onOff, type SettingGroup, setting, text } from './setting.ts';
+import { command } from './command.ts';
+import { mcpSettings } from './mcp.ts';
+import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
+import { upstreamCalls } from './upstream-calls.ts';
 import { upstreamUrl } from './upstream-url.ts';
+import { upstreamSections } from './upstreams.ts';
 
 /**
  * The settings table: every setting once, with its type, range, default, description and target. The options of the command, environment
@@ -11,50 +16,20 @@ import { upstreamUrl } from './upstream-url.ts';
  */
 
 const MIB = 1024 * 1024;
-const HOST = 'must be a host name or an IP address';
-const WORKERS = 'must be a whole number from 1 to 64, or auto';
-const ENDPOINT = 'must be a path such as /graphql, other than /livez, /readyz, /metrics and /client-tokens';
+const ENDPOINT = 'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp';
 const RELOAD = 'must be a number from 0.01 to 86400';
-const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 const LOG_SECRET = 'must have at least 16 characters';
-
-/** Settings of the process that the command starts. */
-const command = {
-  sandbox: setting(
-    z.union([z.boolean(), z.string()], 'must be a path, on or off').exactOptional(),
-    'Serves the built-in sandbox and keeps its data in FILE; `:memory:` keeps it in memory.',
-    { flag: '[FILE]', defaultText: '`.notigraph/sandbox.db` if there is no upstream' },
-  ),
-  port: setting(integer(0, 65_535).default(4_000), 'Port to listen on. 0 picks a free one.', {
-    flag: 'PORT',
-    short: 'p',
-  }),
-  host: setting(
-    z
-      .string(HOST)
-      .regex(/^[\w.:-]+$/, HOST)
-      .default('127.0.0.1'),
-    'Address to listen on. `0.0.0.0` listens on all addresses.',
-    { flag: 'HOST' },
-  ),
-  workers: setting(
-    z.union([integer(1, 64, WORKERS), z.literal('auto')], WORKERS).default(1),
-    'Processes that serve the port. `auto` starts one per CPU.',
-    { flag: 'N|auto' },
-  ),
-  logLevel: setting(
-    choice(LOG_LEVELS).default('info'),
-    'Least important lines that are logged. `info` logs every operation, `debug` also its REST calls.',
-    { flag: LOG_LEVELS.join('|') },
-  ),
-};
+const ROUTER_SECRET = 'must have at least 32 characters';
 
 const general = {
-  upstream: setting(upstreamUrl, 'Base address of the service. May have a path prefix.', { flag: 'URL' }),
+  upstream: setting(upstreamUrl.exactOptional(), 'Base address of the service. May have a path prefix.', {
+    flag: 'URL',
+    defaultText: 'required, unless there are `upstreams`',
+  }),
   endpoint: setting(
     z
       .string(ENDPOINT)
-      .regex(/^\/(?!(?:livez|readyz|metrics|client-tokens)$)[\w./~-]*$/, ENDPOINT)
+      .regex(/^\/(?!(?:livez|readyz|metrics|client-tokens|mcp)$)[\w./~-]*$/, ENDPOINT)
       .default('/graphql'),
     'Path of the GraphQL endpoint.',
   ),
@@ -69,7 +44,9 @@ const general = {
               'Value of the header `Authorization`, filled in for every visitor. Without it, the page asks for a credential.',
               { defaultText: 'none' },
             ),
-            sandbox: setting(onOff().default(false), 'Whether the page says that the service is a sandbox.'),
+            sandbox: setting(onOffInSection().default(false), 'Whether the page says that the service is a sandbox.', {
+              defaultText: '`off`',
+            }),
           }),
         ],
         'must be on or off (true or false)',
@@ -79,6 +56,25 @@ const general = {
     { flag: 'on|off', defaultText: '`on`, but `off` in production and in `createGateway`' },
   ),
   introspection: setting(onOff().default(true), 'Whether clients can query the schema.'),
+  federation: setting(
+    z
+      .union(
+        [
+          onOff(),
+          group({
+            routerSecret: setting(
+              z.string(ROUTER_SECRET).min(32, ROUTER_SECRET).exactOptional(),
+              'Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters.',
+              { defaultText: 'none' },
+            ),
+          }),
+        ],
+        'must be on or off (true or false), or an object of settings',
+      )
+      .default(false),
+    'Whether the gateway is [a subgraph](federation.md) of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off.',
+    { flag: 'on|off' },
+  ),
   corsOrigins: setting(
     origins().default([]),
     'Allowed CORS origins for any credential. Comma-separated in a variable.',
@@ -91,89 +87,11 @@ const general = {
   metrics: setting(
     onOff().default(true),
     'Whether operations and upstream requests are counted. The command then answers `GET /metrics`.',
+    { needsRestart: true },
   ),
   reloadSeconds: setting(
     z.number(RELOAD).min(0.01, RELOAD).max(86_400, RELOAD).default(10),
-    'Interval at which files of keys, secrets and manifests are checked for changes.',
-  ),
-};
-
-const upstreamCalls = {
-  operationTimeoutMs: setting(
-    integer(10, 600_000).default(15_000),
-    'Time limit of an operation, with waiting, pauses and retries. Unfinished fields are `UPSTREAM_TIMEOUT`; the other data is returned.',
-  ),
-  attemptTimeoutMs: setting(
-    integer(50, 600_000).default(6_000),
-    'Time limit of one request, to the end of the response body.',
-  ),
-  connectTimeoutMs: setting(integer(50, 60_000).default(2_000), 'Time limit for opening a connection.'),
-  headersTimeoutMs: setting(
-    integer(50, 600_000).default(5_000),
-    'Time limit from sending a request to its response headers.',
-  ),
-  maxRetries: setting(
-    integer(0, 10).default(2),
-    'Maximum retries of a call. Reads and `PUT …/status` are retried after 502, 503, 504, a reset or a timeout; other writes only if they cannot have been applied.',
-  ),
-  retryBaseDelayMs: setting(
-    integer(1, 10_000).default(100),
-    'Maximum first pause before a retry. It is random and doubles each time.',
-  ),
-  retryMaxDelayMs: setting(integer(1, 60_000).default(1_000), 'Upper bound of the pauses.'),
-  maxRetryAfterSeconds: setting(
-    integer(0, 60).default(2),
-    'Longest `Retry-After` that is waited for. A longer one is passed on to the client.',
-  ),
-  retryBudgetPercent: setting(integer(0, 100).default(20), 'Maximum in-flight retries, as a share of in-flight calls.'),
-  retryBudgetFloor: setting(integer(0, 1_000).default(3), 'In-flight retries that are always allowed.'),
-  breakerPercent: setting(
-    integer(1, 100).default(50),
-    'Share of calls without a connection or with 502, 503 or 504 that opens the circuit breaker.',
-  ),
-  breakerMinimumCalls: setting(
-    integer(1, 100_000).default(20),
-    'Minimum calls in the window for the circuit breaker to open.',
-  ),
-  breakerWindowMs: setting(integer(100, 600_000).default(10_000), 'Window in which calls count.'),
-  breakerOpenMs: setting(
-    integer(10, 600_000).default(2_000),
-    'Time that the circuit breaker stays open before it lets one call through. Doubles with each failure.',
-  ),
-  breakerMaxOpenMs: setting(integer(10, 600_000).default(8_000), 'Upper bound of that time.'),
-  sockets: setting(integer(1, 10_000).default(64), 'Maximum connections to the service (HTTP/1.1).'),
-  socketIdleMs: setting(
-    integer(1, 600_000).default(4_000),
-    'Time after which an idle connection is closed. Services close theirs after 5 s or more.',
-  ),
-  isolateConnections: setting(
-    choice(['none', 'credential']).default('none'),
-    'Whether a connection can be reused for [another API key](reliability.md#responses-and-credentials): `none` reuses it, `credential` never does.',
-  ),
-  maxConcurrentCallsPerKey: setting(integer(1, 10_000).default(10), 'Maximum in-flight calls per API key.'),
-  maxQueuedCallsPerKey: setting(
-    integer(0, 100_000).default(100),
-    'Maximum queued calls per API key. One more is `OVERLOADED` and not sent.',
-  ),
-  maxUpstreamCalls: setting(
-    integer(1, 10_000).default(50),
-    'Maximum calls per operation. One more is `BUDGET_EXCEEDED` and not sent.',
-  ),
-  maxBulkItems: setting(
-    integer(1, 10_000).default(100),
-    'Maximum items of bulk mutations per operation. They do not count as calls.',
-  ),
-  maxUpstreamBodyBytes: setting(
-    integer(1_024, 1_024 * MIB).default(5 * MIB),
-    'Maximum size of a response body. A larger one is `UPSTREAM_BAD_RESPONSE`.',
-  ),
-  maxUpstreamListItems: setting(
-    integer(1, 1_000_000).default(10_000),
-    'Maximum items of a list in a response. A longer one is `UPSTREAM_BAD_RESPONSE`.',
-  ),
-  upstreamIdempotency: setting(
-    onOff().default(false),
-    'Whether the service honors `Idempotency-Key`. Writes that carry one are then retried like reads.',
+    'Interval at which the configuration file and files of keys, secrets and manifests are checked for changes.',
   ),
 };
 
@@ -257,14 +175,26 @@ export const SETTING_GROUPS = [
   { title: 'Command', appliesTo: ['process'], settings: command },
   { title: 'General', appliesTo: ['gateway'], settings: general },
   { title: 'Clients, tokens and documents', appliesTo: ['gateway'], settings: clientSections },
+  { title: 'Tools for AI agents', appliesTo: ['gateway'], settings: mcpSettings },
   { title: 'Upstream calls', appliesTo: ['gateway'], settings: upstreamCalls },
+  { title: 'Upstream connections', appliesTo: ['gateway'], settings: upstreamSections },
+  { title: 'Cache', appliesTo: ['gateway'], settings: cacheSettings },
   { title: 'Documents and results', appliesTo: ['gateway'], settings: operations },
   { title: 'Memory', appliesTo: ['gateway', 'server'], settings: memory },
   { title: 'HTTP server', appliesTo: ['server'], settings: httpServer },
 ] as const satisfies readonly SettingGroup[];
 
 /** Schema of every option of `createGateway` that is a setting. */
-export const GATEWAY_SETTINGS = { ...general, ...clientSections, ...upstreamCalls, ...operations, ...memory };
+export const GATEWAY_SETTINGS = {
+  ...general,
+  ...clientSections,
+  ...mcpSettings,
+  ...upstreamCalls,
+  ...upstreamSections,
+  ...cacheSettings,
+  ...operations,
+  ...memory,
+};
 
 const serverSettings = { ...memory, ...httpServer };
 
@@ -272,9 +202,28 @@ const serverSettings = { ...memory, ...httpServer };
 export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...serverSettings };
 
 /** Names of the settings that are sections. */
-export const SECTION_NAMES: readonly string[] = Object.keys(clientSections);
+export const SECTION_NAMES: readonly string[] = Object.keys({
+  ...clientSections,
+  ...mcpSettings,
+  ...upstreamSections,
+});
 
 export type SettingName = keyof typeof SETTINGS;
+
+/** Whether a change of a setting takes effect only after a restart: what the server and the process use is read at startup. */
+export function needsRestart(schema: z.ZodType, { appliesTo }: Pick<SettingGroup, 'appliesTo'>): boolean {
+  return SETTING_INFO.get(schema)?.needsRestart ?? appliesTo.some((target) => target !== 'gateway');
+}
+
+/** Returns the names of the settings that take effect only after a restart. */
+export const listRestartSettings = (): SettingName[] =>
+  SETTING_GROUPS.flatMap((group: SettingGroup) =>
+    Object.entries(group.settings).flatMap(([name, schema]) =>
+      isSettingName(name) && needsRestart(schema, group) ? [name] : [],
+    ),
+  );
+
+const isSettingName = (name: string): name is SettingName => Object.hasOwn(SETTINGS, name);
 
 /** Every setting with its default applied. */
 export type Settings = Readonly<z.output<z.ZodObject<typeof SETTINGS>>>;

@@ -15,6 +15,34 @@ export const upstreamUrl = z
     return url;
   });
 
+const PROXY_PROBLEM = 'must be off, or the URL of a proxy such as http://proxy.example.com:3128';
+
+/** Address of a proxy, which can contain a user name and a password. */
+export const proxyAddress = z
+  .string(PROXY_PROBLEM)
+  .refine((address) => address === 'off' || isProxyAddress(address), PROXY_PROBLEM);
+
+/** Whether a text is the URL of a proxy. */
+function isProxyAddress(address: string): boolean {
+  const url = URL.parse(address);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.pathname === '/' &&
+    url.search + url.hash === '' &&
+    isDecodable(url.username + url.password)
+  );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function findProblem(url: URL | null): string | undefined {
   if (url === null) {
     return 'must be a URL such as https://notifications.example.com';

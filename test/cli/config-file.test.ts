@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import type { Config } from '../../src/cli/config/load-config.ts';
+import type { Config } from '../../src/cli/config/create-config.ts';
 import { readConfigText } from '../../src/cli/config/read-config-text.ts';
 import { problemsOf as findProblems, loadFrom, type Sources } from '../support/configuration.ts';
 import { startTestIssuer } from '../support/issuer.ts';
@@ -78,11 +78,10 @@ const fileWith = (content: object, env: Record<string, string> = ENV) => fileWit
 
 describe('a configuration file', () => {
   it('defines clients and settings, in YAML and in JSON', () => {
-    const { variables, ...config } = load(fileWithText(stringify(FULL)));
+    const config = load(fileWithText(stringify(FULL)));
     expect(load({ files: { 'notigraph.config.json': JSON.stringify(FULL) }, env: ENV })).toEqual({
       ...config,
       source: 'notigraph.config.json',
-      variables,
     });
     const { port, graphiql, corsOrigins } = config;
     expect({ port, graphiql, corsOrigins }).toEqual({
@@ -90,7 +89,6 @@ describe('a configuration file', () => {
       graphiql: false,
       corsOrigins: ['https://everywhere.example'],
     });
-    expect(variables.toSorted()).toEqual(['ACME_KEY', 'REDIS_URL', 'TOKEN_SECRET']);
     expect(config).toMatchObject({
       clients: {
         server: FULL.clients.server,
@@ -227,13 +225,14 @@ reloadSeconds: 0
         "notigraph.config.yaml:11:35: clients.browser.issuers.1.jwks must be an https URL (http only on this machine) without user name and password.",
         "notigraph.config.yaml:12:9: clients.browser.issuers.2 needs either jwks or publicKey.",
         "notigraph.config.yaml:13:14: clients.browser.scopes.0 must be a scope such as groups:read; see docs/frontend.md.",
-        "notigraph.config.yaml:14:16: clients.browser.tenants.acme must be a secret: { env: NAME } or { file: PATH }.",
+        "notigraph.config.yaml:14:16: clients.browser.tenants.acme must be a secret, { env: NAME } or { file: PATH }, or { key, upstream } with one.",
+        "notigraph.config.yaml:14:24: clients.browser.tenants.acme.key must not contain the secret itself; use { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml:14:39: clients.browser.tenants.globex must not contain the secret itself; use { env: NAME } or { file: PATH }.",
         "notigraph.config.yaml:14:55: clients.browser.tenants.initech requires the environment variable INITECH_KEY, which is not set.",
         "notigraph.config.yaml:15:5: clients.browser.trustedDocuments must be off, log or enforce.",
         "notigraph.config.yaml:17:17: clientTokens.secrets must contain at least one secret.",
         "notigraph.config.yaml:17:30: clientTokens.maxLifetimeSeconds must be a whole number from 1 to 3600.",
-        "notigraph.config.yaml:18:15: rateLimits.store must be memory, or redis with its url.",
+        "notigraph.config.yaml:18:15: rateLimits.store must be memory, or { redis: { url } }.",
         "notigraph.config.yaml:19:1: reloadSeconds must be a number from 0.01 to 86400.",
       ]
     `);
@@ -280,6 +279,23 @@ reloadSeconds: 0
       ]);
       expect(found.join()).not.toContain('blue');
     }
+  });
+
+  it.each<[string, RegExp]>([
+    ['redis://canary:port', /must be a URL redis:/],
+    ['redis://canary:65536', /must be a URL redis:/],
+    ['redis://canary:0', /must be a URL redis:/],
+    ['redis://:pa#canary@host', /must be a URL redis:/],
+    ['redis://host/canary', /must end in a database number, such as \/0, or have no path\.$/],
+    ['redis://host/0?db=canary', /must not contain \? or #; write them as %3F and %23 in a password\.$/],
+    ['redis://:canary%zz@host', /has a user name or password with a % that must be written as %25\.$/],
+  ])('with the malformed Redis URL %s names its place and never quotes it', (url, problem) => {
+    const found = problemsOf(
+      fileWithText('rateLimits:\n  store:\n    redis: { url: { env: REDIS_URL } }\n', { REDIS_URL: url }),
+    );
+    expect(found).toEqual([expect.stringMatching(/^notigraph\.config\.yaml:3:14: rateLimits\.store\.redis\.url /)]);
+    expect(found[0]).toMatch(problem);
+    expect(found[0]).not.toContain('canary');
   });
 
   it.each<[string, string, RegExp]>([
@@ -349,6 +365,17 @@ describe('a secret in a configuration file', () => {
     const [problem, ...others] = problemsOf(fileWith(withAcmeKey(key)));
     expect(others).toEqual([]);
     expect(withoutPlace(problem).startsWith(`${at} `)).toBe(true);
+  });
+
+  it.each([
+    ['short', 'cache.secret', { cache: { secret: 'canary' } }],
+    ['long enough', 'cache.secret', { cache: { secret: 'canary'.repeat(6) } }],
+    ['long enough', 'federation.routerSecret', { federation: { routerSecret: 'canary'.repeat(6) } }],
+  ])('is rejected once if it is %s and the %s itself', (_, name, settings) => {
+    const problems = problemsOf(fileWith(settings));
+    expect(problems.map(withoutPlace)).toEqual([
+      `${name} must not contain the secret itself; use { env: NAME } or { file: PATH }.`,
+    ]);
   });
 
   it('is rejected by the name of its variable if the variable is unset or empty', () => {

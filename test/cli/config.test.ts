@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import type { Config } from '../../src/cli/config/load-config.ts';
+import type { Config } from '../../src/cli/config/create-config.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { variableOf } from '../../src/settings/setting.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
@@ -122,10 +122,10 @@ describe('the configuration', () => {
   });
 
   it('rejects variables that only a primary process may set for its workers', () => {
-    const env = { NOTIGRAPH_WORKER_UPSTREAM: UPSTREAM, NOTIGRAPH_WORKER_PORT: '1' };
+    const env = { NOTIGRAPH_WORKER_ID: '1', NOTIGRAPH_WORKER_ADDRESS: '1' };
     expect(problemsOf(env)).toEqual([
-      expect.stringContaining('NOTIGRAPH_WORKER_UPSTREAM'),
-      expect.stringContaining('NOTIGRAPH_WORKER_PORT'),
+      expect.stringContaining('NOTIGRAPH_WORKER_ID'),
+      expect.stringContaining('NOTIGRAPH_WORKER_ADDRESS'),
     ]);
   });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
+import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { sendOperation } from '../support/send-operation.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
@@ -48,5 +49,26 @@ describe('the path /metrics', () => {
     const response = await fetch(new URL('/metrics', notigraph.url));
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
+  });
+
+  it.runIf(hasRedis)(`and /readyz show that rate limits aren't shared, with the reason${redisOnly}`, async () => {
+    await using redis = await startRedis({ password: 'right-0815' });
+    const env = {
+      REDIS_URL: redis.url.replace('right-0815', 'wrong-4711'),
+      NOTIGRAPH_CONFIG_TEXT: 'rateLimits: { store: { redis: { url: { env: REDIS_URL } } } }',
+    };
+    await using notigraph = await startNotigraph({ cwd, env, args: ['--sandbox', ':memory:'] });
+    await expect.poll(notigraph.output).toContain("Redis can't be used: the user name or password is wrong.");
+    const ready = await fetch(new URL('/readyz', notigraph.url));
+    expect([ready.status, await ready.text()]).toEqual([
+      200,
+      'ok\nrate limits: Redis is unavailable (WRONGPASS: the user name or password is wrong)\n',
+    ]);
+    const text = await (await fetch(new URL('/metrics', notigraph.url))).text();
+    expect(metricValues(text, /^notigraph_rate_limit_/)).toEqual({
+      notigraph_rate_limit_store_up: 0,
+      notigraph_rate_limit_fallbacks_total: 1,
+    });
+    expect(notigraph.output()).not.toMatch(/4711|0815/);
   });
 });

@@ -64,9 +64,12 @@ describe('the printed banner', () => {
   it('names the upstream, says that callers send the key, and names what is off', async () => {
     await using upstream = await startScriptedUpstream(() => ({ status: 401 }));
     const args = ['--upstream', upstream.url, '--graphiql', 'off'];
-    await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_METRICS: 'off' } });
+    const env = { NOTIGRAPH_METRICS: 'off', NOTIGRAPH_CACHE: 'on' };
+    await using notigraph = await startNotigraph({ cwd, args, env });
     const output = notigraph.output();
     expect(output).toContain(`Upstream   ${upstream.url}/\n`);
+    expect(output).toContain('Cache      in memory\n');
+    expect(output).toContain('Workers    one process\n'); // The cache in memory requires it.
     expect(output).toContain('GraphiQL   off (--graphiql on)\n');
     expect(output).toContain('Metrics    off (NOTIGRAPH_METRICS=on)\n');
     expect(output).toContain("-H 'Authorization: ApiKey <your key>'");
@@ -92,7 +95,7 @@ describe('the printed banner', () => {
       Config: 'gateway.yaml',
       Workers: '2 processes',
       Clients: 'browsers with a token',
-      Metrics: `${origin}/metrics, of one worker`,
+      Metrics: `${origin}/metrics`,
       Health: `${origin}/livez, ${origin}/readyz`,
     });
     // With tokens of the gateway only, there are two commands: for a token, and for an operation.

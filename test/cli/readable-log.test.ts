@@ -11,7 +11,7 @@ function createTerminal(logLevel: 'info' | 'debug' | 'error', workers = 1) {
   const stdout = Object.assign(new Writable({ write: (chunk, _, done) => done(void printed.push(String(chunk))) }), {
     isTTY: true,
   });
-  const logger = createLogger({ isProduction: false, workers, logLevel }, stdout as never);
+  const logger = createLogger({ isProduction: false, workers, logLevel }, { stdout } as never);
   return {
     logger,
     lines: () =>
@@ -36,7 +36,8 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
     { upstream: upstream.url, retryBaseDelayMs: 1 },
     { logger: terminal.logger },
   );
-  await gateway.send('query Groups { notificationGroups { id } }', {}, { authorization: 'ApiKey canary' });
+  const headers = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+  await gateway.send('query Groups { notificationGroups { id } }', {}, { authorization: 'ApiKey canary', headers });
   await gateway.send('{ workflow(idOrIdentifier: "canary") { id } }');
   await gateway.send('{ nope }');
   terminal.logger.warn({ reason: 'ECONNREFUSED' }, 'Redis is unavailable.');
@@ -45,6 +46,7 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
   expect(output).not.toContain('canary');
   expect(output.split('\n    at ')[0]).toMatchInlineSnapshot(`
     "TIME  query Groups  200  N ms, 2 calls  server TENANT
+        trace 4bf92f3577b34da6a3ce929d0e0e4736
         GET /v1/notification-groups  503 UPSTREAM_UNAVAILABLE  N ms
         GET /v1/notification-groups  200  N ms  attempt 2
     TIME  query anonymous  200  N ms, 1 call  server TENANT
@@ -75,6 +77,27 @@ it('a call that another operation shares is named as shared', async () => {
   expect(upstream.requests).toHaveLength(1);
   expect(lines()).toContain(
     'query Second  200  N ms, 0 calls  server TENANT\n    GET /v1/notification-groups  200  N ms  shared\n',
+  );
+});
+
+it('a read from the cache is counted, with its age if the service failed', async () => {
+  let time = 0;
+  let status = 200;
+  await using upstream = await startScriptedUpstream(() => ({ status, body: { data: [] } }));
+  const { logger, lines } = createTerminal('debug');
+  await using gateway = await startGateway(
+    { upstream: upstream.url, cache: true },
+    { logger, monotonicNow: () => time },
+  );
+  const read = () => gateway.send('query Groups { notificationGroups { id } }');
+  await read();
+  time = 90_000;
+  status = 503;
+  await read();
+  expect(lines()).toContain(
+    'query Groups  200  N ms, 1 call, 1 cached, up to 90 s old  server TENANT\n' +
+      '    GET /v1/notification-groups  503 UPSTREAM_UNAVAILABLE  N ms\n' +
+      '    GET /v1/notification-groups  cached N ms ago\n',
   );
 });
 

@@ -14,7 +14,7 @@ import { sandboxReset } from '../../src/cli/commands/sandbox-reset.ts';
 import { resetSandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { runSandbox, spawnSandbox } from '../support/sandbox-process.ts';
+import { runLimitedSandbox, runSandbox, spawnLimitedSandbox, spawnSandbox } from '../support/sandbox-process.ts';
 
 describe('the sandbox as a process', () => {
   it('prints its address, the data file and an example request', async () => {
@@ -64,6 +64,36 @@ describe('the sandbox as a process', () => {
 
     const broken = await runSandbox('--port', '0', '--file', import.meta.filename);
     expect(broken).toEqual({ code: 1, stdout: '', stderr: `${import.meta.filename} is not a SQLite database.\n` });
+  });
+
+  it('reports in one sentence that its file could not be written at the start', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    expect(await runLimitedSandbox(1_000, '--port', '0', '--file', file)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${file} can't be read or written.\n`,
+    });
+  });
+
+  it('responds with 507 while its file cannot grow, logs that once, and serves reads', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    await using sandbox = await spawnLimitedSandbox(6_000, '--file', file);
+    const send = await createSandboxClient(sandbox.url);
+    const write = async (name: string) => (await send('POST /v1/notification-groups', { body: { name } })).status;
+    const countGroups = async () => (await send('GET /v1/notification-groups')).list.length;
+    const statuses = [await write('g0')];
+    while (statuses.at(-1) === 201 && statuses.length < 300) {
+      statuses.push(await write(`g${statuses.length}`));
+    }
+    const count = await countGroups();
+    expect([await write('x'), await write('y')]).toEqual([507, 507]);
+    expect(statuses.filter((status) => status !== 201)).toEqual([507]);
+    expect(await countGroups()).toBe(count);
+    expect(sandbox.errors()).toBe(
+      `Sandbox: ${file} can't be read or written. Writes fail with status 507 until this is fixed.\n`,
+    );
   });
 });
 

@@ -1,75 +1,179 @@
-import cluster from 'node:cluster';
-import { z } from 'zod';
+import { Socket } from 'node:net';
+import type { Degradations } from '../../http/health.ts';
+import type { ConnectionSource } from '../../http/listen.ts';
+import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import type { Host } from '../commands/command.ts';
+import { type Channel, createChannel } from './channel.ts';
+import {
+  type Configuration,
+  configuration,
+  type GroupStatus,
+  type Order,
+  orders,
+  type PrimaryAnswers,
+  primaryAnswers,
+  type Report,
+  type WorkerAnswers,
+} from './messages.ts';
 
-/** Messages from a worker to its primary. */
-export const reports = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('listening'), url: z.string() }),
-  z.object({ kind: z.literal('refused'), problem: z.string() }),
-  z.object({ kind: z.literal('checked'), problem: z.string().optional() }),
-]);
-
-export type Report = z.infer<typeof reports>;
-
-/** Message from the primary that stops a worker. */
-export const STOP = 'stop';
-
-/** Settings that the primary assigns to a worker. */
+/** Assignment of a worker by its primary. */
 export interface Assignment {
-  /** Base address of the service, or of the sandbox in the primary. */
-  upstream: string;
-  port: number;
+  /** Number of the worker, counted over all that were started. */
+  id: number;
+  /** Address that the primary listens on. */
+  address: string;
+  /** Whether file descriptor 4 is a file for its counters. */
+  hasCounterFile: boolean;
 }
 
 /** Variables with the assignment. They are not settings, so nobody else can set them. */
-const UPSTREAM = 'NOTIGRAPH_WORKER_UPSTREAM';
-const PORT = 'NOTIGRAPH_WORKER_PORT';
+const ID = 'NOTIGRAPH_WORKER_ID';
+const ADDRESS = 'NOTIGRAPH_WORKER_ADDRESS';
+const COUNTER_FILE = 'NOTIGRAPH_WORKER_COUNTER_FILE';
+
+/** File descriptor of the file for counters in a worker, after the standard streams and the channel. */
+const COUNTER_FD = 4;
+
+/** Interval at which a worker says that its event loop runs, in milliseconds. */
+export const HEARTBEAT_MS = 500;
+
+/** Heartbeats per report of the metrics. */
+const HEARTBEATS_PER_SAMPLES = 2;
+
+/** Time in which the primary answers, in milliseconds. */
+const ANSWER_MS = 2_000;
+
+/** Time in which the primary sends the configuration, in milliseconds. It starts several workers at once. */
+const CONFIGURATION_MS = 30_000;
 
 /** Returns the environment variables that carry an assignment. */
-export const variablesFor = ({ upstream, port }: Assignment): Record<string, string> => ({
-  [UPSTREAM]: upstream,
-  [PORT]: String(port),
+export const variablesFor = ({ id, address, hasCounterFile }: Assignment): Record<string, string> => ({
+  [ID]: String(id),
+  [ADDRESS]: address,
+  [COUNTER_FILE]: String(hasCounterFile),
 });
 
-/** This process as a worker. */
-export interface WorkerRole {
-  assignment: Assignment;
-  /** Environment without the assignment. */
-  env: NodeJS.Dict<string>;
-  /** Whether it is the first worker, which does what one process must do for all. */
-  isFirst: boolean;
-  /** Resolves when it should answer in-flight requests and end: the primary says so or has ended, or `stop` was called. */
-  stopped: Promise<undefined>;
-  stop(): void;
-  /** Sends a report. Resolves when it is sent or can't be sent. */
-  report(report: Report): Promise<void>;
-  /** Closes the connection to the primary, which keeps the process alive. */
-  leave(): void;
+/** State of a worker's server. */
+export interface WorkerState {
+  /** Number of open connections. */
+  connections: number;
+  /** Reason for rejecting requests. */
+  problem: string | undefined;
+  degradations: Degradations;
+  samples(): MetricSamples[];
 }
 
-/** Returns the role of this process if Notigraph forked it; workers of another program's cluster have none. */
-export function findWorkerRole({
-  [UPSTREAM]: upstream,
-  [PORT]: port,
-  ...env
-}: NodeJS.Dict<string>): WorkerRole | undefined {
-  const { worker } = cluster;
-  if (worker === undefined || upstream === undefined || port === undefined) {
+type Apply = (configuration: Configuration) => Promise<string | undefined>;
+
+/** This process as a worker. */
+export interface WorkerRole extends Pick<Assignment, 'id'> {
+  /** File descriptor for the counters. */
+  counterFile: number | undefined;
+  /** Connections that the primary accepts for this worker. */
+  source: ConnectionSource;
+  /** Resolves when it should end because others take over. */
+  retired: Promise<unknown>;
+  /** Resolves when it should answer in-flight requests and end: the primary says so or has ended. */
+  stopped: Promise<undefined>;
+  /** Returns the configuration to start with. */
+  configuration(): Promise<Configuration>;
+  /** Uses configurations that the primary sends from now on. The function returns why one can't be used. */
+  onConfigure(apply: Apply): void;
+  /** Reports the state of its server from now on. */
+  watch(getState: () => WorkerState): void;
+  /** Sends a report. Resolves when it is sent or can't be sent. */
+  report(report: Report): Promise<unknown>;
+  /** Returns the metrics of all processes. */
+  metrics(): Promise<string>;
+  /** Returns the health of all processes. */
+  status(): Promise<GroupStatus>;
+  /** Sends the final metrics and closes the connection to the primary, which keeps the process alive. */
+  leave(): Promise<void>;
+}
+
+/** Returns the role of this process if Notigraph forked it. */
+export function findWorkerRole(host: Host): WorkerRole | undefined {
+  const { [ID]: id, [ADDRESS]: address, [COUNTER_FILE]: hasCounterFile } = host.env;
+  if (host.send === undefined || id === undefined || address === undefined) {
     return undefined;
   }
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<undefined>();
-  worker.on('message', (message: unknown) => message === STOP && stop(undefined));
-  worker.on('disconnect', () => {
-    worker.exitedAfterDisconnect = true; // Otherwise Node ends this process here.
-    stop(undefined);
+  const told = {
+    retire: Promise.withResolvers<undefined>(),
+    stop: Promise.withResolvers<undefined>(),
+    sealed: Promise.withResolvers<undefined>(),
+  };
+  let onConnection = (connection: Socket): void => void connection.destroy();
+  let getState = (): WorkerState => ({ connections: 0, problem: 'starting', degradations: {}, samples: () => [] });
+
+  let apply: Apply = async () => 'it does not serve';
+
+  async function configure(about: unknown): Promise<WorkerAnswers['configure']> {
+    const { data } = configuration.safeParse(about);
+    return { problem: data === undefined ? 'it received no configuration' : await apply(data) };
+  }
+
+  function obey({ kind }: Order, connection: unknown): void {
+    if (kind === 'connection') {
+      void channel.tell({ kind: 'took', connections: getState().connections + 1 }); // Before anything is read from it.
+      if (connection instanceof Socket) {
+        onConnection(connection); // Otherwise, it is closed already.
+      }
+    } else {
+      told[kind].resolve(undefined);
+    }
+  }
+
+  const channel: Channel<Report, PrimaryAnswers> = createChannel<Report, Order, PrimaryAnswers, WorkerAnswers>({
+    send: (message, _connection, onSent) => void host.send?.(message, undefined, {}, onSent),
+    messages: orders,
+    onMessage: obey,
+    asked: primaryAnswers,
+    answers: { samples: () => getState().samples(), configure },
   });
-  worker.on('error', () => {}); // A message to a primary that has ended can't be sent. `disconnect` follows.
+  host.on('message', channel.receive);
+
+  let beats = 0;
+  const heartbeat = setInterval(() => {
+    const { samples, ...state } = getState();
+    void channel.tell({ kind: 'alive', ...state });
+    beats += 1;
+    if (beats % HEARTBEATS_PER_SAMPLES === 0) {
+      void channel.tell({ kind: 'samples', samples: samples() });
+    }
+  }, HEARTBEAT_MS).unref();
+  host.once('disconnect', () => {
+    clearInterval(heartbeat);
+    told.stop.resolve(undefined);
+    told.sealed.resolve(undefined);
+  });
+
   return {
-    assignment: { upstream, port: Number(port) },
-    env,
-    isFirst: worker.id === 1,
-    stopped,
-    stop: () => stop(undefined),
-    report: (report) => new Promise((resolve) => worker.send(report, () => resolve())),
-    leave: () => void worker.disconnect(),
+    id: Number(id),
+    counterFile: hasCounterFile === 'true' ? COUNTER_FD : undefined,
+    source: {
+      url: address,
+      closed: told.sealed.promise,
+      open(take) {
+        onConnection = take;
+      },
+    },
+    retired: told.retire.promise,
+    stopped: told.stop.promise,
+    configuration: () => channel.ask('configuration', CONFIGURATION_MS),
+    onConfigure(use) {
+      apply = use;
+    },
+    watch(get) {
+      getState = get;
+    },
+    report: channel.tell,
+    metrics: () => channel.ask('metrics', ANSWER_MS),
+    status: () => channel.ask('status', ANSWER_MS),
+    async leave() {
+      await channel.tell({ kind: 'samples', samples: getState().samples() });
+      if (host.connected) {
+        host.disconnect();
+      }
+    },
   };
 }

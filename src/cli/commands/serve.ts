@@ -1,3 +1,4 @@
+import { catchHangups } from '../hangups.ts';
 import { listSettingOptions, listSettingVariables } from '../setting-options.ts';
 import { writeEntries } from '../write-entries.ts';
 import type { Command } from './command.ts';
@@ -32,7 +33,8 @@ working directory, which overrides the configuration file. Without an upstream,
 Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.`;
   },
   async run(commandLine, host) {
+    const hangups = catchHangups(host); // Before anything else, because a SIGHUP would end the process.
     const { runGateway } = await import('../run-gateway.ts');
-    return runGateway(commandLine, host);
+    return runGateway(commandLine, { host, hangups });
   },
 };

@@ -1,10 +1,14 @@
-/** Reports all problems of the command line and the configuration together, one sentence each. They never contain values, which may be secrets. */
+import { formatProblem, type Problem } from './problem.ts';
+
+/** Reports all problems of the command line and the configuration together. The message has a line for each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  readonly problems: readonly string[];
+  readonly problems: readonly Problem[];
 
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.problems = problems;
+  /** @param problems problems, or sentences that have no place */
+  constructor(problems: readonly (Problem | string)[]) {
+    const all = problems.map((problem) => (typeof problem === 'string' ? { sentence: problem } : problem));
+    super(all.map(formatProblem).join('\n'));
+    this.problems = all;
   }
 }

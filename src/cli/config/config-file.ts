@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { isRecord } from '../../lib/is-record.ts';
 import { unknownName } from '../../settings/setting.ts';
+import type { Place, Problem } from './problem.ts';
 import { resolveReferences } from './references.ts';
 import { explainSyntaxError } from './yaml-problems.ts';
 
@@ -18,26 +19,25 @@ export interface ConfigSource {
 export type SettingPath = readonly PropertyKey[];
 
 /** Problem of a configuration file. */
-export interface FileProblem {
+export interface FileProblem extends Problem {
   /** Path of the setting, separated by dots. */
   path: string;
-  /** One sentence with the place. Never contains a value, which may be a secret. */
-  sentence: string;
 }
 
 /** Contents of a configuration file. */
 export interface ConfigFile {
   /** Settings by name, with paths resolved and environment variables inserted; undefined if the file has no valid syntax. */
   values: Readonly<Record<string, unknown>> | undefined;
-  /** Environment variables that the file refers to. */
-  variables: readonly string[];
   problems: readonly FileProblem[];
-  /** Returns the place of a setting, or of the section it would be in: `notigraph.config.yaml:12:5`. */
-  placeOf(path: SettingPath): string;
+  /** Returns the place of a setting, or of the section it would be in. */
+  placeOf(path: SettingPath): Place;
 }
 
 /** Syntax errors that are reported at most. Further ones usually follow from the first. */
 const MAX_SYNTAX_ERRORS = 3;
+
+/** Member that names the JSON Schema, for editors. */
+const SCHEMA = '$schema';
 
 /** Parses a configuration file. It doesn't open the files that it refers to. */
 export function readConfigFile(
@@ -47,46 +47,50 @@ export function readConfigFile(
 ): ConfigFile {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter });
-  const placeAt = (offset: number) => {
-    const { line, col } = lineCounter.linePos(offset);
-    return `${name}:${line}:${col}`;
+  const placeAt = (offset: number): Place => {
+    const { line, col: column } = lineCounter.linePos(offset);
+    return { source: name, line, column };
   };
   const placeOf = (at: SettingPath) => placeAt(findOffset(document, at));
-  const unreadable = (...sentences: string[]): ConfigFile => ({
+  const unreadable = (...problems: Problem[]): ConfigFile => ({
     values: undefined,
-    variables: [],
-    problems: sentences.map((sentence) => ({ path: '', sentence })),
+    problems: problems.map((problem) => ({ path: '', ...problem })),
     placeOf,
   });
   if (document.errors.length > 0) {
     const errors = document.errors.slice(0, MAX_SYNTAX_ERRORS);
     const notation = /\.json$/.test(name) ? 'JSON' : 'YAML';
     return unreadable(
-      ...errors.map((error) => `${placeAt(error.pos[0])}: invalid ${notation}: ${explainSyntaxError(error)}.`),
+      ...errors.map((error) => ({
+        place: placeAt(error.pos[0]),
+        sentence: `invalid ${notation}: ${explainSyntaxError(error)}.`,
+      })),
     );
   }
   const content = toPlain(document);
   if (content === undefined) {
-    return unreadable(`${name} has an alias (*name) that is unknown, circular or expands too far.`);
+    const sentence = `${name} has an alias (*name) that is unknown, circular or expands too far.`;
+    return unreadable({ place: { source: name }, sentence });
   }
   if (!isRecord(content)) {
-    return unreadable(`${name} must be an object of settings.`);
+    return unreadable({ place: { source: name }, sentence: `${name} must be an object of settings.` });
   }
-  const unknown = Object.keys(content).filter((key) => !settingNames.includes(key));
+  const unknown = Object.keys(content).filter((key) => key !== SCHEMA && !settingNames.includes(key));
   const known = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
   const locate = (file: string) => (path === undefined ? file : resolve(dirname(path), file));
-  const { values, variables, problems } = resolveReferences(Object.fromEntries(known), env, locate);
+  const { values, problems } = resolveReferences(Object.fromEntries(known), env, locate);
   return {
     values,
-    variables,
     problems: [
       ...unknown.map((key) => ({
         path: key,
-        sentence: `${placeOf([key])}: ${unknownName(key, settingNames, 'setting')}.`,
+        place: placeOf([key]),
+        sentence: `${unknownName(key, settingNames, 'setting')}.`,
       })),
       ...problems.map(({ path: at, clause }) => ({
         path: at,
-        sentence: `${placeOf(at.split('.'))}: ${at} ${clause}.`,
+        place: placeOf(at.split('.')),
+        sentence: `${at} ${clause}.`,
       })),
     ],
     placeOf,

@@ -1,6 +1,7 @@
 import { FileError } from '../../lib/text-file.ts';
 import type { ConfigSource } from './config-file.ts';
 import type { Environment } from './environment.ts';
+import type { Problem } from './problem.ts';
 import type { ReadFile } from './read-config-text.ts';
 
 /** Default names of configuration files in the working directory. */
@@ -8,6 +9,15 @@ const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigrap
 
 /** Environment variables that choose the configuration, in addition to those of the settings. */
 export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
+
+/** Returns the paths that the configuration file may have; none if the configuration is inline. They are relative to the working directory. */
+export function listConfigPaths(option: string | undefined, { values: env }: Environment): readonly string[] {
+  if (env.NOTIGRAPH_CONFIG_TEXT) {
+    return [];
+  }
+  const path = option ?? (env.NOTIGRAPH_CONFIG || undefined);
+  return path === undefined ? CONFIG_FILES : [path];
+}
 
 /**
  * Finds the configuration: the given file or text, or a file with one of the default names.
@@ -17,14 +27,14 @@ export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
  */
 export function findSource(
   option: string | undefined,
-  { values: env, describe }: Environment,
+  { values: env, locate }: Environment,
   readFile: ReadFile,
-  problems: string[],
+  problems: Problem[],
 ): ConfigSource | undefined {
   const path = option ?? (env.NOTIGRAPH_CONFIG || undefined);
   const text = env.NOTIGRAPH_CONFIG_TEXT || undefined;
   if (path !== undefined && text !== undefined) {
-    problems.push('Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.');
+    problems.push({ sentence: 'Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.' });
     return undefined;
   }
   if (text !== undefined) {
@@ -41,15 +51,19 @@ export function findSource(
       if (!(error instanceof FileError)) {
         throw error;
       }
-      const from = path === undefined ? '' : `${option === undefined ? describe('NOTIGRAPH_CONFIG') : '--config'}: `;
-      problems.push(`${from}${from === '' ? 'The' : 'the'} configuration file ${name} ${error.message}.`);
+      const clause = `configuration file ${name} ${error.message}.`;
+      const from = option === undefined ? locate('NOTIGRAPH_CONFIG') : { name: '--config' };
+      problems.push(
+        path === undefined
+          ? { place: { source: name }, sentence: `The ${clause}` }
+          : { place: from.place, sentence: `${from.name}: the ${clause}` },
+      );
       return [];
     }
   });
   if (found.length > 1) {
-    problems.push(
-      `There are several configuration files. Keep only one of ${found.map(({ name }) => name).join(', ')}.`,
-    );
+    const names = found.map(({ name }) => name).join(', ');
+    problems.push({ sentence: `There are several configuration files. Keep only one of ${names}.` });
   }
   return found[0];
 }

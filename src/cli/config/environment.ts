@@ -1,5 +1,6 @@
 import { parseEnv } from 'node:util';
 import { FileError } from '../../lib/text-file.ts';
+import type { Problem, SettingLocation } from './problem.ts';
 import type { ReadFile } from './read-config-text.ts';
 
 /** Environment variables of the process and of the file `.env`. */
@@ -7,13 +8,13 @@ export interface Environment {
   /** Variables by name. Those of the process override those of the file. */
   readonly values: Readonly<Record<string, string | undefined>>;
   /**
-   * Names a variable with its place: `NOTIGRAPH_PORT (environment)` or `.env:3: NOTIGRAPH_PORT`.
+   * Names a variable: `NOTIGRAPH_PORT (environment)`, or `NOTIGRAPH_PORT` with its line in `.env`.
    *
    * @param index index in the variable's list
    */
-  describe(name: string, index?: string): string;
-  /** Problems of the file, one sentence each. */
-  readonly problems: readonly string[];
+  locate(name: string, index?: string): SettingLocation;
+  /** Problems of the file. */
+  readonly problems: readonly Problem[];
 }
 
 const FILE = '.env';
@@ -25,15 +26,17 @@ export function readEnvironment(variables: Environment['values'], readFile: Read
   const isOfFile = (name: string) => variables[name] === undefined && Object.hasOwn(fromFile, name);
   return {
     values: { ...fromFile, ...variables },
-    describe(name, index) {
+    locate(name, index) {
       const item = index === undefined ? name : `${name}.${index}`;
-      return isOfFile(name) ? `${FILE}:${findLine(text, name)}: ${item}` : `${item} (environment)`;
+      return isOfFile(name)
+        ? { place: { source: FILE, line: findLine(text, name) }, name: item }
+        : { name: `${item} (environment)` };
     },
     problems,
   };
 }
 
-function readDotEnv(readFile: ReadFile): { text: string; problems: string[] } {
+function readDotEnv(readFile: ReadFile): { text: string; problems: Problem[] } {
   try {
     return { text: readFile(FILE) ?? '', problems: [] };
   } catch (error) {
@@ -42,7 +45,8 @@ function readDotEnv(readFile: ReadFile): { text: string; problems: string[] } {
     }
     // The file is optional, and some projects have a directory of this name.
     const isFolder = error.message.startsWith('is a directory');
-    return { text: '', problems: isFolder ? [] : [`The file ${FILE} ${error.message}.`] };
+    const problem = { place: { source: FILE }, sentence: `The file ${FILE} ${error.message}.` };
+    return { text: '', problems: isFolder ? [] : [problem] };
   }
 }
 

@@ -1,15 +1,17 @@
 import { findConflicts } from '../../settings/conflicts.ts';
-import type { GatewaySettingOptions } from '../../settings/gateway-options.gen.ts';
-import { type PartialSettings, parseSettings, type SettingProblem } from '../../settings/parse-settings.ts';
+import { parseSettings, type SettingProblem } from '../../settings/parse-settings.ts';
 import { suggest, variableOf } from '../../settings/setting.ts';
-import { GATEWAY_SETTINGS } from '../../settings/settings.ts';
 import type { CommandLine } from '../commands/command.ts';
-import { DEFAULT_SANDBOX_FILE, findSandboxFileProblem } from '../sandbox-file.ts';
+import { countWorkers } from '../count-workers.ts';
+import { findSandboxFileProblem } from '../sandbox-file.ts';
 import { ConfigError } from './config-error.ts';
 import { readConfigFile } from './config-file.ts';
 import { findSource, SOURCE_VARIABLES } from './config-source.ts';
+import { type Config, createConfig, sandboxFileOf } from './create-config.ts';
 import type { Environment } from './environment.ts';
 import { type MergedSettings, mergeSources, SETTING_NAMES, VARIABLE_NAMES } from './merge-sources.ts';
+import { type Problem, sortProblems } from './problem.ts';
+import { applyProxyVariables } from './proxy-variables.ts';
 import type { ReadFile } from './read-config-text.ts';
 
 /** Access to the files of a configuration. */
@@ -20,124 +22,119 @@ export interface Files {
   findProblems(values: Readonly<Record<string, unknown>>): readonly SettingProblem[];
 }
 
-/** Configuration of the process. */
-export interface Config extends Omit<PartialSettings, 'upstream' | 'sandbox'> {
-  /** Configured settings before validation, for `createGateway`. */
-  given: Readonly<Partial<GatewaySettingOptions>>;
-  /** URL of the service, or the database file of the embedded sandbox; `:memory:` keeps data in memory. */
-  upstream: { kind: 'service'; url: URL } | { kind: 'sandbox'; file: string };
-  /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
-  source: string | undefined;
-  /** Whether the process runs in production. The log is then JSON even on a terminal. */
-  isProduction: boolean;
-  /** Environment variables that the configuration file refers to. */
-  variables: readonly string[];
+/** Valid configuration, with what it was made from. */
+export interface CheckedConfig extends Pick<MergedSettings, 'values' | 'locate'> {
+  config: Config;
 }
 
+/** Returns the configuration without what it was made from. Takes and throws the same as `checkConfig`. */
+export const loadConfig = (...sources: Parameters<typeof checkConfig>): Config => checkConfig(...sources).config;
+
 /**
- * Reads the settings of the command line, the environment and the configuration file, and the files that they refer to.
+ * Reads the settings of the command line, the environment and the configuration file, and the files that they refer to. This is the only check
+ * of a configuration, whether it is for the start, for `notigraph check` or for another purpose.
  *
  * @param environment environment variables; empty ones count as not set
  * @throws {ConfigError} with all problems
  */
-export function loadConfig(
+export function checkConfig(
   { options, problems: usage }: Pick<CommandLine, 'options' | 'problems'>,
   environment: Environment,
   files: Files,
-): Config {
-  const problems = [...usage, ...environment.problems];
+): CheckedConfig {
+  const problems: Problem[] = [...usage.map((sentence) => ({ sentence })), ...environment.problems];
   const source = findSource(options.config, environment, files.read, problems);
   const file = source && readConfigFile(source, environment.values, SETTING_NAMES);
   const merged = mergeSources(file, environment, options);
-  problems.push(...findUnknownVariables(environment), ...(file?.problems ?? []).map(({ sentence }) => sentence));
+  problems.push(...findUnknownVariables(environment), ...(file?.problems ?? []));
 
   const isProduction = environment.values.NODE_ENV === 'production';
-  const { sandbox, ...given }: Record<string, unknown> = { graphiql: !isProduction, ...merged.values };
+  const { sandbox, ...configured }: Record<string, unknown> = { graphiql: !isProduction, ...merged.values };
+  const { values: given, problems: proxyProblems } = applyProxyVariables(configured, environment);
   const { settings, problems: invalid = [] } = parseSettings(given);
   const known = new Set(file?.problems.map(({ path }) => path));
   const isNew = ({ path }: SettingProblem) => !known.has(path.join('.'));
-  const sandboxFile = toFile(sandbox);
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.
   problems.push(
-    ...invalid.filter(isNew).map(({ path, at, message }) => `${merged.describe(path, { at: at ?? path })} ${message}.`),
+    ...invalid.filter(isNew).map((problem) => toProblem(problem, merged)),
     ...files
       .findProblems(given)
       .filter(isNew)
-      .map(({ path, message }) => `${merged.describe(path)}: ${message}.`),
+      .map((problem) => toProblem(problem, merged, ': ')),
     ...findUpstreamProblems(merged, { isRequired: isProduction && isComplete }),
-    ...(given.upstream === undefined ? findSandboxProblems(sandboxFile, merged) : []),
-    ...(settings === undefined ? [] : findConflicts(settings)).map((clause) => toSentence(clause, merged)),
+    ...proxyProblems,
+    ...(given.upstream === undefined && given.upstreams === undefined ? findSandboxProblems(merged) : []),
+    ...(settings === undefined ? [] : findConflicts({ ...settings, workers: countWorkers(settings.workers) }))
+      .map(splitClause)
+      .filter(isNew)
+      .map((problem) => toProblem(problem, merged)),
   );
   if (settings === undefined || problems.length > 0) {
-    throw new ConfigError(sortByPlace([...new Set(problems)], source?.name));
+    throw new ConfigError(sortProblems(problems, source?.name));
   }
-  const { upstream: url, ...others } = settings;
-  return {
-    ...others,
-    given: pickGatewayOptions(given),
-    upstream: url === undefined ? { kind: 'sandbox', file: sandboxFile } : { kind: 'service', url },
-    source: source?.name,
-    isProduction,
-    variables: file?.variables ?? [],
-  };
+  const values = { ...given, ...(sandbox !== undefined && { sandbox }) };
+  const config = createConfig({ values, source: source?.name, isProduction });
+  return { config, values: merged.values, locate: merged.locate };
 }
 
-/** Moves the problems of the configuration file to the end, in the order of their lines. */
-function sortByPlace(problems: readonly string[], fileName: string | undefined): string[] {
-  const placeOf = (problem: string): [line: number, column: number] => {
-    const [, line, column] = /^:(\d+):(\d+): /.exec(problem.slice(fileName?.length)) ?? [];
-    return fileName !== undefined && problem.startsWith(fileName) ? [Number(line ?? 0), Number(column ?? 0)] : [-1, 0];
-  };
-  return problems.toSorted((a, b) => {
-    const [[line, column], [otherLine, otherColumn]] = [placeOf(a), placeOf(b)];
-    return line - otherLine || column - otherColumn;
-  });
-}
-
-/** Returns the settings for `createGateway`, which validates them itself with the same schemas. */
-const pickGatewayOptions = (given: Readonly<Record<string, unknown>>): Partial<GatewaySettingOptions> =>
-  Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(GATEWAY_SETTINGS, name)));
-
-const toFile = (sandbox: unknown): string =>
-  typeof sandbox === 'string' && !/^1?$/.test(sandbox) ? sandbox : DEFAULT_SANDBOX_FILE;
-
-/** Adds the place to a clause that begins with the path of a setting. */
-function toSentence(clause: string, merged: MergedSettings): string {
+/** Separates the path of a setting from the clause that begins with it. */
+function splitClause(clause: string): SettingProblem {
   const [path = '', ...words] = clause.split(' ');
-  return `${merged.describe(path.split('.'))} ${words.join(' ')}.`;
+  return { path: path.split('.'), message: words.join(' ') };
+}
+
+/** Adds the location of a setting to its problem. */
+function toProblem(
+  { path, at, message }: SettingProblem,
+  { locate }: Pick<MergedSettings, 'locate'>,
+  separator = ' ',
+): Problem {
+  const { place, name } = locate(path, at);
+  return { place, sentence: `${name}${separator}${message}.` };
 }
 
 function findUpstreamProblems(
-  { values, nameOf, describe }: MergedSettings,
+  { values, nameOf, locate }: MergedSettings,
   { isRequired }: { isRequired: boolean },
-): string[] {
+): Problem[] {
   if (values.upstream !== undefined && values.sandbox !== undefined) {
-    const place = describe(['sandbox']).match(/^(.+: )sandbox$/)?.[1];
-    const names = `either ${nameOf('upstream')} or ${nameOf('sandbox')}, not both.`;
-    return [place === undefined ? `Use ${names}` : `${place}use ${names}`];
+    const { place } = locate(['sandbox']);
+    const use = place === undefined ? 'Use' : 'use'; // The place is the beginning of the line.
+    return [{ place, sentence: `${use} either ${nameOf('upstream')} or ${nameOf('sandbox')}, not both.` }];
   }
-  return isRequired && values.upstream === undefined && values.sandbox === undefined
+  if (values.upstreams !== undefined && values.sandbox !== undefined) {
+    const { place, name } = locate(['upstreams']);
+    return [{ place, sentence: `${name} cannot be combined with ${nameOf('sandbox')}. Remove one of them.` }];
+  }
+  return isRequired && [values.upstream, values.upstreams, values.sandbox].every((value) => value === undefined)
     ? [
-        "No upstream is configured. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address. With NODE_ENV=production the sandbox starts only with --sandbox.",
+        {
+          sentence:
+            "No upstream is configured. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address. With NODE_ENV=production the sandbox starts only with --sandbox.",
+        },
       ]
     : [];
 }
 
-function findSandboxProblems(file: string, { values, describe }: MergedSettings): string[] {
-  const problem = findSandboxFileProblem(file);
+function findSandboxProblems({ values, locate }: MergedSettings): Problem[] {
+  const problem = findSandboxFileProblem(sandboxFileOf(values));
   if (problem === undefined) {
     return [];
   }
-  return [`${values.sandbox === undefined ? 'The sandbox' : describe(['sandbox'])}: ${problem}.`];
+  const { place, name } = values.sandbox === undefined ? { name: 'The sandbox' } : locate(['sandbox']);
+  return [{ place, sentence: `${name}: ${problem}.` }];
 }
 
-/** Variables that only tests read. */
-const TEST_VARIABLE = /^NOTIGRAPH_TEST_/;
+/** Variables that aren't part of the configuration: those of tests, and the keys of commands. */
+const OTHER_VARIABLE = /^NOTIGRAPH_(?:TEST_|(?:DOCTOR|IMPORT|MCP)_KEY$)/;
 
-/** Returns an error for each unknown variable: a misspelled one would silently have no effect. */
-function findUnknownVariables({ values, describe }: Environment): string[] {
+/** Returns a problem for each unknown variable: a misspelled one would silently have no effect. */
+function findUnknownVariables({ values, locate }: Environment): Problem[] {
   const known = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
   return Object.keys(values)
-    .filter((name) => /^NOTIGRAPH_/.test(name) && !known.includes(name) && !TEST_VARIABLE.test(name))
-    .map((name) => `${describe(name)} is unknown${suggest(name, known)}. See docs/configuration.md.`);
+    .filter((name) => /^NOTIGRAPH_/.test(name) && !known.includes(name) && !OTHER_VARIABLE.test(name))
+    .map((name) => {
+      const { place, name: shown } = locate(name);
+      return { place, sentence: `${shown} is unknown${suggest(name, known)}. See docs/configuration.md.` };
+    });
 }

@@ -3,13 +3,18 @@ import { SECTION_NAMES, SETTINGS, type SettingName } from '../../settings/settin
 import type { ConfigFile, SettingPath } from './config-file.ts';
 import type { Environment } from './environment.ts';
 import { fromText } from './from-text.ts';
+import type { SettingLocation } from './problem.ts';
 
 /** Configured settings and their sources. */
 export interface MergedSettings {
   values: Readonly<Record<string, unknown>>;
-  /** Names a setting with its place: `--port`, `NOTIGRAPH_PORT (environment)` or `notigraph.config.yaml:12:5: clients.server`. */
-  describe(path: SettingPath, options?: { at?: SettingPath }): string;
-  /** Names a setting without its place. */
+  /**
+   * Returns the location of a setting.
+   *
+   * @param at path of the value in it that is wrong. @default path
+   */
+  locate(path: SettingPath, at?: SettingPath): SettingLocation;
+  /** Names a setting without its location. */
   nameOf(name: SettingName): string;
 }
 
@@ -50,14 +55,16 @@ export function mergeSources(
   return {
     values,
     nameOf,
-    describe(path, { at = path } = {}) {
+    locate(path, at = path) {
       const [name = '', ...inner] = path.map(String);
-      const source = sources[name];
-      if (source === VARIABLE) {
-        return environment.describe(variableOf(name), inner[0]);
+      switch (sources[name]) {
+        case VARIABLE:
+          return environment.locate(variableOf(name), inner[0]);
+        case OPTION:
+          return { name: [nameOf(name), ...inner].join('.') };
+        default:
+          return { place: file?.placeOf(at), name: [name, ...inner].join('.') };
       }
-      const place = source === OPTION ? undefined : file?.placeOf(at);
-      return `${place === undefined ? '' : `${place}: `}${[source === OPTION ? nameOf(name) : name, ...inner].join('.')}`;
     },
   };
 }

@@ -1,7 +1,17 @@
 import { isRecord } from '../../lib/is-record.ts';
 
 /** Settings whose values are secrets. A configuration file must refer to a variable or file instead of containing them. */
-const SECRETS = [/^clients\.browser\.tenants\.[^.]+$/, /^clientTokens\.secrets\.\d+$/, /^logSecret$/];
+const SECRETS = [
+  /^cache\.secret$/,
+  /^clients\.browser\.tenants\.[^.]+(?:\.key)?$/,
+  /^clientTokens\.secrets\.\d+$/,
+  /^federation\.routerSecret$/,
+  /^logSecret$/,
+  /^(?:upstreams\.[^.]+\.)?tls\.clientKey$/,
+];
+
+/** Settings whose values may contain a user name and a password, which must be in a variable. */
+const PROXIES = /^(?:upstreams\.[^.]+\.)?proxy$/;
 
 /** Settings that are paths, in addition to `{ file: PATH }`. */
 const PATHS = [/^sandbox$/, /^clients\.browser\.tenantKeys\.directory$/, /^trustedDocuments\.manifests\.\d+$/];
@@ -14,7 +24,6 @@ const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 
 interface Resolved {
   values: Record<string, unknown>;
-  variables: readonly string[];
   /** Problems, each as a clause that follows the path. They never contain values. */
   problems: readonly { path: string; clause: string }[];
 }
@@ -29,7 +38,6 @@ export function resolveReferences(
   env: Readonly<Record<string, string | undefined>>,
   locate: (path: string) => string,
 ): Resolved {
-  const variables: string[] = [];
   const problems: { path: string; clause: string }[] = [];
 
   function visit(value: unknown, path: string): unknown {
@@ -49,12 +57,14 @@ export function resolveReferences(
     if (SECRETS.some((pattern) => pattern.test(path))) {
       problems.push({ path, clause: 'must not contain the secret itself; use { env: NAME } or { file: PATH }' });
     }
+    if (PROXIES.test(path) && value.includes('@')) {
+      problems.push({ path, clause: 'must not contain a user name or password; use { env: NAME }' });
+    }
     const isPath = /\.file$/.test(path) || PATHS.some((pattern) => pattern.test(path));
     return isPath && !(path === 'sandbox' && SWITCHES.test(value)) ? locate(value) : value;
   }
 
   function readVariable(name: string, path: string): string {
-    variables.push(name);
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (!value) {
       const clause = VARIABLE_NAME.test(name)
@@ -67,7 +77,6 @@ export function resolveReferences(
 
   return {
     values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, visit(value, name)])),
-    variables,
     problems,
   };
 }

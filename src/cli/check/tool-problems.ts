@@ -1,0 +1,19 @@
+import { createManifestFiles } from '../../graphql/documents/manifest-files.ts';
+import { createSchema } from '../../graphql/schema.ts';
+import { readTools } from '../../graphql/tools/read-tools.ts';
+import type { CheckedConfig } from '../config/load-config.ts';
+import type { Problem } from '../config/problem.ts';
+
+/** Returns the problems of tools, with which no gateway starts. */
+export function findToolProblems({ config, locate }: CheckedConfig): Problem[] {
+  const { mcp } = config;
+  if (mcp === undefined) {
+    return [];
+  }
+  const manifests = createManifestFiles([mcp.manifest]).manifests();
+  const { problems } = readTools(manifests, mcp.mutations, { schema: createSchema(config), limits: config });
+  return problems.map(({ path, problem }) => {
+    const { place, name } = locate(['mcp', ...path]);
+    return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
+  });
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+
+const samples: z.ZodType<readonly MetricSamples[]> = z.array(
+  z.object({
+    name: z.string(),
+    help: z.string(),
+    type: z.enum(['counter', 'gauge', 'histogram']),
+    aggregator: z.enum(['sum', 'max', 'min', 'first']),
+    values: z.array(
+      z.object({
+        value: z.number(),
+        labels: z.record(z.string(), z.union([z.string(), z.number()])),
+        metricName: z.string().exactOptional(),
+      }),
+    ),
+  }),
+);
+
+/** Parts of a worker that don't work although it serves, by name. */
+const degradations = z.record(z.string(), z.string());
+
+/** Reports of a worker to its primary. */
+export const reports = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('listening'), url: z.string() }),
+  z.object({ kind: z.literal('refused'), problem: z.string() }),
+  z.object({ kind: z.literal('checked'), problem: z.string().optional() }),
+  /** It received a connection. The primary closes its own copy. */
+  z.object({ kind: z.literal('took'), connections: z.number() }),
+  /** Its event loop runs. `problem` is the reason for rejecting requests. */
+  z.object({ kind: z.literal('alive'), connections: z.number(), problem: z.string().optional(), degradations }),
+  z.object({ kind: z.literal('samples'), samples }),
+  /** It got SIGTERM. */
+  z.object({ kind: z.literal('terminated') }),
+]);
+
+export type Report = z.infer<typeof reports>;
+
+/** Orders of the primary to a worker. */
+export const orders = z.discriminatedUnion('kind', [
+  /** Take the connection that comes with the message. */
+  z.object({ kind: z.literal('connection') }),
+  /** End, because others take over: answer the requests of the open connections as usual, then close them. */
+  z.object({ kind: z.literal('retire') }),
+  /** End, because the gateway stops: finish in-flight requests. */
+  z.object({ kind: z.literal('stop') }),
+  /** No more connections will come. */
+  z.object({ kind: z.literal('sealed') }),
+]);
+
+export type Order = z.infer<typeof orders>;
+
+/** Configuration for workers, as plain data. The primary has read and checked it. */
+export type Configuration = z.infer<typeof configuration>;
+
+export const configuration = z.object({
+  /** Settings of all sources before validation. They may contain secrets. */
+  values: z.record(z.string(), z.unknown()),
+  source: z.string().optional(),
+  isProduction: z.boolean(),
+  /** Base address of the service, or of the sandbox in the primary; undefined if the settings have several services. */
+  upstream: z.string().optional(),
+});
+
+/** Answers of a worker to the primary's questions. */
+export interface WorkerAnswers {
+  /** Its metrics. */
+  samples: readonly MetricSamples[];
+  /** Result of using the configuration that comes with the question: why it can't be used. */
+  configure: { problem?: string | undefined };
+}
+
+/** Answers of the primary to a worker's questions. */
+export interface PrimaryAnswers {
+  /** Metrics of all processes, in Prometheus' text format. */
+  metrics: string;
+  status: GroupStatus;
+  /** Configuration to start with. */
+  configuration: Configuration;
+}
+
+/** Health of a group. */
+export type GroupStatus = z.infer<typeof status>;
+
+const status = z.object({
+  problem: z.string().optional(),
+  /** Number of workers that should run. */
+  workers: z.number(),
+  /** Number of workers that accept requests. */
+  ready: z.number(),
+  degradations,
+});
+
+export const workerAnswers = { samples, configure: z.object({ problem: z.string().optional() }) };
+
+export const primaryAnswers = { metrics: z.string(), status, configuration };

@@ -1,0 +1,44 @@
+import { ConfigError } from '../config/config-error.ts';
+import { type Command, wordsOf } from './command.ts';
+import { serve } from './serve.ts';
+
+const FORMATS = 'text|json|github';
+
+/** Checks the configuration that `serve` would start with. */
+export const check: Command = {
+  name: 'check',
+  summary: 'Checks the configuration without starting anything.',
+  get options() {
+    return [
+      { name: 'strict', description: 'Fail if there are warnings.' },
+      {
+        name: 'format',
+        value: FORMATS,
+        description: 'Form of the output; github prints annotations for GitHub Actions. Default: text.',
+      },
+      ...serve.options,
+    ];
+  },
+  details: `Options, environment variables, .env and the configuration file are those of
+notigraph serve. Keys, secrets and manifests are read; nothing is sent, written
+or started. Run it with the environment of the gateway, for example with
+NODE_ENV=production.
+
+Exit code: 0 if the configuration is valid, 1 if there are warnings and --strict
+is given, 2 if the configuration is invalid.`,
+  async run(commandLine, host) {
+    const { format = 'text', strict } = commandLine.options;
+    if (!wordsOf(FORMATS).includes(format)) {
+      throw new ConfigError([...commandLine.problems, '--format must be text, json or github.']);
+    }
+    const { createReport } = await import('../check/report.ts');
+    const { formatReport } = await import('../check/format-report.ts');
+    const report = await createReport(commandLine, host);
+    host.stdout.write(formatReport(report, format));
+    if (!report.isValid) {
+      host.exitCode = 2;
+    } else if (strict !== undefined && report.warnings.length > 0) {
+      host.exitCode = 1;
+    }
+  },
+};

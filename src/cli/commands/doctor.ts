@@ -1,0 +1,43 @@
+import { ConfigError } from '../config/config-error.ts';
+import { type Command, wordsOf } from './command.ts';
+import { serve } from './serve.ts';
+
+const FORMATS = 'text|json';
+
+/** Examines the service with a few reads. */
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Examines the service and suggests remedies.',
+  get options() {
+    return [
+      ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
+      { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
+      {
+        name: 'key-file',
+        value: 'FILE',
+        description:
+          'File with an API key of the service; - reads it from standard input. Default: NOTIGRAPH_DOCTOR_KEY, or you are asked.',
+      },
+      {
+        name: 'workflow',
+        value: 'ID',
+        description: 'Id or identifier of a workflow to read. Default: one of the statistics.',
+      },
+      { name: 'format', value: FORMATS, description: 'Form of the output. Default: text.' },
+    ];
+  },
+  details: `It checks DNS, TLS, the API key, every read endpoint against the contract, the
+clock, rate limits, ETags, keep-alive and response times, with the time limits
+of your configuration. It sends only GET requests and never prints the key.
+
+Exit code: 0 if there are no problems, 1 if there are, 2 if the configuration is
+invalid.`,
+  async run(commandLine, host) {
+    const { format = 'text' } = commandLine.options;
+    if (!wordsOf(FORMATS).includes(format)) {
+      throw new ConfigError([...commandLine.problems, '--format must be text or json.']);
+    }
+    const { runDoctor } = await import('../doctor/run-doctor.ts');
+    await runDoctor(commandLine, host, format === 'json');
+  },
+};

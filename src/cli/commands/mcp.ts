@@ -1,0 +1,25 @@
+import type { Command } from './command.ts';
+import { serve } from './serve.ts';
+
+/** Serves tools to a desktop client over standard input and output. */
+export const mcp: Command = {
+  name: 'mcp',
+  summary: 'Serves tools to an AI agent over stdio.',
+  get options() {
+    return [
+      ...serve.options.filter(({ name }) => ['upstream', 'sandbox', 'config', 'log-level'].includes(name)),
+      {
+        name: 'key-file',
+        value: 'FILE',
+        description: 'File with an API key of the service. Default: NOTIGRAPH_MCP_KEY, or the key of the sandbox.',
+      },
+    ];
+  },
+  details: `The program that uses the tools starts this command, and talks to it over
+standard input and output. The log is on standard error. The tools are those of
+the setting mcp. Calls take the same path as requests to notigraph serve.`,
+  async run(commandLine, host) {
+    const { runMcp } = await import('../run-mcp.ts');
+    await runMcp(commandLine, host);
+  },
+};

@@ -1,0 +1,47 @@
+import type { Command } from './command.ts';
+import { serve } from './serve.ts';
+
+/** Creates or updates the subscribers of a file. */
+export const subscribersImport: Command = {
+  name: 'subscribers import',
+  summary: 'Creates or updates the subscribers of a file.',
+  argument: 'FILE',
+  get options() {
+    return [
+      { name: 'dry-run', description: 'Check the file and show the first rows. Sends nothing, and needs no key.' },
+      {
+        name: 'format',
+        value: 'csv|jsonl',
+        description: "Form of the file. Default: the end of the file's name.",
+      },
+      { name: 'results', value: 'FILE', description: 'Results file. Default: FILE.results.jsonl.' },
+      { name: 'restart', description: 'Send all rows, also those that an earlier run has applied.' },
+      { name: 'rate', value: 'N', description: 'Maximum calls per second. Default: unlimited.' },
+      {
+        name: 'max-wait',
+        value: 'SECONDS',
+        description: 'Longest time to wait for the service, or for its rate limit. Default: 600.',
+      },
+      ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
+      { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
+      {
+        name: 'key-file',
+        value: 'FILE',
+        description:
+          'File with the API key of the service; - reads it from standard input. Default: NOTIGRAPH_IMPORT_KEY, or you are asked.',
+      },
+    ];
+  },
+  details: `FILE is CSV with a header, or one JSON object per line. Its columns are fields
+of the mutation createSubscriber; columns such as data.plan are members of data.
+All rows are checked before the first is sent. To resume after an interruption,
+run the same command again: it sends the rows that are not applied. See
+docs/import.md.
+
+Exit code: 0 if all rows are applied, 1 if some are not, 2 if the file or the
+configuration is invalid.`,
+  async run(commandLine, host) {
+    const { runImport } = await import('../import/run-import.ts');
+    await runImport(commandLine, host);
+  },
+};

@@ -1,0 +1,38 @@
+import { readRateLimit } from '../../upstream/errors/rate-limit.ts';
+import { type Finding, note, ok, problem, warning } from './finding.ts';
+import { type Answer, LIST, type Session } from './session.ts';
+
+/** Reads that are timed. */
+const READS = 10;
+
+/** Times the list of notification groups, one read after the other. Leaves enough of a rate limit for others. */
+export async function* examineLatency(
+  { get, settings }: Session,
+  { status, headers }: Answer,
+): AsyncGenerator<Finding> {
+  const { remaining = Number.POSITIVE_INFINITY } = readRateLimit(status, headers) ?? {};
+  if (remaining < READS * 5) {
+    yield note(`Response times were not measured, because only ${remaining} calls remain in the key's rate limit.`);
+    return;
+  }
+  const times: number[] = [];
+  for (let i = 0; i < READS; i += 1) {
+    const reply = await get(LIST);
+    if (reply.failure !== undefined || reply.status > 299) {
+      const reason = reply.failure ?? `responds with ${reply.status}`;
+      yield problem(`Read ${i + 1} of ${READS}: the service ${reason}.`, 'Check whether the service is stable.');
+      return;
+    }
+    times.push(reply.ms);
+  }
+  times.sort((a, b) => a - b);
+  const median = times[Math.floor(READS / 2)] ?? 0;
+  const longest = times.at(-1) ?? 0;
+  const sentence = `${READS} reads took ${median.toFixed(1)} ms (median), at most ${longest.toFixed(1)} ms`;
+  yield longest > settings.attemptTimeoutMs / 2
+    ? warning(
+        `${sentence}, and the time limit is ${settings.attemptTimeoutMs} ms.`,
+        'Make the service faster, or raise attemptTimeoutMs.',
+      )
+    : ok(`${sentence}.`);
+}

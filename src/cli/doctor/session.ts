@@ -1,0 +1,136 @@
+import type { Socket } from 'node:net';
+import { addressOf } from '../../lib/origins.ts';
+import { VERSION } from '../../lib/version.ts';
+import { errorFromFailure } from '../../upstream/errors/error-from-failure.ts';
+import type { UpstreamCall } from '../../upstream/request.ts';
+import { isTimeoutError } from '../../upstream/resilience/abortable.ts';
+import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
+import { createDispatcher, createServiceConnector } from '../../upstream/transport/dispatcher.ts';
+import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
+import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/receive.ts';
+import { Abort } from '../../upstream/transport/signal.ts';
+import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
+import type { ServiceSettings } from '../service/find-service.ts';
+
+/** Read of the contract. */
+export interface Read extends Omit<UpstreamCall, 'query'> {
+  query?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+  /** Words that tell it from other reads of the route. @default none */
+  label?: string;
+  /** Whether the API key is sent. @default true */
+  hasKey?: boolean;
+}
+
+/** Response, or the reason why there is none. */
+export type Reply = Answer | NoAnswer;
+
+/** Response to a read. */
+export interface Answer extends Pick<UpstreamResponse, 'status' | 'headers'> {
+  /** JSON as the service sent it, and without its envelope; undefined if it is none, or the status isn't 2xx. */
+  sent: unknown;
+  body: unknown;
+  /** Reason why a 2xx response can't be used, as a clause. */
+  bodyProblem: string | undefined;
+  bytes: number;
+  ms: number;
+  failure?: never;
+}
+
+/** Read without a usable response. */
+export interface NoAnswer {
+  /** Clause that follows a subject: `didn't respond within 6000 ms`. */
+  failure: string;
+}
+
+/** Connections to the service that is examined, with the time limits of the configuration. */
+export interface Session extends AsyncDisposable {
+  readonly url: URL;
+  readonly settings: ServiceSettings;
+  readonly dispatcher: ReturnType<typeof createDispatcher>;
+  /** Opens one more connection, on which nothing is sent. */
+  connect(): Promise<Socket>;
+  /** Sends a read once. It can't change anything. */
+  get(read: Read): Promise<Reply>;
+}
+
+/** Opens a session. It connects when it is first used. */
+export function openSession(url: URL, settings: ServiceSettings, authorization: string): Session {
+  const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
+  const tls = settings.tls && createTlsFiles(settings.tls);
+  const dispatcher = createDispatcher(url.origin, settings, { tls });
+  const connectOnce = createServiceConnector(settings, { tls });
+
+  const connect = () =>
+    new Promise<Socket>((resolve, reject) => {
+      const { host, protocol, port } = url;
+      connectOnce({ hostname: addressOf(url), host, protocol, port }, (error, socket) =>
+        error === null ? resolve(socket.on('error', () => {})) : reject(error),
+      );
+    });
+
+  async function get(read: Read): Promise<Reply> {
+    const { headers = {}, expect, hasKey = true } = read;
+    const path = pathPrefixOf(url) + fillPath(read);
+    const progress: Progress = { sent: false, status: undefined };
+    const startedAt = performance.now();
+    let response: UpstreamResponse;
+    try {
+      response = await receive(
+        dispatcher,
+        {
+          origin: url.origin,
+          path,
+          method: 'GET',
+          headers: {
+            ...(hasKey && { authorization }),
+            accept: 'application/json',
+            'user-agent': `notigraph/${VERSION}`,
+            ...headers,
+          },
+        },
+        (status, responseHeaders) => planBody(status, responseHeaders, expect, maxUpstreamBodyBytes),
+        { credential: hasKey ? authorization : '', progress, signal: new Abort(), timeoutMs: attemptTimeoutMs },
+      );
+    } catch (failure) {
+      return { failure: explain(failure, progress, settings) };
+    }
+    const { status, headers: received, body } = response;
+    const answer = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
+    if (status > 299) {
+      return { ...answer, sent: undefined, body: undefined, bodyProblem: undefined };
+    }
+    try {
+      return { ...answer, ...readSuccess(response, expect, maxUpstreamListItems), bodyProblem: undefined };
+    } catch (error) {
+      if (error instanceof BodyError) {
+        return { ...answer, sent: undefined, body: undefined, bodyProblem: error.message };
+      }
+      throw error;
+    }
+  }
+
+  return { url, settings, dispatcher, connect, get, [Symbol.asyncDispose]: () => dispatcher.close() };
+}
+
+/** Returns a clause for a request without a response. It doesn't quote the service, which could repeat the key. */
+function explain(failure: unknown, progress: Progress, settings: ServiceSettings): string {
+  const { attemptTimeoutMs, headersTimeoutMs } = settings;
+  const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || (isTimeoutError(failure) && progress.status === undefined)) {
+    return `sent no response within ${Math.min(headersTimeoutMs, attemptTimeoutMs)} ms`;
+  }
+  if (isTimeoutError(failure)) {
+    return `sent no complete response within ${attemptTimeoutMs} ms`;
+  }
+  if (errorFromFailure({ method: 'GET', route: '' }, failure, progress).code === 'UPSTREAM_BAD_RESPONSE') {
+    return 'sent a response that is not valid HTTP';
+  }
+  const suffix = typeof code === 'string' && /^\w{1,60}$/.test(code) ? ` (${code})` : '';
+  return progress.sent
+    ? `closed the connection before its response was complete${suffix}`
+    : `refused a connection${suffix}`;
+}
+
+/** The read of the contract that takes no parameters. */
+export const LIST = { route: '/v1/notification-groups', expect: 'list' } as const satisfies Read;

@@ -1,0 +1,94 @@
+import type { Host } from '../commands/command.ts';
+import { formatCount, formatDuration } from './format.ts';
+
+/** Numbers of rows. */
+export interface Counts {
+  total: number;
+  /** Rows that are applied, also by earlier sessions of the run. */
+  applied: number;
+  /** Rows of this session with another outcome. */
+  failed: number;
+}
+
+/** Display of the progress: one line that is rewritten on a terminal, otherwise a line every few seconds. */
+export interface Progress extends Disposable {
+  /** Prints a line above the display. */
+  note(text: string): void;
+}
+
+const BAR_CELLS = 24;
+const TERMINAL_MS = 200;
+const LOG_MS = 10_000;
+
+/** Period of the speed that is shown, so that a pause an hour ago doesn't distort the estimate. */
+const WINDOW_MS = 20_000;
+
+/** Returns to the beginning of the line, and erases it. */
+const ERASE = '\r\u001b[K';
+
+/**
+ * Shows progress on standard error until it is disposed.
+ *
+ * @param describe returns the current line
+ */
+export function showProgress({ stderr }: Pick<Host, 'stderr'>, describe: (columns: number) => string): Progress {
+  const { isTTY } = stderr;
+  const print = () =>
+    stderr.write(isTTY ? `${ERASE}${describe((stderr.columns || 80) - 1)}` : `${describe(Infinity)}\n`);
+  const timer = setInterval(print, isTTY ? TERMINAL_MS : LOG_MS);
+  let isOver = false;
+  return {
+    note: (text) => void stderr.write(isTTY ? `${ERASE}${text}\n` : `${text}\n`),
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      if (isTTY && !isOver) {
+        stderr.write(ERASE);
+      }
+      isOver = true;
+    },
+  };
+}
+
+/** Creates the function that describes the progress of sending. */
+export function createDescription(counts: Readonly<Counts>): (columns: number) => string {
+  const samples: { at: number; done: number }[] = [{ at: performance.now(), done: doneOf(counts) }];
+
+  function speed(): number {
+    const now = { at: performance.now(), done: doneOf(counts) };
+    samples.push(now);
+    while (samples.length > 2 && now.at - (samples[0]?.at ?? 0) > WINDOW_MS) {
+      samples.shift();
+    }
+    const [first = now] = samples;
+    return now.at > first.at ? ((now.done - first.done) * 1_000) / (now.at - first.at) : 0;
+  }
+
+  return (columns) => {
+    const done = doneOf(counts);
+    const share = done / counts.total;
+    const perSecond = speed();
+    const left = perSecond > 0 ? formatDuration((counts.total - done) / perSecond) : 'unknown time';
+    const parts = [
+      `${Math.floor(share * 100)} %`.padStart(5),
+      `${formatCount(done)} of ${formatCount(counts.total)}`,
+      `${formatCount(Math.round(perSecond))}/s`,
+      `${left} left`,
+      ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : []),
+    ].join('  ');
+    return Number.isFinite(columns)
+      ? `${bar(share, columns - parts.length - 1)}${parts}`.slice(0, columns)
+      : parts.trim();
+  };
+}
+
+const doneOf = ({ applied, failed }: Readonly<Counts>): number => applied + failed;
+
+/** Returns a bar; empty if there is no space for one. */
+function bar(share: number, space: number): string {
+  const cells = Math.min(BAR_CELLS, space);
+  if (cells < 4) {
+    return '';
+  }
+  const full = Math.floor(share * cells);
+  return `${'█'.repeat(full)}${'░'.repeat(cells - full)} `;
+}

@@ -1,0 +1,47 @@
+import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { ImportError } from './import-error.ts';
+
+/** File to which results are appended. A line is in the operating system's hands when `write` returns, so that killing the process loses none. */
+export interface ResultsFile extends Disposable {
+  /** @throws {ImportError} if the disk is full, or the like */
+  write(line: object): void;
+}
+
+/** Lines between two flushes to the disk, for power failures. A line that is lost causes one repeated call with the same idempotency key. */
+const LINES_PER_FLUSH = 1_000;
+
+/**
+ * Opens a results file.
+ *
+ * @param keep bytes to keep; what follows is removed. 0 begins a new file
+ * @throws {ImportError} if it can't be written
+ */
+export function openResults(path: string, keep: number): ResultsFile {
+  const file = attempt(path, () => openSync(path, 'a'));
+  let lines = 0;
+  attempt(path, () => ftruncateSync(file, keep));
+  return {
+    write(line) {
+      attempt(path, () => {
+        writeSync(file, `${JSON.stringify(line)}\n`);
+        lines += 1;
+        if (lines % LINES_PER_FLUSH === 1) {
+          fsyncSync(file); // Begins with the first line, without which no row can be resumed.
+        }
+      });
+    },
+    [Symbol.dispose]() {
+      attempt(path, () => fsyncSync(file));
+      closeSync(file);
+    },
+  };
+}
+
+function attempt<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ImportError(`The results file ${path} can't be written: ${reason}.`);
+  }
+}

@@ -1,0 +1,108 @@
+import { GraphQLError } from 'graphql';
+import { z } from 'zod';
+import { checkJson } from '../../graphql/json-values.ts';
+import { unknownName } from '../../settings/setting.ts';
+import type { SubscriberFields } from '../../upstream/resources/subscribers.ts';
+import { findIdProblem } from '../../upstream/transport/path.ts';
+
+const TEXT = 'must be text';
+const EMAIL = 'must be an email address';
+const URL_RULE = 'must be an http or https URL';
+const LOCALE = 'must be a locale such as en or en_US';
+const DATA = 'must be a JSON object';
+const CHANNELS = 'must be a JSON list of objects';
+
+const text = () => z.string(TEXT).refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
+
+/** JSON that reaches the service unchanged, by the same rules as in GraphQL. */
+const exactly = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.superRefine((value, context) => {
+    try {
+      checkJson(value);
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) {
+        throw error;
+      }
+      context.addIssue({ code: 'custom', message: `is invalid: ${error.message.replace(/\.$/, '')}` });
+    }
+  });
+
+const freeForm = (problem: string) => z.record(z.string(), z.unknown(), problem);
+
+/** Fields of a row. Rules beyond the contract are those that services have. */
+const FIELDS = {
+  subscriberId: z.union([z.string(), z.int().transform(String)], TEXT).superRefine((id, context) => {
+    const problem = id.trim() === id ? findIdProblem(id) : 'must not begin or end with a space';
+    if (problem !== undefined) {
+      context.addIssue({ code: 'custom', message: problem });
+    }
+  }),
+  // The address may have letters of any language. Stricter patterns reject addresses that exist.
+  email: text().regex(/^[^\s@]{1,64}@(?:[^\s@.]+\.)+[^\s@.]+$/, EMAIL),
+  firstName: text(),
+  lastName: text(),
+  phone: text(),
+  avatar: text()
+    .regex(/^https?:\/\//i, URL_RULE)
+    .refine((value) => URL.canParse(value), URL_RULE),
+  locale: text().refine(isLocale, LOCALE),
+  data: exactly(freeForm(DATA)),
+  channels: exactly(z.array(freeForm(CHANNELS), CHANNELS)),
+};
+
+/** Names of the fields. */
+export const FIELD_NAMES: readonly string[] = Object.keys(FIELDS);
+
+/** Fields that are JSON in a cell of CSV. */
+export const JSON_FIELDS: ReadonlySet<string> = new Set(['data', 'channels']);
+
+const { subscriberId, ...others } = FIELDS;
+const ROW = z
+  .object({ subscriberId, ...others })
+  .partial()
+  .required({ subscriberId: true });
+
+/** Subscriber of a row, or the reasons why there is none. */
+interface CheckedRow {
+  subscriber?: SubscriberFields;
+  problems?: string[];
+  /** Id of an invalid row, if it is valid. */
+  subscriberId?: string | undefined;
+}
+
+/** Checks a row. Null is the same as absent, as in GraphQL. Returns sentences without values, which are personal data. */
+export function checkRow(value: unknown): CheckedRow {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { problems: ['The line must be a JSON object.'] };
+  }
+  const given = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
+  const unknown = Object.keys(given).filter((name) => !FIELD_NAMES.includes(name));
+  const { data, error } = ROW.safeParse(given);
+  if (data !== undefined && unknown.length === 0) {
+    return { subscriber: withoutAbsent(data) };
+  }
+  const id = FIELDS.subscriberId.safeParse(given.subscriberId).data;
+  return {
+    subscriberId: id,
+    problems: [
+      ...unknown.map((name) => `The row has the ${unknownName(name, FIELD_NAMES, 'field')}.`),
+      ...(error?.issues ?? []).map(({ path: [name = ''], message }) =>
+        given[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
+      ),
+    ],
+  };
+}
+
+const withoutAbsent = ({ subscriberId: id, ...fields }: z.output<typeof ROW>): SubscriberFields => ({
+  subscriberId: id,
+  ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+});
+
+/** Whether a text is a language tag (BCP 47), with hyphens or underscores. */
+function isLocale(value: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(value.replaceAll('_', '-')).length === 1;
+  } catch {
+    return false;
+  }
+}

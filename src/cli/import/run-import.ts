@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
+import { pino } from 'pino';
+import { isUpstreamError } from '../../upstream/errors/errors.ts';
+import { serviceAddressOf } from '../../upstream/transport/path.ts';
+import { Abort } from '../../upstream/transport/signal.ts';
+import type { CommandLine, Host } from '../commands/command.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { CONFIG_FILES } from '../config/config-files.ts';
+import { type Environment, readEnvironment } from '../config/environment.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { readConfigText } from '../config/read-config-text.ts';
+import { formatLogLine } from '../readable-log.ts';
+import { findService } from '../service/find-service.ts';
+import { readAuthorization } from '../service/read-key.ts';
+import { AppliedLines } from './applied-lines.ts';
+import { type CheckedFile, checkRows } from './check-rows.ts';
+import { type EarlierRun, readEarlierRun } from './earlier-run.ts';
+import { formatCount, formatRows } from './format.ts';
+import { Health } from './health.ts';
+import { ImportError } from './import-error.ts';
+import { type InputFile, openInput } from './input-file.ts';
+import { type ImportOptions, readOptions } from './options.ts';
+import { Pace } from './pace.ts';
+import { assertSameEnvironment, findRunToResume, isUnfinished } from './plan-run.ts';
+import { ProblemList } from './problem-list.ts';
+import { createDescription, showProgress } from './progress.ts';
+import type { Run } from './results.ts';
+import { openResults } from './results-file.ts';
+import { sendRows } from './send-rows.ts';
+import { type ImportService, openService, readEnvironmentId } from './service.ts';
+import { catchStopSignals } from './stop-signals.ts';
+import { describeDryRun, Tally } from './summarize.ts';
+
+/** Variable with the key. A command line would show it to every user of the machine. */
+const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+/** Checks a file of subscribers, and sends its rows. The exit code is 1 if rows are left, and 2 if the file or the configuration is invalid. */
+export async function runImport(commandLine: CommandLine, host: Host): Promise<void> {
+  const options = readOptions(commandLine);
+  const environment = readEnvironment(host.env, readConfigText);
+  const service = options.isDryRun
+    ? undefined
+    : findService(loadConfig(commandLine, environment, CONFIG_FILES), {
+        name: commandLine.options.name,
+        purpose: 'to send subscribers to',
+      });
+  await using input = await openInput(options.path);
+  const earlier = await readEarlierRun(options.results);
+  const checked = await check(input, options, earlier, host);
+  if (checked === undefined) {
+    host.exitCode = 2;
+    return;
+  }
+  if (service === undefined) {
+    host.stdout.write(describeDryRun(checked));
+    return;
+  }
+  const resumed = findRunToResume(earlier, checked, serviceAddressOf(service.url), options);
+  if (resumed !== undefined && !isUnfinished(resumed)) {
+    host.stdout.write(`All rows are already applied: see ${options.results}. To send them again, use --restart.\n`);
+    return;
+  }
+  const authorization = await readKey(commandLine, environment, host);
+  await send({ input, options, checked, resumed, host, authorization, ...service });
+}
+
+/** Checks all rows. Prints the problems, and then returns undefined. */
+async function check(
+  input: InputFile,
+  { path, format, results }: ImportOptions,
+  earlier: EarlierRun | undefined,
+  host: Host,
+): Promise<CheckedFile | undefined> {
+  // A run that can be resumed must not be lost.
+  using problems = new ProblemList(earlier !== undefined && isUnfinished(earlier) ? undefined : results);
+  let rows = 0;
+  let bytes = 0;
+  using progress = showProgress(host, () => {
+    const percent = Math.floor((bytes / Math.max(1, input.bytes)) * 100);
+    return `Checking ${path}: ${percent} %, ${formatRows(rows)}`;
+  });
+  const checked = await checkRows(input, format, {
+    onProblem: (problem) => problems.add(problem),
+    onRow(text) {
+      rows += 1;
+      bytes = text.bytesRead;
+    },
+  });
+  progress[Symbol.dispose]();
+  if (checked.problems > 0) {
+    host.stderr.write(problems.describe(path));
+    return undefined;
+  }
+  host.stdout.write(`${path}: ${formatRows(checked.rows)}, all valid.\n`);
+  return checked;
+}
+
+async function readKey({ options }: CommandLine, { values }: Environment, host: Host): Promise<string> {
+  const sources = {
+    file: options['key-file'],
+    variable: values[KEY_VARIABLE],
+    question: 'API key of the service (not shown): ',
+  };
+  const authorization = await readAuthorization(sources, host);
+  if (authorization === undefined) {
+    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE}, or use --key-file.`]);
+  }
+  return authorization;
+}
+
+/** Import of a checked file into a service. */
+interface Job extends ReturnType<typeof findService> {
+  input: InputFile;
+  options: ImportOptions;
+  checked: CheckedFile;
+  resumed: EarlierRun | undefined;
+  authorization: string;
+  host: Host;
+}
+
+async function send(job: Job): Promise<void> {
+  const { input, options, checked, resumed, host, url, settings, authorization } = job;
+  const { format, results: path, rate, maxWaitMs } = options;
+  let note = (text: string): void => void host.stderr.write(`${text}\n`);
+  const logFormat = { hasPid: false, stream: host.stderr };
+  const logger = pino({ level: 'warn' }, { write: (line: string) => note(formatLogLine(line, logFormat).trimEnd()) });
+  await using service = openService({ url, settings, authorization, signal: new Abort(), logger });
+  const run = await beginRun(job, service);
+
+  const applied = resumed?.applied ?? new AppliedLines();
+  const tally = new Tally(checked.rows, applied.size);
+  using results = openResults(path, resumed?.bytes ?? 0);
+  if (resumed === undefined) {
+    results.write(run);
+  } else {
+    const rows = `${formatCount(applied.size)} of ${formatRows(checked.rows)}`;
+    host.stdout.write(`Resuming: ${rows} are already applied.\n`);
+  }
+  const stopping = catchStopSignals(host, () =>
+    note('Stopping: finishing rows in flight. Press Ctrl-C again to quit now.'),
+  );
+  using progress = showProgress(host, createDescription(tally));
+  note = progress.note;
+  let failure: ImportError | undefined;
+  try {
+    await sendRows({
+      input,
+      format,
+      digest: checked.digest,
+      applied,
+      concurrency: settings.maxConcurrentCallsPerKey,
+      sending: {
+        run: run.run,
+        service,
+        pace: new Pace({ rate, maxWaitMs }, stopping),
+        health: new Health(maxWaitMs, progress.note),
+      },
+      stopping,
+      onResult(result) {
+        results.write(result);
+        tally.add(result.outcome);
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof ImportError)) {
+      throw error;
+    }
+    failure = error;
+  }
+  progress[Symbol.dispose]();
+  if (failure !== undefined) {
+    host.stderr.write(`${failure.message}\n`);
+  }
+  host.stdout.write(tally.describe(options));
+  host.exitCode = failure === undefined && tally.applied === tally.total ? 0 : 1;
+}
+
+/**
+ * Returns the resumed run, or a new one, after a read that shows whether the service accepts the key.
+ *
+ * @throws {ImportError} if it is unreachable, or doesn't
+ */
+async function beginRun({ checked, resumed, options }: Job, service: ImportService): Promise<Run> {
+  const run = resumed?.run.run ?? randomUUID();
+  let environmentId: string | undefined;
+  try {
+    environmentId = await readEnvironmentId(service, `import-${run}`);
+  } catch (error) {
+    if (!isUpstreamError(error)) {
+      throw error;
+    }
+    // Another failure can concern only this read, which isn't what the key is for.
+    if (['UNAUTHENTICATED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(error.code)) {
+      throw new ImportError(`${error.message} Nothing was sent. notigraph doctor examines the connection and the key.`);
+    }
+  }
+  if (resumed !== undefined) {
+    assertSameEnvironment(resumed, environmentId, options);
+    return resumed.run;
+  }
+  return {
+    import: 'subscribers',
+    version: 1,
+    run,
+    file: basename(options.path),
+    digest: checked.digest,
+    rows: checked.rows,
+    service: service.address,
+    ...(environmentId !== undefined && { environmentId }),
+  };
+}

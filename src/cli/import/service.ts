@@ -1,0 +1,70 @@
+import type { Logger } from 'pino';
+import { watchFiles } from '../../lib/file-watcher.ts';
+import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
+import type { Usage } from '../../upstream/client.ts';
+import type { UpstreamRateLimit } from '../../upstream/errors/rate-limit.ts';
+import { serviceAddressOf } from '../../upstream/transport/path.ts';
+import type { Signal } from '../../upstream/transport/signal.ts';
+import { bindUpstream, type Upstream } from '../../upstream/upstream.ts';
+import { createUpstreams } from '../../upstream/upstreams.ts';
+import type { ServiceSettings } from '../service/find-service.ts';
+
+/** Service that gets the subscribers. Calls go through the gateway's client with all its policies. */
+export interface ImportService extends AsyncDisposable {
+  /** Address, without credentials. */
+  address: string;
+  /** Returns the endpoints for one call, which has the time limit of an operation. */
+  prepare(requestId: string): PreparedCall;
+}
+
+/** Endpoints for one call. */
+export interface PreparedCall {
+  upstream: Upstream;
+  /** Returns the service's rate limit, once it responded. */
+  rateLimit(): UpstreamRateLimit | undefined;
+}
+
+/** Options of `openService`. */
+export interface ServiceOptions {
+  url: URL;
+  settings: ServiceSettings;
+  authorization: string;
+  /** Ends calls in flight. */
+  signal: Signal;
+  logger: Logger;
+}
+
+/** Opens the connections to a service. @throws {SecretError} if a certificate is invalid */
+export function openService({ url, settings, authorization, signal, logger }: ServiceOptions): ImportService {
+  const { upstreams: _, ...own } = settings;
+  const upstreams = createUpstreams(
+    { ...own, cache: false, upstream: url }, // No cached read depends on subscribers.
+    { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
+  );
+  const certificates = watchFiles(upstreams.files, settings.reloadSeconds, logger);
+  return {
+    address: serviceAddressOf(url),
+    prepare(requestId) {
+      const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
+      const deadlineAt = performance.now() + settings.operationTimeoutMs;
+      const client = upstreams.bind(undefined, { authorization, signal, deadlineAt, requestId, usage });
+      return { upstream: bindUpstream(client), rateLimit: () => usage.rateLimit };
+    },
+    async [Symbol.asyncDispose]() {
+      certificates[Symbol.dispose]();
+      await upstreams.close();
+    },
+  };
+}
+
+/**
+ * Reads the notification groups, which shows whether the service is reachable and accepts the key before anything is written.
+ *
+ * @returns the id of the key's environment; undefined if there are no groups
+ * @throws {UpstreamError} if the read fails
+ */
+export async function readEnvironmentId(service: ImportService, requestId: string): Promise<string | undefined> {
+  const [group] = (await service.prepare(requestId).upstream.listNotificationGroups()) ?? [];
+  const id: unknown = group?._environmentId; // Not checked by the client.
+  return typeof id === 'string' ? id : undefined;
+}

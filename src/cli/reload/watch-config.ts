@@ -1,0 +1,56 @@
+import { fileFingerprint } from '../../lib/text-file.ts';
+
+/** Watch on the files that a configuration can be in. */
+export interface ConfigWatch {
+  /** Notes that the current state of the files is about to be read. */
+  note(): void;
+  /** Starts to look for changes. Stops when the result is disposed. */
+  start(options: WatchOptions): Disposable;
+}
+
+/** Options of `start`. */
+export interface WatchOptions {
+  /** Returns the interval of looks, in seconds. */
+  everySeconds(): number;
+  onChange(): void;
+}
+
+/** Time for which a changed file must stay the same before it is read: programs write files in pieces. */
+const SETTLE_MS = 300;
+
+/**
+ * Creates a watch. It looks at the files at an interval, because notifications of the file system miss the mounts of orchestrators.
+ *
+ * @param paths files, which needn't exist
+ */
+export function watchConfig(paths: readonly string[]): ConfigWatch {
+  const look = () => paths.map(fileFingerprint).join('\n');
+  let read = look();
+  let last = read;
+  return {
+    note() {
+      read = look();
+    },
+    start({ everySeconds, onChange }) {
+      let timer: NodeJS.Timeout;
+      function schedule(milliseconds: number): void {
+        timer = setTimeout(check, milliseconds).unref();
+      }
+      function check(): void {
+        const found = look();
+        const isSettled = found === last;
+        last = found;
+        if (found === read) {
+          schedule(everySeconds() * 1_000);
+        } else if (isSettled) {
+          schedule(everySeconds() * 1_000);
+          onChange();
+        } else {
+          schedule(SETTLE_MS);
+        }
+      }
+      schedule(everySeconds() * 1_000);
+      return { [Symbol.dispose]: () => clearTimeout(timer) };
+    },
+  };
+}

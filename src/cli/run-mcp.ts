@@ -1,0 +1,70 @@
+import { pino } from 'pino';
+import { Refusal } from '../lib/refusal.ts';
+import type { CommandLine, Host } from './commands/command.ts';
+import { ConfigError } from './config/config-error.ts';
+import { CONFIG_FILES } from './config/config-files.ts';
+import type { Config } from './config/create-config.ts';
+import { type Environment, readEnvironment } from './config/environment.ts';
+import { loadConfig } from './config/load-config.ts';
+import { readConfigText } from './config/read-config-text.ts';
+import { openSandbox, upstreamOf } from './open-sandbox.ts';
+import { sandboxAuthorization, toOptions } from './serve-gateway.ts';
+import { readAuthorization } from './service/read-key.ts';
+
+/** Variable with the key. */
+const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
+
+/** Serves the tools to the program that started this process, over standard input and output, until it closes them. */
+export async function runMcp(commandLine: CommandLine, host: Host): Promise<void> {
+  const environment = readEnvironment(host.env, readConfigText);
+  const config = loadConfig(commandLine, environment, CONFIG_FILES);
+  requireTools(config);
+  const authorization = await findAuthorization(commandLine, environment, config, host);
+  const logger = pino({ level: config.logLevel }, { write: (line: string) => void host.stderr.write(line) });
+  const { createGateway } = await import('../gateway.ts');
+  const stop = () => void host.stdin.destroy();
+  host.once('SIGINT', stop).once('SIGTERM', stop);
+  const sandbox = await openSandbox(config);
+  const gateway = createGateway(toOptions(config, upstreamOf(config, sandbox)), { logger });
+  try {
+    await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization });
+  } catch (error) {
+    throw error instanceof Refusal ? new ConfigError([error.message]) : error;
+  } finally {
+    await gateway.dispose();
+    await sandbox?.close();
+  }
+}
+
+/** @throws {ConfigError} if there are no tools, or something else writes to standard output */
+function requireTools({ mcp, audit }: Config): void {
+  if (mcp === undefined) {
+    throw new ConfigError(['There are no tools. Set mcp.manifest in the configuration file; see docs/mcp.md.']);
+  }
+  if (audit?.to === 'stdout') {
+    throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
+  }
+}
+
+/** Returns the credential of all calls: a key from a file or the variable, or that of the sandbox. */
+async function findAuthorization(
+  { options }: CommandLine,
+  { values }: Environment,
+  config: Config,
+  host: Host,
+): Promise<string> {
+  const { 'key-file': file } = options;
+  const variable = values[KEY_VARIABLE];
+  if (file === '-') {
+    throw new ConfigError(['--key-file must be a file, because standard input belongs to the protocol here.']);
+  }
+  const given =
+    file === undefined && variable === undefined
+      ? undefined
+      : await readAuthorization({ file, variable, question: '' }, host);
+  const authorization = given ?? sandboxAuthorization(config);
+  if (authorization === undefined) {
+    throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE} or --key-file.`]);
+  }
+  return authorization;
+}

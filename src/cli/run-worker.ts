@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { Configuration } from './cluster/messages.ts';
+import type { WorkerRole } from './cluster/worker.ts';
+import type { Host } from './commands/command.ts';
+import { createConfig } from './config/create-config.ts';
+import { createLogger } from './create-logger.ts';
+import { explainFailure } from './explain-failure.ts';
+import { type ServedGateway, serveGateway } from './serve-gateway.ts';
+
+/** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
+export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
+  host.on('SIGINT', () => {}); // A terminal sends it to the primary too, which tells the first from the second.
+  host.on('SIGTERM', () => void role.report({ kind: 'terminated' })); // The primary knows whether others stay.
+  try {
+    const configuration = await Promise.race([role.configuration(), role.stopped]);
+    if (configuration !== undefined) {
+      await serve(configuration, role, host);
+    }
+  } catch (error) {
+    const failure = explainFailure(error);
+    if (failure === undefined) {
+      throw error;
+    }
+    await role.report({ kind: 'refused', problem: failure.message });
+    host.exitCode = failure.exitCode;
+  }
+  await role.leave();
+}
+
+async function serve(configuration: Configuration, role: WorkerRole, host: Host): Promise<void> {
+  const config = createConfig(configuration);
+  const logger: Logger = createLogger(config, host);
+  const { upstream } = configuration;
+  await serveGateway(config, { upstream, role }, { logger, host }, async (service, server) => {
+    role.onConfigure((next) => apply(next, service));
+    await role.report({ kind: 'listening', url: service.url });
+    if (role.id === 1) {
+      const problem = await Promise.race([service.checkUpstream(), role.stopped]);
+      await role.report({ kind: 'checked', problem });
+    }
+    await Promise.race([role.retired.then(server.retire), role.stopped]);
+    role.onConfigure(async () => 'it is shutting down');
+  });
+}
+
+/** Uses another configuration. Returns why it can't be used. */
+async function apply(configuration: Configuration, service: ServedGateway): Promise<string | undefined> {
+  try {
+    await service.apply(createConfig(configuration), configuration.upstream);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

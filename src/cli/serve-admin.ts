@@ -1,0 +1,43 @@
+import { createProbeListener, type Probes } from '../http/health.ts';
+import { startServer } from '../http/server.ts';
+import type { Config } from './config/create-config.ts';
+
+/** Limits of the separate port. A few probes and scrapers use it. */
+const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, lameDuckMs: 0, drainTimeoutMs: 1_000 };
+
+/** Server of health checks and metrics on a separate port. */
+export interface AdminServer extends AsyncDisposable {
+  /** Its address. */
+  readonly url: string;
+  /** Answers with these probes from now on. Before, the gateway is not ready. */
+  answerWith(probes: Probes): void;
+}
+
+/**
+ * Serves health checks and metrics on a separate port, if one is set.
+ *
+ * @throws {ListenError}
+ */
+export async function serveAdmin({
+  adminHost: host,
+  adminPort: port,
+  metrics: hasMetrics,
+}: Pick<Config, 'adminHost' | 'adminPort' | 'metrics'>): Promise<AdminServer | undefined> {
+  if (port === undefined) {
+    return undefined;
+  }
+  let probes: Probes = { alive: () => ({}), ready: () => ({ problem: 'starting' }) };
+  const listener = createProbeListener({
+    alive: () => probes.alive(),
+    ready: () => probes.ready(),
+    ...(hasMetrics && { metrics: async () => probes.metrics?.() ?? '' }),
+  });
+  const server = await startServer({ ...LIMITS, host, port, portOption: '--admin-port', listener, probes: false });
+  return {
+    url: server.url,
+    answerWith(current) {
+      probes = current;
+    },
+    [Symbol.asyncDispose]: server.close,
+  };
+}

@@ -1,0 +1,34 @@
+import { ConfigError } from '../config/config-error.ts';
+import type { Config } from '../config/create-config.ts';
+
+/** Settings of a service, with those that all services share. */
+export type ServiceSettings = Omit<Config, 'upstream'>;
+
+/**
+ * Returns the service that a command works with, and its settings.
+ *
+ * @param options.name name of the service, if the configuration has several
+ * @param options.purpose words that follow "There is no service"
+ * @throws {ConfigError} if there is none, or several and none is named
+ */
+export function findService(
+  { upstream, upstreams = {}, ...settings }: Config,
+  { name, purpose }: { name: string | undefined; purpose: string },
+): { url: URL; settings: ServiceSettings } {
+  if (upstream.kind === 'service') {
+    return { url: upstream.url, settings };
+  }
+  const names = Object.keys(upstreams);
+  if (names.length === 0) {
+    throw new ConfigError([
+      `There is no service ${purpose}. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address.`,
+    ]);
+  }
+  const named = name === undefined && names.length === 1 ? names[0] : name;
+  const entry = named !== undefined && Object.hasOwn(upstreams, named) ? upstreams[named] : undefined;
+  if (entry === undefined) {
+    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
+  }
+  const { url, ...own } = entry;
+  return { url, settings: { ...settings, ...own } };
+}

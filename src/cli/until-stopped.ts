@@ -1,0 +1,41 @@
+import { banner } from './banner.ts';
+import type { Host } from './commands/command.ts';
+import type { Config } from './config/create-config.ts';
+import { findExampleRequest } from './example-request.ts';
+import type { RunningGateway } from './serve-gateway.ts';
+
+/** Gateway in this process, or in workers. */
+interface Service extends RunningGateway {
+  /** Number of processes that serve. */
+  count: number;
+  /** Ends the workers immediately. */
+  kill?(): void;
+}
+
+/** Prints the banner, and waits for the signal to stop. */
+export async function untilStopped(config: Config, service: Service, host: Host): Promise<void> {
+  const { url, adminUrl, checkUpstream, count, kill } = service;
+  const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
+  host.stdout.write(banner(config, { url, adminUrl, workers: count, example: await findExampleRequest(config) }));
+
+  const problem = await Promise.race([checkUpstream(), stopped]);
+  if (problem !== undefined) {
+    host.stderr.write(`${problem} Notigraph is running, but requests will fail until this is fixed.\n`);
+  }
+  await stopped;
+  host.stdout.write('Shutting down: finishing in-flight requests. Press Ctrl-C again to quit now.\n');
+}
+
+/** Resolves at the first SIGINT or SIGTERM. The next one ends the process immediately. */
+async function shutdownSignal(host: Host, kill?: () => void): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const onSignal = () => resolve(undefined);
+  host.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  await promise;
+  const exit = () => {
+    kill?.();
+    host.exit(1);
+  };
+  host.removeAllListeners('SIGINT').removeAllListeners('SIGTERM').once('SIGINT', exit).once('SIGTERM', exit);
+  return undefined;
+}

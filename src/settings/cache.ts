@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { secret } from './clients.ts';
+import { choice, group, integer, onOff, positive, setting } from './setting.ts';
+import { store } from './store.ts';
+
+const MIB = 1024 * 1024;
+const DAY = 86_400;
+
+/** Minimum length of the secret. */
+export const MIN_CACHE_SECRET = 32;
+
+const RESOURCE_PROBLEM = 'must be off, or an object of settings';
+
+/** Settings of one kind of read. */
+const resource = (freshSeconds: number) => {
+  const windows = group({
+    freshSeconds: setting(
+      integer(1, DAY).default(freshSeconds),
+      'Age up to which a response is used without asking the service.',
+    ),
+    staleWhileRevalidateSeconds: setting(
+      integer(0, DAY).default(30),
+      'Time after `freshSeconds` in which it is still used, while it is requested again in the background.',
+    ),
+    staleIfErrorSeconds: setting(
+      integer(0, DAY).default(600),
+      'Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx).',
+    ),
+  });
+  return z.union([choice(['off']), windows], RESOURCE_PROBLEM).prefault({});
+};
+
+const cacheGroup = group({
+  store: setting(
+    store(),
+    'Store of the responses. `memory` requires a single worker; `{ redis: { url } }` is shared by all workers and replicas.',
+  ),
+  secret: setting(
+    secret.exactOptional(),
+    'Secret of at least 32 characters that encrypts what is stored in Redis. Required with Redis, and the same for all replicas. A file is read at startup and with a reload.',
+    { defaultText: 'none' },
+  ),
+  maxBytes: setting(
+    integer(MIB, 65_536 * MIB).default(64 * MIB),
+    'Maximum memory of the responses in the store `memory`, measured on the heap. The least recently used ones are dropped.',
+  ),
+  maxAgeSeconds: setting(
+    positive().max(DAY, `must be at most ${DAY}`).exactOptional(),
+    'Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a [revoked key](caching.md#revoked-keys) can still read. At most 86400 s.',
+    { defaultText: 'none' },
+  ),
+  rateLimitCost: setting(
+    z
+      .number('must be a number from 0 to 1')
+      .min(0, 'must be a number from 0 to 1')
+      .max(1, 'must be a number from 0 to 1')
+      .default(1),
+    "Calls of the client's rate limit that a read from the cache costs. 0 to 1.",
+  ),
+  workflows: setting(resource(30), 'Reads of a workflow: their settings, or `off`.'),
+  notificationGroups: setting(
+    resource(30),
+    'Reads of a notification group, and of the list: the same settings as for `workflows`, or `off`.',
+  ),
+  statistics: setting(resource(60), 'Reads of statistics: their settings, or `off`.'),
+});
+
+/** Settings of the cache. */
+export type CacheSettings = z.output<typeof cacheGroup>;
+
+/** Kind of read that can be cached. */
+export type CachedResource = 'workflows' | 'notificationGroups' | 'statistics';
+
+/** Settings of the cache. */
+export const cacheSettings = {
+  cache: setting(
+    z.union([onOff(), cacheGroup], 'must be on or off (true or false), or an object of settings').default(false),
+    'Whether responses to reads are [kept for a short time](caching.md) and used again for the same key.',
+    { flag: 'on|off' },
+  ),
+};
+
+/** Returns the settings of the cache with their defaults; undefined if it is off. */
+export function cacheSettingsOf(cache: boolean | CacheSettings): CacheSettings | undefined {
+  return cache === true ? cacheGroup.parse({}) : cache === false ? undefined : cache;
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { choice, integer, setting } from './setting.ts';
+
+const HOST = 'must be a host name or an IP address';
+const WORKERS = 'must be a whole number from 1 to 64, or auto';
+const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
+
+/** Settings of the process that the command starts. */
+export const command = {
+  sandbox: setting(
+    z.union([z.boolean(), z.string()], 'must be a path, on or off').exactOptional(),
+    'Serves the built-in sandbox and keeps its data in FILE; `:memory:` keeps it in memory.',
+    { flag: '[FILE]', defaultText: '`.notigraph/sandbox.db` if there is no upstream' },
+  ),
+  port: setting(integer(0, 65_535).default(4_000), 'Port to listen on. 0 picks a free one.', {
+    flag: 'PORT',
+    short: 'p',
+  }),
+  host: setting(
+    z
+      .string(HOST)
+      .regex(/^[\w.:-]+$/, HOST)
+      .default('127.0.0.1'),
+    'Address to listen on. `0.0.0.0` listens on all addresses.',
+    { flag: 'HOST' },
+  ),
+  workers: setting(
+    z.union([integer(1, 64, WORKERS), z.literal('auto')], WORKERS).default(1),
+    'Processes that serve the port. `auto` starts one per CPU.',
+    { flag: 'N|auto' },
+  ),
+  workerTimeoutMs: setting(
+    integer(1_000, 600_000).default(10_000),
+    'Time after which a worker that shows no sign of life is killed and replaced.',
+  ),
+  adminPort: setting(
+    integer(0, 65_535).exactOptional(),
+    "Separate port for `/livez`, `/readyz` and `/metrics`, which the public port then doesn't serve.",
+    { flag: 'PORT', defaultText: 'none' },
+  ),
+  adminHost: setting(
+    z
+      .string(HOST)
+      .regex(/^[\w.:-]+$/, HOST)
+      .default('127.0.0.1'),
+    'Address of the separate port. In a container, use `0.0.0.0`: probes and Prometheus come from outside.',
+    { flag: 'HOST' },
+  ),
+  logLevel: setting(
+    choice(LOG_LEVELS).default('info'),
+    'Least important lines that are logged. `info` logs every operation, `debug` also its REST calls.',
+    { flag: LOG_LEVELS.join('|'), needsRestart: false },
+  ),
+};

@@ -1,0 +1,35 @@
+/** Package that only users of a feature install. */
+interface OptionalPackage {
+  name: string;
+  /** Major version to install. */
+  major: number;
+  /** Feature, as the subject of a sentence. */
+  feature: string;
+}
+
+const OPTIONAL_PACKAGES = {
+  redis: { name: '@redis/client', major: 6, feature: 'Redis' },
+  mcp: { name: '@modelcontextprotocol/server', major: 2, feature: 'MCP' },
+} as const satisfies Record<string, OptionalPackage>;
+
+/** The package of a feature is not installed. */
+export class MissingPackageError extends Error {}
+
+/** Returns a clause that says that the package of a feature is missing; undefined if it is installed. */
+export function findMissingPackage(feature: keyof typeof OPTIONAL_PACKAGES): string | undefined {
+  const { name, major, feature: subject } = OPTIONAL_PACKAGES[feature];
+  try {
+    import.meta.resolve(name);
+    return undefined;
+  } catch {
+    return `${subject} needs the package ${name}. Install it with "npm install ${name}@${major}"`;
+  }
+}
+
+/** @throws {MissingPackageError} if the package of a feature is not installed */
+export function assertInstalled(feature: keyof typeof OPTIONAL_PACKAGES): void {
+  const problem = findMissingPackage(feature);
+  if (problem !== undefined) {
+    throw new MissingPackageError(problem);
+  }
+}

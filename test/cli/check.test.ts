@@ -1,0 +1,300 @@
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { formatReport } from '../../src/cli/check/format-report.ts';
+import { createReport } from '../../src/cli/check/report.ts';
+import { readCommandLine } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { runNotigraph } from '../support/process.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+async function createFolder() {
+  const folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return folder;
+}
+
+/** Checks a configuration in this process. */
+const check = (content: object, env: Record<string, string> = {}, ...argv: string[]) =>
+  createReport(readCommandLine(['check', ...argv], COMMANDS), {
+    env: { NOTIGRAPH_CONFIG_TEXT: stringify(content), ...env },
+    platform: 'linux',
+  });
+
+const warningsOf = async (...args: Parameters<typeof check>) => {
+  const { isValid, warnings } = await check(...args);
+  expect(isValid).toBe(true);
+  return warnings.map(({ sentence }) => sentence);
+};
+
+const UPSTREAM = 'https://notifications.example.com';
+
+it('accepts a configuration without sending, writing or starting anything, and fails for its warnings only if told to', async () => {
+  const folder = await createFolder();
+  await using service = await startRawUpstream(() => {});
+  const config = {
+    upstream: service.url,
+    port: Number(new URL(service.url).port), // In use, which a check doesn't notice because it starts no server.
+    clients: {
+      browser: {
+        issuers: [{ issuer: 'login', audience: 'app', jwks: `${service.url}/jwks.json` }],
+        tenants: { acme: { env: 'ACME_KEY' } },
+        tenantKeys: { directory: 'tenants' },
+        trustedDocuments: 'enforce',
+      },
+    },
+    trustedDocuments: { manifests: ['manifest.json'] },
+    rateLimits: { store: { redis: { url: service.url.replace('http', 'redis') } } },
+  };
+  await mkdir(folder.path('tenants'));
+  await writeFile(folder.path('tenants', 'birch'), 'key-of-birch', { mode: 0o600 });
+  await writeFile(
+    folder.path('manifest.json'),
+    '{ "a": "query Groups { notificationGroups { id } }", "b": "{ colour }" }',
+  );
+  await writeFile(folder.path('notigraph.config.yaml'), stringify(config));
+  const before = await readdir(folder.path(), { recursive: true });
+  const env = { ACME_KEY: 'key-of-acme' };
+  expect(await runNotigraph({ cwd: folder.path(), args: ['check', '--strict'], env })).toEqual({
+    code: 1,
+    signal: null,
+    stdout: `notigraph.config.yaml:17:7: warning: trustedDocuments.manifests.0: the document b is rejected: Cannot query field "colour" on type "Query".
+notigraph.config.yaml is valid, with 1 warning: 8 settings, 2 tenants, 2 trusted documents.
+`,
+    stderr: '',
+  });
+  await writeFile(folder.path('manifest.json'), '{ "a": "query Groups { notificationGroups { id } }" }');
+  expect(await runNotigraph({ cwd: folder.path(), args: ['check', '--strict'], env })).toMatchObject({
+    code: 0,
+    stdout: 'notigraph.config.yaml is valid: 8 settings, 2 tenants, 1 trusted document.\n',
+  });
+  expect(service.connections()).toBe(0);
+  expect(await readdir(folder.path(), { recursive: true })).toEqual(before);
+});
+
+it('reports the problems that prevent a start, for people and as annotations of GitHub Actions', async () => {
+  const folder = await createFolder();
+  await writeFile(folder.path('notigraph.config.json'), '{\n  "port": 70000,\n  "clients": { "browser": {} }\n}');
+  await writeFile(folder.path('.env'), 'NOTIGRAPH_HOST="canary/"\n');
+  const run = (...args: string[]) => runNotigraph({ cwd: folder.path(), args });
+  const [start, report, annotations] = await Promise.all([run(), run('check'), run('check', '--format=github')]);
+  expect([start.code, report.code, annotations.code]).toEqual([2, 2, 2]);
+  expect(report.stdout).toBe(`${start.stderr}The configuration is invalid: 2 problems.\n`);
+  expect(annotations.stdout.split('\n')).toEqual([
+    '::error file=.env,line=1::NOTIGRAPH_HOST must be a host name or an IP address.',
+    '::error file=notigraph.config.json,line=2,col=3::port must be a whole number from 0 to 65535.',
+    'The configuration is invalid: 2 problems.',
+    '',
+  ]);
+  expect(report.stderr + annotations.stderr).toBe('');
+});
+
+it('has a form for programs, and escapes what GitHub Actions would interpret', async () => {
+  const report = await check({ port: 70_000 }, {}, '--colour');
+  expect(JSON.parse(formatReport(report, 'json'))).toEqual({
+    valid: false,
+    summary: 'The configuration is invalid: 2 problems.',
+    problems: [
+      { message: 'Unknown option "--colour". See notigraph check --help.' },
+      {
+        file: 'NOTIGRAPH_CONFIG_TEXT',
+        line: 1,
+        column: 1,
+        message: 'port must be a whole number from 0 to 65535.',
+      },
+    ],
+    warnings: [],
+  });
+  const problem = { place: { source: 'a,b:c%.yaml', line: 1, column: 2 }, sentence: '100 %\nmore' };
+  expect(formatReport({ ...report, problems: [problem] }, 'github').split('\n')[0]).toBe(
+    '::error file=a%2Cb%3Ac%25.yaml,line=1,col=2::100 %25%0Amore',
+  );
+});
+
+it('finds a file that the sandbox could not use, and leaves it unchanged', async () => {
+  const folder = await createFolder();
+  const sentencesOf = async (file: string) => (await check({ sandbox: file })).problems.map(({ sentence }) => sentence);
+  const files = { text: folder.path('text'), foreign: folder.path('foreign.db'), own: folder.path('own.db') };
+  await writeFile(files.text, 'no database');
+  new DatabaseSync(files.foreign).exec('CREATE TABLE things (id)');
+  await (await startSandbox({ file: files.own })).close();
+  const before = await readdir(folder.path());
+  expect(await sentencesOf(files.text)).toEqual([`sandbox: ${files.text} is not a SQLite database.`]);
+  expect(await sentencesOf(files.foreign)).toEqual([
+    `sandbox: ${files.foreign} belongs to another application. Use another file.`,
+  ]);
+  expect(await sentencesOf(files.own)).toEqual([]);
+  expect(await sentencesOf(folder.path('new.db'))).toEqual([]);
+  expect(await readdir(folder.path())).toEqual(before);
+});
+
+it.each<[string, object, string[]]>([
+  ['an upstream without TLS', { upstream: 'http://192.0.2.1' }, ['upstream uses http, so API keys are sent']],
+  ['an upstream on this machine', { upstream: 'http://127.0.0.1:1' }, []],
+  [
+    'limits that every worker counts by itself',
+    { upstream: UPSTREAM, workers: 2, clients: { server: { rateLimit: { calls: 1 } } } },
+    ['rateLimits.store is memory'],
+  ],
+  [
+    'time limits that contradict each other',
+    {
+      upstream: UPSTREAM,
+      operationTimeoutMs: 1_000,
+      headersTimeoutMs: 7_000,
+      retryBaseDelayMs: 2_000,
+      breakerOpenMs: 9_000,
+    },
+    [
+      'attemptTimeoutMs is longer than operationTimeoutMs',
+      'breakerOpenMs is longer than breakerMaxOpenMs',
+      'headersTimeoutMs is longer than attemptTimeoutMs',
+      'retryBaseDelayMs is longer than retryMaxDelayMs',
+    ],
+  ],
+  [
+    'trusted documents of which there are none',
+    {
+      upstream: UPSTREAM,
+      clients: { server: { trustedDocuments: 'enforce' } },
+      trustedDocuments: { manifests: [{}] },
+    },
+    ['trustedDocuments.manifests contain no document, so all operations are rejected'],
+  ],
+  [
+    'documents beyond a limit, or that ask for the schema',
+    {
+      upstream: UPSTREAM,
+      maxDepth: 1,
+      introspection: false,
+      trustedDocuments: {
+        manifests: [{ deep: '{ notificationGroups { id } }', intro: '{ __schema { __typename } }' }],
+      },
+    },
+    ['trustedDocuments.manifests.0: the document deep is rejected', 'trustedDocuments.manifests.0: the document intro'],
+  ],
+])('warns of %s', async (_, content, expected) => {
+  const warnings = await warningsOf(content);
+  expect(warnings.toSorted()).toEqual(expected.map((start) => expect.stringContaining(start)));
+});
+
+it('finds ports that are the same, and an audit log that cannot be opened, without creating it', async () => {
+  const folder = await createFolder();
+  const sentencesOf = async (content: object) =>
+    (await check({ upstream: UPSTREAM, ...content })).problems.map(({ sentence }) => sentence);
+  const sentence = 'adminPort must differ from port.';
+  expect(await sentencesOf({ adminPort: 4_000 })).toEqual([sentence]);
+  expect(await sentencesOf({ port: 5_000, adminPort: 5_000, adminHost: '0.0.0.0' })).toEqual([sentence]);
+  expect(await sentencesOf({ port: 0, adminPort: 0 })).toEqual([]);
+  expect(await sentencesOf({ adminPort: 4_000, adminHost: '127.0.0.2' })).toEqual([]);
+
+  const auditTo = (file: string) => sentencesOf({ audit: { to: { file } } });
+  expect(await auditTo(folder.path('none', 'audit.jsonl'))).toEqual([
+    `audit.to: the audit log ${folder.path('none', 'audit.jsonl')} can't be opened (ENOENT).`,
+  ]);
+  expect(await auditTo(folder.path())).toEqual([expect.stringContaining('EISDIR')]);
+  expect(await auditTo(folder.path('audit.jsonl'))).toEqual([]);
+  expect(await readdir(folder.path())).toEqual([]);
+});
+
+it('finds operations that cannot be tools, and mutations that are not in their manifest', async () => {
+  const problemsOf = async (mcp: object) =>
+    (await check({ upstream: UPSTREAM, mcp })).problems.map(({ sentence }) => sentence);
+  expect(await problemsOf({ manifest: { a: 'query A { feeds }', b: '{ __typename }' } })).toEqual([
+    'mcp.manifest: the document a is rejected: Cannot query field "feeds" on type "Query".',
+    'mcp.manifest: the operation in the document b needs a name, which becomes the name of the tool.',
+  ]);
+  expect(await problemsOf({ manifest: { a: 'query A { __typename }' }, mutations: ['B'] })).toEqual([
+    'mcp.mutations.0 names "B", which is not in the manifest.',
+  ]);
+  expect(await problemsOf({ manifest: 'none.json' })).toEqual([
+    expect.stringContaining('mcp.manifest: the manifest none.json'),
+  ]);
+});
+
+it('finds caches that several processes cannot share, and secrets that do not encrypt', async () => {
+  const folder = await createFolder();
+  const sentencesOf = async (content: object, env: Record<string, string> = {}, ...argv: string[]) =>
+    (await check({ upstream: UPSTREAM, ...content }, env, ...argv)).problems.map(({ sentence }) => sentence);
+  const single = (name: string, count: number) =>
+    `${name} uses the store memory, which requires a single worker; use cache.store.redis, or set workers to 1 instead of ${count}.`;
+  expect(await sentencesOf({ cache: true, workers: 2 })).toEqual([single('cache', 2)]);
+  expect(await sentencesOf({ workers: 3 }, { NOTIGRAPH_CACHE: 'on' })).toEqual([
+    single('NOTIGRAPH_CACHE (environment)', 3),
+  ]);
+  const cpus = availableParallelism();
+  expect(await sentencesOf({ cache: true, workers: 'auto' })).toEqual(cpus > 1 ? [single('cache', cpus)] : []);
+  expect(await sentencesOf({ cache: true })).toEqual([]);
+  expect(await sentencesOf({ cache: false, workers: 2 })).toEqual([]);
+
+  const redis = { store: { redis: { url: 'redis://127.0.0.1' } } };
+  const withSecret = (secret: object) =>
+    sentencesOf({ workers: 2, cache: { ...redis, secret } }, { SHORT: 'x'.repeat(31) });
+  expect(await sentencesOf({ workers: 2, cache: redis })).toEqual([
+    'cache.secret is required with Redis; set a secret of at least 32 characters, the same for all replicas.',
+  ]);
+  expect(await withSecret({ env: 'SHORT' })).toEqual(['cache.secret must have at least 32 characters.']);
+  const file = folder.path('secret');
+  expect(await withSecret({ file })).toEqual([`cache.secret: the file ${file} doesn't exist.`]);
+  await writeFile(file, 'x'.repeat(31));
+  expect(await withSecret({ file })).toEqual(['cache.secret: the secret of the cache is shorter than 32 characters.']);
+  await writeFile(file, 'x'.repeat(32));
+  expect(await withSecret({ file })).toEqual([]);
+});
+
+it('warns of what production should not show', async () => {
+  const production = { NODE_ENV: 'production' };
+  expect(await warningsOf({ upstream: UPSTREAM, graphiql: true }, production)).toEqual([
+    'introspection is on in production, so clients can read the schema; turn it off.',
+    'metrics are served on the public port in production; set adminPort.',
+    'graphiql is on in production; turn it off.',
+  ]);
+  expect(await warningsOf({ sandbox: ':memory:', introspection: false, metrics: false }, production)).toEqual([
+    'sandbox serves sample records with public API keys in production; set upstream.',
+  ]);
+  expect(await warningsOf({ upstream: UPSTREAM, introspection: false, adminPort: 9_090 }, production)).toEqual([]);
+  expect(await warningsOf({ upstream: UPSTREAM, graphiql: true })).toEqual([]);
+});
+
+it('warns of secrets that every user can read', async () => {
+  const folder = await createFolder();
+  using authority = createAuthority();
+  const { cert, key } = authority.issue('client');
+  const config = {
+    upstream: UPSTREAM,
+    tls: { clientCertificate: cert, clientKey: { file: folder.path('client-key') } },
+    clients: {
+      browser: { tenants: { acme: { file: folder.path('acme') } }, tenantKeys: { directory: folder.path('tenants') } },
+    },
+    cache: { secret: { file: folder.path('cache-secret') } },
+    clientTokens: { secrets: [{ file: folder.path('secret') }] },
+  };
+  const files = [
+    folder.path('cache-secret'),
+    folder.path('client-key'),
+    folder.path('acme'),
+    folder.path('tenants', 'birch'),
+    folder.path('secret'),
+  ];
+  await mkdir(folder.path('tenants'));
+  for (const file of files) {
+    await writeFile(file, file.endsWith('client-key') ? key : `${file}${'x'.repeat(32)}`);
+    await chmod(file, 0o640);
+  }
+  expect(await warningsOf(config)).toEqual([]);
+  for (const file of files) {
+    await chmod(file, 0o644);
+  }
+  expect(await warningsOf(config)).toEqual([
+    expect.stringContaining('tls.clientKey: every user can read'),
+    expect.stringContaining('clients.browser.tenants.acme: every user can read'),
+    expect.stringContaining('clients.browser.tenantKeys: every user can read'),
+    expect.stringContaining('cache.secret: every user can read'),
+    expect.stringContaining('clientTokens.secrets.0: every user can read'),
+  ]);
+});

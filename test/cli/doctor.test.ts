@@ -1,0 +1,283 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { expect, it, onTestFinished } from 'vitest';
+import { type ExamineOptions, examine } from '../../src/cli/doctor/examine.ts';
+import { findService } from '../../src/cli/service/find-service.ts';
+import { readAuthorization } from '../../src/cli/service/read-key.ts';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createAuthority } from '../support/certificates.ts';
+import { loadFrom } from '../support/configuration.ts';
+import { startConnectProxy } from '../support/connect-proxy.ts';
+import { blocks, read, readConsole } from '../support/docs.ts';
+import { listen } from '../support/listen.ts';
+import { startPlainUpstream } from '../support/plain-upstream.ts';
+import { runNotigraph } from '../support/process.ts';
+import { MISBEHAVIOURS, startRawUpstream } from '../support/raw-upstream.ts';
+import { startRecorder } from '../support/recorder.ts';
+import { group, workflow } from '../support/records.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { type ScriptedResponse, startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+/** Looks like the name of a field. */
+const KEY = 'canaryKeyOfTheDoctor';
+
+const settings = loadFrom({ env: { NOTIGRAPH_UPSTREAM: 'http://127.0.0.1' } });
+
+/** Examines a service, and returns its findings as lines. */
+async function examineAt(url: string, options: Partial<ExamineOptions> = {}): Promise<string[]> {
+  const now = () => new Date();
+  const all = { url: new URL(url), settings, authorization: `ApiKey ${KEY}`, workflow: undefined, now, ...options };
+  const lines: string[] = [];
+  for await (const { level, sentence, remedy } of examine(all)) {
+    lines.push([`${level}: ${sentence}`, ...(remedy === undefined ? [] : [remedy])].join(' → '));
+  }
+  return lines;
+}
+
+const noteworthy = (lines: readonly string[]): string[] => lines.filter((line) => !line.startsWith('ok:'));
+
+/** Responses of a service with one record of each kind. */
+interface Responses {
+  list?: ScriptedResponse;
+  group?: ScriptedResponse;
+  stats?: ScriptedResponse;
+  workflow?: ScriptedResponse;
+}
+
+const NOT_FOUND = { status: 404, body: { statusCode: 404, message: 'Not found.' } };
+
+/** Starts a service that answers as the contract says, apart from the given responses. */
+async function startService({ list = {}, ...others }: Responses = {}) {
+  const record = group({ _id: 'group-1', name: 'Group' });
+  const flow = workflow({
+    _id: 'flow-1',
+    name: 'Flow',
+    triggers: [{ identifier: 'flow' }],
+    _notificationGroupId: 'group-1',
+  });
+  const day = { _id: '2026-01-01', count: 1, templates: ['deleted-flow', 'flow-1'], channels: ['email'] };
+  const bodies: Record<string, ScriptedResponse> = {
+    'notification-groups': { body: { data: [record] }, ...list },
+    'notification-groups/group-1': others.group ?? { body: { data: record } },
+    'notifications/graph/stats': others.stats ?? { body: { data: [day] } },
+    'workflows/flow-1': others.workflow ?? { body: { data: flow } },
+    'workflows/flow': others.workflow ?? { body: { data: flow } },
+  };
+  const service = await startScriptedUpstream(({ path, headers }) =>
+    headers.authorization === undefined
+      ? { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
+      : (bodies[new URL(path, 'http://localhost').pathname.replace('/v1/', '')] ?? NOT_FOUND),
+  );
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  return service;
+}
+
+it('examines the sandbox with reads only, and prints what docs/monitoring.md shows', async () => {
+  await using folder = await createTemporaryFolder();
+  await using sandbox = await startSandbox();
+  await using recorder = await startRecorder(sandbox.url);
+  const env = { NOTIGRAPH_DOCTOR_KEY: SANDBOX_KEYS.development };
+  const { code, stdout, stderr } = await runNotigraph({
+    cwd: folder.path(),
+    args: ['doctor', '--upstream', recorder.url],
+    env,
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const [[, , , documentedUrl = ''], documented] = readConsole(blocks(read('docs/monitoring.md'), 'console')[0]);
+  const withoutFigures = (output: string, url: string) =>
+    output
+      .replace(url, '<url>')
+      .replaceAll(/Port \d+/g, 'Port <port>')
+      .replaceAll(/[\d.]+ (ms|KiB|s|bytes)/g, '<n> $1');
+  expect(withoutFigures(stdout, recorder.url)).toBe(withoutFigures(documented, documentedUrl));
+  expect(new Set(recorder.exchanges.map(({ method }) => method))).toEqual(new Set(['GET']));
+  expect(stdout).not.toContain(SANDBOX_KEYS.development);
+});
+
+it('accepts bodies without envelopes and a path prefix, and says that keys are not checked', async () => {
+  await using service = await startPlainUpstream();
+  const lines = await examineAt(service.url, { workflow: 'wf-1' });
+  expect(noteworthy(lines)).toMatchInlineSnapshot(`
+    [
+      "warning: The service answers reads without an API key. → Check that something in front of it does not add a key to every request.",
+      "note: Responses have no envelope. Notigraph accepts both.",
+      "note: The service announces no rate limit. Notigraph then waits only after a 429.",
+      "note: Responses have no ETag, so every read is transferred completely.",
+    ]
+  `);
+});
+
+it('shows no finding that would repeat the key', async () => {
+  const service = await startService({ group: { body: { data: { ...group(), [KEY]: 1 } } } });
+  const lines = await examineAt(service.url);
+  expect(lines).toContain('note: A finding is not shown, because it repeats the API key.');
+  expect(lines.join()).not.toContain(KEY);
+});
+
+it('names what differs from the contract, by weight and without values', async () => {
+  const service = await startService({
+    list: { body: { data: [{ _id: 'group-1', name: 7, _environmentId: KEY, _organizationId: 'o', colour: KEY }] } },
+    stats: { body: { data: [{ _id: '2026-01-01', count: 1, templates: ['flow-1'], channels: ['pigeon'] }] } },
+    workflow: { body: { data: { _id: 'flow-1', name: KEY } } },
+  });
+  const lines = await examineAt(service.url);
+  expect(noteworthy(lines).filter((line) => line.includes('GET'))).toMatchInlineSnapshot(`
+    [
+      "problem: GET /v1/notification-groups: data[].name has the wrong type. → Operations that select these fields have errors. Correct the service.",
+      "note: GET /v1/notification-groups: data[].colour is not in the contract.",
+      "warning: GET /v1/notifications/graph/stats: data[].channels[] has a value that the contract does not list. → Notigraph leaves out such values.",
+      "problem: GET /v1/workflows/{workflowIdOrIdentifier}: data.active is missing, data.draft is missing, data.preferenceSettings is missing, data.critical is missing, data.tags is missing, 7 more. → Operations that select these fields have errors. Correct the service.",
+    ]
+  `);
+  expect(lines.join()).not.toContain(KEY);
+});
+
+it.each<[string, Responses, string]>([
+  ['rejects the key', { list: { status: 403, body: {} } }, 'problem: The API key is rejected with 403.'],
+  [
+    'has no calls left',
+    { list: { status: 429, headers: { 'retry-after': '7' }, body: {} } },
+    'its rate limit. → Try again in 7 s.',
+  ],
+  [
+    'fails',
+    { list: { status: 500, body: {} } },
+    'problem: The service responds to GET /v1/notification-groups with 500.',
+  ],
+  ['lacks an endpoint', { stats: NOT_FOUND }, 'problem: GET /v1/notifications/graph/stats responds with 404.'],
+  [
+    'sends HTML',
+    { group: { headers: { 'content-type': 'text/html' }, body: '<p>' } },
+    'status 200 with text/html instead of JSON',
+  ],
+  ['has no groups', { list: { body: { data: [] } } }, 'note: There is no notification group'],
+  ['has no statistics', { stats: { body: { data: [] } } }, 'Name one with --workflow'],
+  [
+    'has another time',
+    { list: { headers: { date: new Date(Date.now() - 3_600_000).toUTCString() } } },
+    's behind that of this machine. → Synchronize both',
+  ],
+  [
+    'has few calls left',
+    { list: { headers: { 'ratelimit-limit': '60', 'ratelimit-remaining': '3' } } },
+    'warning: Rate limit of the key: 3 of 60 calls remain.',
+  ],
+  [
+    'has too few calls left to measure',
+    { list: { headers: { 'ratelimit-limit': '60', 'ratelimit-remaining': '40' } } },
+    'note: Response times were not measured, because only 40 calls remain',
+  ],
+  [
+    'closes connections',
+    { list: { headers: { connection: 'close' } } },
+    'warning: The service closes the connection after',
+  ],
+  [
+    'closes idle connections first',
+    { list: { headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } } },
+    'warning: The service closes idle connections after 3 s, and Notigraph after 4000 ms, so',
+  ],
+  ['ignores If-None-Match', { list: { headers: { etag: '"1"' } } }, 'note: Reads have an ETag, but If-None-Match'],
+])('says that a service %s', async (_, responses, expected) => {
+  const service = await startService(responses);
+  expect(noteworthy(await examineAt(service.url))).toContainEqual(expect.stringContaining(expected));
+});
+
+it('checks only the connection without a key', async () => {
+  const service = await startService();
+  const lines = await examineAt(service.url, { authorization: undefined });
+  expect(lines.at(-1)).toMatch(/^note: No API key was given/);
+  expect(service.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
+});
+
+it.each(Object.entries(MISBEHAVIOURS))('survives a service that %s', async (name, misbehave) => {
+  await using service = await startRawUpstream(({ headers }, connection) => {
+    if (headers.authorization === undefined) {
+      connection.answer({ status: 401, body: {} });
+    } else {
+      misbehave(connection, KEY);
+    }
+  });
+  const lines = await examineAt(service.url, { settings: { ...settings, attemptTimeoutMs: 150 } });
+  expect(lines.join()).not.toContain(KEY);
+  if (name !== 'sends an unexpected 100') {
+    expect(lines).toContainEqual(expect.stringMatching(/^problem: .+ → .+\.$/));
+  }
+});
+
+it('survives a body without an end', async () => {
+  await using service = await startRawUpstream(({ headers }, connection) => {
+    if (headers.authorization === undefined) {
+      connection.answer({ status: 401, body: {} });
+    } else {
+      connection.send('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n[');
+      connection.flood(Buffer.alloc(64 * 1024, ' '));
+    }
+  });
+  const lines = await examineAt(service.url, {
+    settings: { ...settings, maxUpstreamBodyBytes: 64 * 1024 },
+  });
+  expect(lines).toContainEqual(expect.stringContaining('the body is larger than allowed'));
+});
+
+it('asks for a service and a usable key', async () => {
+  await using folder = await createTemporaryFolder();
+  await writeFile(folder.path('key'), `${KEY} with spaces`);
+  const read = readAuthorization({ file: folder.path('key'), variable: undefined, question: '' }, process);
+  await expect(read).rejects.toThrow(/^The API key is too long, or contains a space or another invalid character\.$/);
+  expect(() => findService(loadFrom({}), { name: undefined, purpose: 'to examine' })).toThrow(
+    /^There is no service to examine\./,
+  );
+  const files = {
+    'notigraph.config.yaml':
+      'upstreams: { eu: { url: "https://eu.example.com", attemptTimeoutMs: 70 }, us: { url: "https://us.example.com" } }',
+  };
+  const config = loadFrom({ files });
+  expect(() => findService(config, { name: undefined, purpose: 'to examine' })).toThrow(
+    'There are several services. Name one with --name: eu, us.',
+  );
+  expect(() => findService(config, { name: 'asia', purpose: 'to examine' })).toThrow('There are several services.');
+  expect(findService(config, { name: 'eu', purpose: 'to examine' })).toMatchObject({
+    url: new URL('https://eu.example.com'),
+    settings: { attemptTimeoutMs: 70 },
+  });
+});
+
+it('examines the certificate, and connects only with one that the gateway would accept', async () => {
+  using authority = createAuthority();
+  const received: unknown[] = [];
+  const server = createServer(authority.issue('service'), ({ headers }, response) => {
+    received.push(headers.authorization);
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{}');
+  });
+  const { url: plainUrl, close } = await listen(server);
+  onTestFinished(close);
+  const url = plainUrl.replace('http', 'https');
+  expect(noteworthy(await examineAt(url))).toEqual([
+    'problem: The certificate of 127.0.0.1 is rejected (UNABLE_TO_VERIFY_LEAF_SIGNATURE). → The service must also send the intermediate certificates. If its authority is private, set tls.ca.',
+    'note: The other checks were skipped.',
+  ]);
+  expect(received).toEqual([]);
+  expect(noteworthy(await examineAt(url, { settings: { ...settings, tls: { ca: authority.cert } } }))).toEqual([
+    expect.stringMatching(/^warning: The certificate is valid until \d{4}-\d\d-\d\d, for 0 more days\. → Renew it\.$/),
+    expect.stringMatching(/^problem: The API key is rejected with 401\./),
+    'note: The other checks were skipped.',
+  ]);
+});
+
+it('connects through a proxy, and names its failure', async () => {
+  const service = await startService();
+  await using proxy = await startConnectProxy(service.url);
+  const options = { settings: { ...settings, proxy: proxy.url } };
+  const lines = await examineAt('http://service.test', options);
+  expect(lines).toContain(
+    `note: Connections go through the proxy ${new URL(proxy.url).host}, which resolves the name.`,
+  );
+  expect(lines).toContain('ok: The API key is accepted.');
+  proxy.behaviour = 407;
+  expect(noteworthy(await examineAt('http://service.test', options))).toContainEqual(
+    expect.stringMatching(
+      /^problem: There is no connection: the proxy rejects the user name and password \(status 407\)\./,
+    ),
+  );
+});

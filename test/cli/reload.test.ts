@@ -1,0 +1,249 @@
+import { writeFile } from 'node:fs/promises';
+import { request } from 'undici';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { metricValues } from '../support/metrics-text.ts';
+import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { group } from '../support/records.ts';
+import { TENANT_ENV, type Tenant, writeConfig } from '../support/reloads.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { createSigner } from '../support/tokens.ts';
+import { waitForLogLines } from '../support/worker-load.ts';
+
+const signer = createSigner();
+
+/** Working directory of the process. */
+let cwd: string;
+
+beforeEach(async () => {
+  const folder = await createTemporaryFolder();
+  cwd = folder.path();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+/** Writes the configuration file with these tenants and other settings. */
+const configure = (upstream: string | undefined, tenants: readonly Tenant[], others: object = {}) =>
+  writeConfig(`${cwd}/notigraph.config.json`, signer, tenants, { upstream, ...others });
+
+/** Sends a query. @returns its data or the code of its error, and the calls that are left */
+async function ask({ url }: NotigraphProcess, authorization: string, query = '{ notificationGroups { name } }') {
+  const { headers, body } = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization },
+    body: JSON.stringify({ query }),
+    reset: true, // The next connection goes to another worker.
+  });
+  const { data, errors } = (await body.json()) as { data?: object; errors?: { extensions: { code: string } }[] };
+  return { answer: errors?.[0]?.extensions.code ?? data, remaining: Number(headers['ratelimit-remaining']) };
+}
+
+/** Runs a change, and waits for the next line with the message. @returns the line */
+async function untilLogged(notigraph: NotigraphProcess, message: string, change: () => unknown) {
+  const linesWith = () => notigraph.output().match(new RegExp(`^.*"msg":"${message}.*$`, 'gm')) ?? [];
+  const count = linesWith().length;
+  await change();
+  await notigraph.printed('stdout', new RegExp(`"msg":"${message}`), count + 1);
+  return JSON.parse(linesWith().at(-1) ?? '');
+}
+
+const RELOADED = 'the configuration was reloaded';
+const REJECTED = 'the configuration was not reloaded';
+const GROUPS = { notificationGroups: [{ name: 'Group' }] };
+
+it('applies a changed configuration at SIGHUP, and keeps counters and rate limits', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  await using other = await startScriptedUpstream(() => ({ body: { data: [group({ name: 'Other' })] } }));
+  await configure(upstream.url, ['acme']);
+  await using notigraph = await startNotigraph({ cwd, env: TENANT_ENV });
+  const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
+  const [acme, globex] = await Promise.all([signer.bearer(), signer.bearer({ tenant: 'globex' })]);
+  expect(await ask(notigraph, acme)).toMatchObject({ answer: GROUPS });
+  expect(await ask(notigraph, globex)).toMatchObject({ answer: 'UNAUTHENTICATED' });
+  expect(await ask(notigraph, 'ApiKey key')).toEqual({ answer: GROUPS, remaining: 999_999 });
+
+  // A tenant is replaced. A changed port is named, and everything else applies.
+  await configure(upstream.url, ['globex'], { maxConnections: 123, metrics: false });
+  const restart = await untilLogged(notigraph, 'changed settings', () => reload(RELOADED));
+  expect(restart).toMatchObject({ level: 40, settings: ['metrics', 'maxConnections'] });
+  expect(await ask(notigraph, acme)).toMatchObject({ answer: 'UNAUTHENTICATED' });
+  expect(await ask(notigraph, globex)).toMatchObject({ answer: GROUPS });
+  expect(await ask(notigraph, 'ApiKey key')).toEqual({ answer: GROUPS, remaining: 999_998 });
+
+  // An invalid file changes nothing.
+  await configure(upstream.url, ['acme', 'globex'], { clientTokens: {}, maxRetries: 'many' });
+  expect(await reload(REJECTED)).toMatchObject({
+    level: 50,
+    trigger: 'SIGHUP',
+    problems: expect.arrayContaining([
+      {
+        source: 'notigraph.config.json',
+        line: 1,
+        column: expect.any(Number),
+        problem: expect.stringMatching(/^maxRetries must be/),
+      },
+    ]),
+  });
+  expect(await ask(notigraph, acme)).toMatchObject({ answer: 'UNAUTHENTICATED' });
+  expect(await ask(notigraph, globex)).toMatchObject({ answer: GROUPS });
+
+  // With a changed limit, calls stay used, and calls go to the new service.
+  await configure(other.url, ['globex'], {
+    clients: { server: { rateLimit: { calls: 100, perSeconds: 6_000 } } },
+  });
+  expect(await reload(RELOADED)).toMatchObject({ level: 30, trigger: 'SIGHUP', source: 'notigraph.config.json' });
+  expect(await ask(notigraph, 'ApiKey key')).toEqual({
+    answer: { notificationGroups: [{ name: 'Other' }] },
+    remaining: 97,
+  });
+
+  const metrics = await (await request(new URL('/metrics', notigraph.url))).body.text();
+  expect(metricValues(metrics, /^notigraph_(?:config_reloads|operations)_total/)).toEqual({
+    'notigraph_config_reloads_total{result="ok"}': 2,
+    'notigraph_config_reloads_total{result="rejected"}': 1,
+    'notigraph_operations_total{type="query",code="OK"}': 6,
+    'notigraph_operations_total{type="none",code="UNAUTHENTICATED"}': 3,
+  });
+  const { notigraph_config_last_reload_seconds: at = 0 } = metricValues(metrics, /^notigraph_config_last_reload/);
+  expect(Math.abs(Date.now() / 1_000 - at)).toBeLessThan(60);
+
+  // States of upstreams that were removed are gone, because an alert about one would never end.
+  const eu = { url: upstream.url, default: true };
+  await configure(undefined, ['globex'], { upstreams: { eu, us: { url: other.url, pathPrefix: '/us' } } });
+  await reload(RELOADED);
+  await configure(undefined, ['globex'], { upstreams: { eu } });
+  await reload(RELOADED);
+  const states = await (await request(new URL('/metrics', notigraph.url))).body.text();
+  expect(Object.keys(metricValues(states, /^notigraph_circuit_breaker_state/))).toEqual([
+    'notigraph_circuit_breaker_state{upstream="eu"}',
+  ]);
+
+  // Without an upstream, calls must not go to that of the startup again.
+  await configure(undefined, ['globex'], { upstreams: { us: { url: other.url, default: true } } });
+  await reload(RELOADED);
+  await configure(undefined, ['globex']);
+  expect(await reload(REJECTED)).toMatchObject({
+    problems: [{ problem: expect.stringMatching(/requires a restart/) }],
+  });
+  expect(await ask(notigraph, globex)).toMatchObject({ answer: { notificationGroups: [{ name: 'Other' }] } });
+});
+
+it('applies a changed file, logs the problem of an invalid one once, and lets requests finish with the old configuration', async () => {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  await using slow = await startScriptedUpstream(async ({ headers }) => {
+    if (headers.authorization !== undefined) {
+      asked.resolve();
+      await released.promise;
+    }
+    return { body: { data: [] } };
+  });
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  await configure(slow.url, [], { reloadSeconds: 0.05, clients: {} });
+  await using notigraph = await startNotigraph({ cwd, env: TENANT_ENV });
+  const twice =
+    'mutation { a: deleteFeed(input: { id: "a" }) { __typename } b: deleteFeed(input: { id: "b" }) { __typename } }';
+  const answer = ask(notigraph, 'ApiKey key', twice);
+  await asked.promise;
+
+  const applied = await untilLogged(notigraph, RELOADED, () =>
+    configure(upstream.url, [], { reloadSeconds: 0.05, clients: {} }),
+  );
+  expect(applied).toMatchObject({ trigger: 'file' });
+  expect(await ask(notigraph, 'ApiKey key')).toMatchObject({ answer: GROUPS });
+  released.resolve();
+  expect(await answer).toMatchObject({
+    answer: { a: { __typename: 'DeleteFeedSuccess' }, b: { __typename: 'DeleteFeedSuccess' } },
+  });
+
+  const path = `${cwd}/notigraph.config.json`;
+  await untilLogged(notigraph, REJECTED, () => writeFile(path, '{ "maxRetries": '));
+  await writeFile(path, '{  "maxRetries": ');
+  await untilLogged(notigraph, 'changed settings', () =>
+    configure(upstream.url, [], { clients: {}, logLevel: 'warn', maxConnections: 123 }),
+  );
+  expect(notigraph.output().match(new RegExp(REJECTED, 'g'))).toHaveLength(1);
+
+  // The log has its new level. SIGTERM still stops the process.
+  const before = notigraph.output();
+  expect(await ask(notigraph, 'ApiKey key')).toMatchObject({ answer: GROUPS });
+  const { code, stdout } = await notigraph.stop('SIGTERM');
+  expect({ code, added: stdout.slice(before.length) }).toEqual({
+    code: 0,
+    added: expect.stringMatching(/^Shutting down: [^\n]+\n$/),
+  });
+});
+
+/** Makes each process send itself SIGHUP as soon as that doesn't end it, long before it listens. */
+const HANGUP_AT_START = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    "process.on('newListener', (name) => name === 'SIGHUP' && setImmediate(() => process.kill(process.pid, name)))",
+  )}`,
+};
+
+it('with workers, applies a configuration on all of them or on none, and replacements start with it', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  const others = { reloadSeconds: 86_400, workers: 2 };
+  await configure(upstream.url, ['acme'], others);
+  await using notigraph = await startNotigraph({
+    cwd,
+    env: { ...TENANT_ENV, ...HANGUP_AT_START, NOTIGRAPH_WORKER_TIMEOUT_MS: '2000' },
+  });
+  await notigraph.printed('stdout', new RegExp(RELOADED)); // Because of the SIGHUP during startup.
+  const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
+  const [acme, globex] = await Promise.all([signer.bearer(), signer.bearer({ tenant: 'globex' })]);
+  const operations = async (count: number) => (await waitForLogLines(notigraph, 'operation', count)).slice(-4);
+  let asked = 0;
+  /** Asks both workers, twice. @returns their answer, process ids and names of the tenant in the log */
+  async function askAll(authorization: string) {
+    const answers: unknown[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      answers.push((await ask(notigraph, authorization)).answer);
+    }
+    asked += 4;
+    const lines = await operations(asked);
+    expect(answers).toEqual(Array(4).fill(answers[0]));
+    const pids = [...new Set(lines.map(({ pid }) => pid))];
+    expect(pids).toHaveLength(2);
+    return { answer: answers[0], pids, names: new Set(lines.map(({ tenant }) => tenant)) };
+  }
+
+  // A tenant is added on both. They ignore SIGHUP, which a terminal sends to all processes.
+  const { answer: before, pids } = await askAll(globex);
+  expect(before).toBe('UNAUTHENTICATED');
+  for (const pid of pids) {
+    process.kill(pid, 'SIGHUP');
+  }
+  await configure(upstream.url, ['acme', 'globex'], others);
+  await reload(RELOADED);
+  const { names } = await askAll(globex);
+  expect(names.size).toBe(1);
+
+  // An invalid file changes nothing, also for a worker that starts later.
+  await configure(upstream.url, ['acme'], { ...others, maxRetries: 'many' });
+  await reload(REJECTED);
+  await configure(upstream.url, ['acme'], { ...others, workers: 1, cache: true }); // There are two workers until a restart.
+  expect(await reload(REJECTED)).toMatchObject({
+    problems: [{ problem: expect.stringMatching(/^cache uses the store memory, which requires a single worker/) }],
+  });
+  process.kill(pids[0], 'SIGKILL');
+  const [{ workerPid: replacement }] = await waitForLogLines(notigraph, 'a worker listens in its place', 1);
+  expect(await askAll(globex)).toMatchObject({ answer: GROUPS, pids: expect.arrayContaining([replacement]), names });
+
+  // The last of the workers doesn't respond, so the first is set back.
+  await configure(upstream.url, ['acme'], others);
+  process.kill(replacement, 'SIGSTOP');
+  expect(await reload(REJECTED)).toMatchObject({
+    problems: [{ problem: expect.stringMatching(/^worker \d: it (?:did not respond in time|ended)$/) }],
+  });
+  await waitForLogLines(notigraph, 'a worker listens in its place', 2);
+  expect(await askAll(globex)).toMatchObject({ answer: GROUPS, names });
+  expect(await askAll(acme)).toMatchObject({ answer: GROUPS });
+
+  const metrics = await (await request(new URL('/metrics', notigraph.url))).body.text();
+  expect(metricValues(metrics, /^notigraph_(?:config_reloads|workers_replaced)_total/)).toEqual({
+    'notigraph_config_reloads_total{result="ok"}': 2,
+    'notigraph_config_reloads_total{result="rejected"}': 3,
+    notigraph_workers_replaced_total: 2,
+  });
+  expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+});

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import manifest from '../../package.json' with { type: 'json' };
+import { readKit } from '../support/deploy.ts';
+import { ROOT, read } from '../support/docs.ts';
+import { listSources } from '../support/imports.ts';
+import { listQueries, readAlerts, readDashboard } from '../support/queries.ts';
+
+const PRODUCTION = read('docs/production.md');
+const alerts = readAlerts();
+
+describe.runIf(spawnSync('promtool', ['--version']).status === 0)('promtool', () => {
+  it.each([
+    ['check', 'rules', 'alerts.yml'],
+    ['check', 'config', 'prometheus.yml'],
+    ['test', 'rules', 'alerts.test.yml'],
+  ])('%s %s %s', (...args) => {
+    const { status, stdout, stderr } = spawnSync('promtool', args, {
+      cwd: join(ROOT, 'deploy/prometheus'),
+      encoding: 'utf8',
+    });
+    expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' });
+  });
+});
+
+describe('alerts', () => {
+  it.each(alerts)('$alert says what to do first, and has a runbook and a test', ({ alert, labels, annotations }) => {
+    expect(labels.severity).toMatch(/^(?:critical|warning)$/);
+    expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url']);
+    const page = `${manifest.homepage.replace('#readme', '')}/blob/main/docs/production.md`;
+    expect(annotations.runbook_url).toBe(`${page}#${alert.toLowerCase()}`);
+    const cases: unknown[] = parse(readKit('prometheus/alerts.test.yml')).tests;
+    const fires = `{alertname="${alert}"}`;
+    expect(cases.some((each) => JSON.stringify(each).includes(JSON.stringify(fires).slice(1, -1)))).toBe(true);
+  });
+
+  it('each has a section in docs/production.md, and each section an alert', () => {
+    const sections = [...PRODUCTION.matchAll(/^### (Notigraph\w+)$/gm)].map(([, name]) => name);
+    expect(sections.toSorted()).toEqual(alerts.map(({ alert }) => alert).toSorted());
+  });
+});
+
+it('alerts and dashboard use only metrics that the gateway has and docs/monitoring.md lists', () => {
+  const source = listSources('src').map(read).join('\n');
+  const listed = read('docs/monitoring.md');
+  const metrics = listQueries()
+    .flatMap(({ query }) => query.match(/\bnotigraph_\w+/g) ?? [])
+    .map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
+  expect(new Set(metrics).size).toBeGreaterThan(8);
+  expect(metrics.filter((name) => !source.includes(`'${name}'`) || !listed.includes(`\`${name}\``))).toEqual([]);
+});
+
+it('the panels of the dashboard have distinct ids and do not overlap', () => {
+  const { panels } = readDashboard();
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+  );
+  expect(cells.length).toBeGreaterThan(1_000);
+  expect(new Set(cells).size).toBe(cells.length);
+  expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
+});
