@@ -21,7 +21,7 @@ export type KnownErrorCode =
   | 'UNAUTHENTICATED'
   /** The issuer's signing keys are unavailable, so tokens cannot be verified. Wait `retryAfterSeconds`. */
   | 'SIGN_IN_UNAVAILABLE'
-  /** The token lacks the scope named in `scope`; or the service does not allow this for the key, or refuses the tenant’s key. Get a token with the scope; or use another key or plan. */
+  /** The token lacks the scope named in `scope`; or the setting named in the message does not allow this; or the service does not allow this for the key, or refuses the tenant’s key. Get a token with the scope; or change the setting; or use another key or plan. */
   | 'FORBIDDEN'
   /** A GET request could have been sent by a page of another site. Send `Authorization` or `GraphQL-Require-Preflight: true`. */
   | 'CSRF_REFUSED'
@@ -37,6 +37,8 @@ export type KnownErrorCode =
   | 'UNSUPPORTED_MEDIA_TYPE'
   /** The request has an `Expect` header other than `100-continue`. Send the request without it. */
   | 'EXPECTATION_FAILED'
+  /** The host and path select no upstream, or another one than the token is for. Nothing was sent. Use the address of the upstream. */
+  | 'MISDIRECTED_REQUEST'
   /** Without a `path`: the limit of the gateway; nothing was executed. With one: the limit of the service. Wait `retryAfterSeconds`. */
   | 'RATE_LIMITED'
   /** The client disconnected. Appears only in the log and the metrics. Nothing. No client receives it. */
@@ -53,6 +55,8 @@ export type KnownErrorCode =
   | 'UPSTREAM_ERROR'
   /** The response of the service does not match its contract. Report it to the operator of the service. */
   | 'UPSTREAM_BAD_RESPONSE'
+  /** The change was not sent, because the audit log is required and cannot be written. Wait `retryAfterSeconds`. The operator must free the disk or correct the log. */
+  | 'AUDIT_UNAVAILABLE'
   /** The operation needs more upstream calls than one operation may make. Request less data, or use several operations. */
   | 'BUDGET_EXCEEDED'
   /** The result has too many errors or values, or is too large. Fields that were not completed are null. Request less data, or use several operations. */

@@ -1,4 +1,6 @@
 import type { KnownErrorCode } from './error-codes.gen.ts';
+import type { Explanation } from './explanation.ts';
+import type { UpstreamReport } from './upstream-report.ts';
 
 /** Code of an error; see docs/errors.md. A later gateway may have more. */
 export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
@@ -35,14 +37,40 @@ export interface GatewayError {
   extensions: ErrorExtensions;
 }
 
+/** Details of a response besides its data. Plugins of the gateway can add more. */
+export interface ResponseExtensions {
+  /** Present if the service failed, and data that the gateway had kept was used instead. */
+  cache?: {
+    stale: true;
+    /** Age of the oldest data. */
+    ageSeconds: number;
+  };
+  /** REST calls that the operation needs, if `explain` asked for them. */
+  explain?: Explanation;
+  /** REST calls that the operation made, if the option `cost` asked for them. */
+  upstream?: UpstreamReport;
+  [name: string]: unknown;
+}
+
 interface ResponseHead {
   /** HTTP status. */
   status: number;
   headers: Headers;
+  /** Number of times that the request was sent. */
+  attempts: number;
+  /** Absent if there are none. */
+  extensions?: ResponseExtensions;
 }
 
 /** Result of an operation: all of its data, or errors with partial data. */
 export type OperationResult<Result> = ResponseHead & ResultBody<Result>;
+
+/** Plan of an operation, or the errors that prevent it. */
+export type ExplainResult = ResponseHead &
+  (
+    | { explanation: Explanation; errors?: readonly GatewayError[] }
+    | { explanation?: undefined; errors: readonly GatewayError[] }
+  );
 
 type ResultBody<Result> =
   | { data: Result; errors?: undefined }
@@ -53,6 +81,7 @@ export class UnexpectedResponseError extends Error {
   override readonly name = 'UnexpectedResponseError';
   /** HTTP status. */
   readonly status: number;
+  readonly headers: Headers;
   /** First 1,000 characters of the body. */
   readonly body: string;
 
@@ -62,6 +91,7 @@ export class UnexpectedResponseError extends Error {
       `This is not a response of a Notigraph gateway: HTTP ${response.status}, ${type}. Is the URL its GraphQL endpoint?`,
     );
     this.status = response.status;
+    this.headers = response.headers;
     this.body = body.slice(0, 1000);
   }
 }
@@ -76,13 +106,16 @@ export async function readResult<Result>(response: Response): Promise<OperationR
   const text = await response.text();
   const body = parse(text);
   if (isFailure<Result>(body)) {
-    return { status, headers, data: body.data ?? null, errors: body.errors };
+    return { status, headers, attempts: 1, data: body.data ?? null, errors: body.errors, ...extensionsOf(body) };
   }
   if (isSuccess<Result>(body)) {
-    return { status, headers, data: body.data };
+    return { status, headers, attempts: 1, data: body.data, ...extensionsOf(body) };
   }
   throw new UnexpectedResponseError(response, text);
 }
+
+const extensionsOf = ({ extensions }: { extensions?: ResponseExtensions }): Pick<ResponseHead, 'extensions'> =>
+  isObject(extensions) ? { extensions } : {};
 
 function parse(text: string): unknown {
   try {
@@ -94,10 +127,12 @@ function parse(text: string): unknown {
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-const isSuccess = <Result>(body: unknown): body is { data: Result } =>
+const isSuccess = <Result>(body: unknown): body is { data: Result; extensions?: ResponseExtensions } =>
   isObject(body) && isObject(body.data) && body.errors === undefined;
 
-const isFailure = <Result>(body: unknown): body is { data?: Result | null; errors: GatewayError[] } =>
+const isFailure = <Result>(
+  body: unknown,
+): body is { data?: Result | null; errors: GatewayError[]; extensions?: ResponseExtensions } =>
   isObject(body) && Array.isArray(body.errors) && body.errors.length > 0 && body.errors.every(isGatewayError);
 
 const isGatewayError = (error: unknown): error is GatewayError =>

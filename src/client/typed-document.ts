@@ -44,14 +44,31 @@ export function hashOf(document: object | string): string {
  * @throws {TypeError} if the code generator left it out
  */
 export function textOf(document: object | string): string {
-  // Code generators make boxed strings of typed text.
-  const text = typeof document === 'string' || document instanceof String ? String(document) : readMeta(document).text;
-  if (typeof text !== 'string') {
+  const text = readText(document);
+  if (text === undefined) {
     throw new TypeError(
       "The document has no text because its code generator left it out. Send it by its id (send: 'id').",
     );
   }
   return text;
+}
+
+/**
+ * Returns whether a document can contain a mutation. Returns true for a text that only mentions one, and for a document that is only an id.
+ */
+export function mayWrite(document: object | string): boolean {
+  const text = readText(document);
+  if (text !== undefined) {
+    return /\bmutation\b/.test(text);
+  }
+  const definitions: unknown = Reflect.get(Object(document), 'definitions');
+  return !Array.isArray(definitions) || definitions.some((node) => node?.operation === 'mutation');
+}
+
+function readText(document: object | string): string | undefined {
+  // Code generators make boxed strings of typed text.
+  const text = typeof document === 'string' || document instanceof String ? String(document) : readMeta(document).text;
+  return typeof text === 'string' ? text : undefined;
 }
 
 function readMeta(document: object | string): { hash?: unknown; text?: unknown } {

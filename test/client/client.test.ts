@@ -5,7 +5,9 @@ import {
   type ClientOptions,
   CreateNotificationGroupDocument,
   createClient,
+  type Explanation,
   NotificationGroupsDocument,
+  type RequestOptions,
   UnexpectedResponseError,
   UpdateWorkflowStatusDocument,
   WorkflowDocument,
@@ -108,6 +110,49 @@ it('sends the id instead of the text if configured to', async () => {
   expect(hash).toBe(createHash('sha256').update(text).digest('hex'));
 });
 
+it('reports the cost of an operation, and asks for current data, on request', async () => {
+  await using gateway = await startSandboxedGateway({ options: { cache: true } });
+  const notigraph = createClient({ url: gateway.url, authorization });
+  const read = async (options?: RequestOptions) =>
+    (await notigraph.request(NotificationGroupsDocument, {}, options)).extensions?.upstream;
+
+  expect(await read()).toBeUndefined();
+  const cached = await read({ cost: true });
+  expect(cached).toMatchObject({ calls: 1, cached: 1, retries: 0, fields: { 'Query.notificationGroups': 1 } });
+  expect(gateway.upstream()).toHaveLength(1);
+  expect(await read({ cost: true, cache: 'no-cache' })).toMatchObject({ calls: 1, cached: 0 });
+  expect(gateway.upstream()).toHaveLength(2);
+});
+
+it('explains an operation, for which nothing is sent', async () => {
+  await using gateway = await startSandboxedGateway();
+  const notigraph = createClient({ url: gateway.url, authorization });
+
+  const { explanation, errors, attempts } = await notigraph.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
+
+  expect({ errors, attempts }).toEqual({ errors: undefined, attempts: 1 });
+  expect(explanation?.budget).toEqual({ min: 1, max: 2, limit: 50 });
+  expect(gateway.upstream()).toEqual([]);
+});
+
+it('explains an operation, and passes on why the gateway does not', async () => {
+  const explain = { calls: [], budget: { min: 0, max: 0, limit: 50 }, scopes: [] } satisfies Explanation;
+  const errors = [{ message: 'Not allowed.', extensions: { code: 'FORBIDDEN', retryable: false } }];
+  const answers = [{ data: { workflow: null }, extensions: { explain } }, { errors }, { data: { workflow: null } }];
+  const bodies: unknown[] = [];
+  const fetch: ClientOptions['fetch'] = async (_url, { body }) => {
+    bodies.push(JSON.parse(String(body)).extensions);
+    return Response.json(answers.shift());
+  };
+  const notigraph = createClient({ url: 'https://example.com/graphql', fetch });
+  const run = () => notigraph.explain(WorkflowDocument, { idOrIdentifier: 'welcome' });
+
+  expect(await run()).toMatchObject({ explanation: explain, status: 200, attempts: 1 });
+  expect(await run()).toMatchObject({ errors });
+  await expect(run()).rejects.toThrow('The gateway has executed the operation');
+  expect(bodies).toEqual(Array(3).fill({ explain: true }));
+});
+
 it('cancels the request when its signal is aborted', async () => {
   await using gateway = await startSandboxedGateway();
   const notigraph = createClient({ url: gateway.url, authorization });
@@ -129,7 +174,7 @@ it.each([
   [404, 'application/json', ''],
 ])('rejects a response that is not from a gateway: %i %s %s', async (status, type, body) => {
   await using server = await startFixedServer(status, type, body);
-  const notigraph = createClient({ url: server.url });
+  const notigraph = createClient({ url: server.url, retries: false });
 
   const failure = await notigraph.request(NotificationGroupsDocument).catch((error: unknown) => error);
 

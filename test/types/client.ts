@@ -8,6 +8,10 @@ import { GraphQLClient, request } from 'graphql-request';
 import {
   type Channel,
   createClient,
+  type ErrorCode,
+  type ExplainedCall,
+  type Explanation,
+  type GatewayError,
   NotificationGroupsDocument as NotificationGroups,
   type NotificationGroupsResult,
   NotificationStatsDocument as NotificationStats,
@@ -15,9 +19,12 @@ import {
   UpdateWorkflowStatusDocument as UpdateWorkflowStatus,
   type UpdateWorkflowStatusResult,
   type UpdateWorkflowStatusVariables,
+  type UpstreamReport,
   WorkflowDocument as Workflow,
   type WorkflowResult,
 } from '../../src/client/index.ts';
+import type { Explanation as GatewayExplanation } from '../../src/graphql/explain/explanation.ts';
+import type { UpstreamReport as GatewayReport } from '../../src/http/upstream-report.ts';
 
 type Equals<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
@@ -87,6 +94,45 @@ export async function withNotigraphClient(): Promise<void> {
   expectType<Record<string, unknown> | null>()(untyped.data);
   const generated: TypedDocumentNode<{ ok: boolean }, { id: string }> = gql('query Ok($id: ID!) { ok(id: $id) }');
   expectType<{ ok: boolean } | null>()((await notigraph.request(generated, { id: 'a' })).data);
+}
+
+/** The client's own copy of the gateway's type, and the reverse. */
+export const explanations = [
+  (explanation: GatewayExplanation): Explanation => explanation,
+  (explanation: Explanation): GatewayExplanation => explanation,
+];
+
+export async function withOptions(report: GatewayReport): Promise<void> {
+  expectType<UpstreamReport>()(report); // The client's own copy of the gateway's type.
+  const retries = { maxAttempts: 5 };
+  const notigraph = createClient({
+    url: '/graphql',
+    retries,
+    onRetry: ({ errors, waitMs }) => {
+      expectType<readonly GatewayError[] | undefined>()(errors);
+      expectType<number>()(waitMs);
+    },
+  });
+  const variables = { idOrIdentifier: 'welcome' };
+  const { extensions, attempts } = await notigraph.request(Workflow, variables, {
+    cost: true,
+    cache: 'no-cache',
+    retries,
+  });
+  expectType<UpstreamReport | undefined>()(extensions?.upstream);
+  expectType<number>()(attempts);
+  const explained = await notigraph.explain(Workflow, variables);
+  if (explained.explanation === undefined) {
+    expectType<ErrorCode | undefined>()(explained.errors[0]?.extensions.code);
+  } else {
+    expectType<ExplainedCall[]>()(explained.explanation.calls);
+  }
+  // @ts-expect-error A required variable is missing.
+  await notigraph.explain(Workflow);
+  // @ts-expect-error Only `no-cache` is supported.
+  await notigraph.request(NotificationGroups, {}, { cache: 'no-store' });
+  // @ts-expect-error Retries have limits, or are off.
+  createClient({ url: '/graphql', retries: 3 });
 }
 
 export async function withUrql(): Promise<void> {

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import { CreateFeedDocument, WorkflowDocument } from 'notigraph/client';
+import { createTestGateway } from 'notigraph/testing';
+
+const gateway = await createTestGateway({
+  now: '2027-01-15T12:00:00Z',
+  cache: true,
+  records: {
+    notificationGroups: ['Billing'],
+    workflows: [{ identifier: 'payment-failed', name: 'Payment failed', group: 'Billing' }],
+  },
+});
+
+afterEach(() => gateway.reset());
+
+test('loads a workflow', async () => {
+  const { data } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
+  assert.equal(data?.workflow?.name, 'Payment failed');
+  assert.equal(data?.workflow?.notificationGroup?.name, 'Billing');
+});
+
+test('reports a failure of the service', async () => {
+  gateway.fail('GET /v1/workflows/{id}', 503);
+  const { errors } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
+  assert.equal(errors?.[0]?.extensions.retryable, true);
+  assert.equal(gateway.calls.length, 3); // The gateway has tried it three times.
+});
+
+test('uses data from the cache while it is fresh', async () => {
+  const load = () => gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
+  await load();
+  gateway.clock.advance({ seconds: 5 });
+  await load();
+  assert.equal(gateway.calls.length, 2); // The workflow and its group, once each.
+  gateway.clock.advance({ minutes: 1 });
+  await load();
+  assert.ok(gateway.calls.length > 2);
+});
+
+import { GraphQLClient } from 'graphql-request';
+
+test('works with other clients', async () => {
+  const client = new GraphQLClient('https://notifications.example.com/graphql', {
+    fetch: gateway.fetch,
+    headers: { authorization: `ApiKey ${gateway.key}` },
+  });
+  const data = await client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
+  assert.equal(data.workflow?.active, true);
+});
+
+test('finds seeded records', async () => {
+  gateway.seed({
+    workflows: [
+      { id: 'w1', identifier: 'invoice', active: false, steps: [{ type: 'email', subject: 'Invoice {{number}}' }] },
+    ],
+    subscribers: [{ subscriberId: 'customer-1', firstName: 'Ada' }],
+    messages: [{ transactionId: 't1', channels: ['email', 'sms'] }],
+    statistics: [{ date: '2027-01-14', workflows: ['invoice', 'payment-failed'], count: 12, channels: ['email'] }],
+  });
+  gateway.seed({ feeds: [{ id: 'f1', name: 'Activity' }] }, { environment: 'production' });
+  const { data } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'w1' });
+  assert.equal(data?.workflow?.active, false);
+});
+
+test('learns that a write may have been applied', async () => {
+  gateway.fail('POST /v1/feeds', 'timeout', { times: 1, applied: true });
+  const create = () => gateway.client.request(CreateFeedDocument, { input: { name: 'News' } });
+  const first = await create();
+  assert.equal(first.errors?.[0]?.extensions.outcome, 'UNKNOWN');
+  const second = await create();
+  assert.equal(second.data?.createFeed?.__typename, 'ConflictError');
+});

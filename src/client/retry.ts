@@ -1,0 +1,112 @@
+import type { GatewayError, OperationResult } from './result.ts';
+import { type Attempt, canRepeat, type Repeatability, waitOf } from './retry-rules.ts';
+import { MAX_SLEEP_MS, sleep } from './sleep.ts';
+
+/** Limits of the retries of one request. */
+export interface RetryOptions {
+  /** Maximum number of times that the request is sent. @default 3 */
+  maxAttempts?: number;
+  /**
+   * Time after which no further attempt starts, in seconds since `request` was called. If the gateway asks for a longer wait, the failure
+   * is returned at once.
+   * @default 20
+   */
+  maxSeconds?: number;
+}
+
+/** Failed attempt that is about to be repeated. */
+export interface RetryEvent {
+  /** Number of the failed attempt, from 1. */
+  attempt: number;
+  /** Time until the next attempt, in milliseconds. */
+  waitMs: number;
+  /** Errors of the response. Absent if there was no response of a gateway. */
+  errors?: readonly GatewayError[];
+  /** Error of `fetch`, or an `UnexpectedResponseError`. Absent if the gateway responded. */
+  cause?: unknown;
+}
+
+/** Request that may be sent several times. */
+export interface RepeatableRequest<Result> extends Repeatability {
+  /** Returns the headers of an attempt. If it fails, the request fails. */
+  authorize: () => Promise<Headers>;
+  /** Sends the request once. */
+  send: (headers: Headers) => Promise<OperationResult<Result>>;
+  signal: AbortSignal | undefined;
+  retries: RetryOptions;
+  onRetry: ((event: RetryEvent) => void) | undefined;
+}
+
+/**
+ * Sends a request, and repeats it while that is safe and can succeed.
+ *
+ * @returns the first complete result. If there is none: for a query the result with the most data, for a mutation that of the last attempt
+ */
+export async function sendWithRetries<Result>(request: RepeatableRequest<Result>): Promise<OperationResult<Result>> {
+  const { maxAttempts = 3, maxSeconds = 20 } = request.retries;
+  const endsAt = performance.now() + maxSeconds * 1_000;
+  let best: OperationResult<Result> | undefined;
+  let isOutcomeUnknown = false;
+  for (let attempt = 1; ; attempt += 1) {
+    const current = await settle(request.send(await request.authorize()));
+    if (request.signal?.aborted && 'cause' in current) {
+      throw current.cause;
+    }
+    if (!request.isWrite) {
+      best = pickBetter<Result>(best, current);
+    }
+    const seconds = attempt < maxAttempts && canRepeat(current, request) ? waitOf(current, attempt) : undefined;
+    const leftMs = endsAt - performance.now();
+    if (seconds === undefined || seconds * 1_000 > leftMs) {
+      return finish(best === undefined ? current : { result: best }, attempt, isOutcomeUnknown);
+    }
+    isOutcomeUnknown ||= request.isWrite && 'cause' in current;
+    // A random part keeps clients from returning in unison.
+    const waitMs = Math.ceil(Math.min(seconds * 1_000 * (1 + Math.random() / 4), leftMs, MAX_SLEEP_MS));
+    request.onRetry?.({ attempt, waitMs, ...describe(current) });
+    await sleep(waitMs, request.signal);
+  }
+}
+
+const settle = <Result>(sent: Promise<OperationResult<Result>>): Promise<Attempt<Result>> =>
+  sent.then(
+    (result) => ({ result }),
+    (cause: unknown) => ({ cause }),
+  );
+
+function finish<Result>(last: Attempt<Result>, attempts: number, isOutcomeUnknown: boolean): OperationResult<Result> {
+  if ('cause' in last) {
+    throw last.cause;
+  }
+  const { result } = last;
+  return result.errors !== undefined && isOutcomeUnknown
+    ? { ...result, errors: result.errors.map(withUnknownOutcome), attempts }
+    : { ...result, attempts };
+}
+
+/** Returns the error of a write of which an earlier attempt may have been applied, whatever happened to the last one. */
+const withUnknownOutcome = (error: GatewayError): GatewayError => ({
+  ...error,
+  extensions: { ...error.extensions, retryable: false, outcome: 'UNKNOWN' },
+});
+
+/** Returns the complete result, the one with data, the one with fewer errors, or the later one. */
+function pickBetter<Result>(
+  best: OperationResult<Result> | undefined,
+  current: Attempt<Result>,
+): OperationResult<Result> | undefined {
+  const later = 'result' in current ? current.result : undefined;
+  if (best === undefined || !hasData(best) || (later !== undefined && later.errors === undefined)) {
+    return later;
+  }
+  const isWorse = later === undefined || !hasData(later) || countErrors(later) > countErrors(best);
+  return isWorse ? best : later;
+}
+
+const hasData = ({ data }: OperationResult<unknown>): boolean =>
+  Object.values(data ?? {}).some((value) => value !== null);
+
+const countErrors = ({ errors = [] }: OperationResult<unknown>): number => errors.length;
+
+const describe = (attempt: Attempt<unknown>): Pick<RetryEvent, 'errors' | 'cause'> =>
+  'cause' in attempt ? attempt : { errors: attempt.result.errors ?? [] };

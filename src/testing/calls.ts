@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http';
+import { type Environment, findEnvironment } from '../sandbox/environments.ts';
+import type { Endpoint } from './endpoints.gen.ts';
+import type { Match } from './endpoints.ts';
+
+/** Environment of the service. Each has its own API key and records. */
+export type EnvironmentName = Environment['name'];
+
+/** Request that the service received. */
+export interface UpstreamCall {
+  /** Method and template of the path, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. */
+  endpoint: Endpoint;
+  method: string;
+  /** Path and query as sent. */
+  path: string;
+  /** Parameters in the path, decoded. */
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, string>>;
+  /** Headers by lower-case name, without `authorization`. */
+  headers: Readonly<Record<string, string>>;
+  /** Environment of the API key; undefined if the key is unknown. */
+  environment: EnvironmentName | undefined;
+  /** Decoded JSON body; undefined if there is none. */
+  body: unknown;
+  /** Status of the response; undefined if none was sent, or not yet. */
+  status: number | undefined;
+}
+
+/** Creates the record of a request. */
+export function createCall(
+  { method = '', url: path = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  { endpoint, params }: Match,
+  body: Buffer,
+): UpstreamCall {
+  const { authorization, ...others } = headers;
+  return {
+    endpoint,
+    method,
+    path,
+    params,
+    query: Object.fromEntries(new URL(path, 'http://service.test').searchParams),
+    headers: Object.fromEntries(Object.entries(others).map(([name, value]) => [name, String(value)])),
+    environment: findEnvironment(authorization)?.name,
+    body: body.length === 0 ? undefined : JSON.parse(body.toString('utf8')),
+    status: undefined,
+  };
+}

@@ -1,0 +1,56 @@
+import { ENDPOINTS, type Endpoint } from './endpoints.gen.ts';
+
+/** Endpoint with other names of its parameters, as in `GET /v1/workflows/{id}`. */
+type Renamed<Name extends string> = Name extends `${infer Head}{${string}}${infer Tail}`
+  ? `${Head}{${string}}${Tail extends `${string}{${string}` ? Renamed<Tail> : Tail}`
+  : never;
+
+/** Endpoint of the service, such as `GET /v1/workflows/{workflowIdOrIdentifier}`. Parameters may have any name. */
+export type EndpointPattern = Endpoint | (Renamed<Endpoint> & Record<never, never>);
+
+/** Names of the parameters in the path of an endpoint. */
+export type ParamsOf<Name extends string> = Name extends `${string}{${infer Param}}${infer Tail}`
+  ? Param | ParamsOf<Tail>
+  : never;
+
+/** Endpoint of a request, with the parameters in its path by the names of the contract. */
+export interface Match {
+  endpoint: Endpoint;
+  params: Readonly<Record<string, string>>;
+}
+
+const PARAM = /\{([^}]*)\}/g;
+
+/** Returns the names of the parameters in an endpoint. */
+export const paramNamesOf = (endpoint: string): string[] =>
+  Array.from(endpoint.matchAll(PARAM), ([, name = '']) => name);
+
+/**
+ * Returns an endpoint by the names of the contract.
+ *
+ * @throws {TypeError} if there is none
+ */
+export function findEndpoint(pattern: string): Endpoint {
+  const shapeOf = (name: string) => name.trim().replace(PARAM, '{}');
+  const found = ENDPOINTS.find((endpoint) => shapeOf(endpoint) === shapeOf(pattern));
+  if (found === undefined) {
+    throw new TypeError(`The service has no endpoint "${pattern}". It has:\n  ${ENDPOINTS.join('\n  ')}`);
+  }
+  return found;
+}
+
+/** Returns the endpoint of a request; undefined if there is none. */
+export function matchRequest(method: string, path: string): Match | undefined {
+  const name = `${method} ${path.split('?', 1)[0]}`;
+  for (const endpoint of ENDPOINTS) {
+    const values = new RegExp(`^${endpoint.replace(PARAM, '([^/]+)')}$`).exec(name)?.slice(1);
+    if (values !== undefined) {
+      const names = paramNamesOf(endpoint);
+      return {
+        endpoint,
+        params: Object.fromEntries(values.map((value, i) => [names[i] ?? '', decodeURIComponent(value)])),
+      };
+    }
+  }
+  return undefined;
+}

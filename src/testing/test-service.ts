@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayDeps } from '../gateway.ts';
+import { DEVELOPMENT, PRODUCTION } from '../sandbox/environments.ts';
+import { ApiError } from '../sandbox/errors.ts';
+import type { SandboxRequest } from '../sandbox/handler.ts';
+import { DEFAULT_RATE_LIMIT } from '../sandbox/rate-limit.ts';
+import type { Records } from '../sandbox/records/records.ts';
+import { errorResponse, type SandboxResponse } from '../sandbox/response.ts';
+import { SAMPLES } from '../sandbox/sample/samples.ts';
+import { sendResponse } from '../sandbox/server.ts';
+import { openService, type Service } from '../sandbox/service.ts';
+import { createCall, type EnvironmentName, type UpstreamCall } from './calls.ts';
+import { checkRecords } from './check-records.ts';
+import { matchRequest } from './endpoints.ts';
+import { type FaultResponse, Faults, type TakenFault } from './faults.ts';
+import { MemoryServer } from './memory-server.ts';
+
+const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
+
+/** Sandbox in memory that records its requests, and fails as scripted. */
+export class TestService {
+  readonly faults = new Faults();
+  readonly #service: Service;
+  readonly #now: () => Date;
+  readonly #server = new MemoryServer((request, response) => void this.#answer(request, response));
+  #calls: UpstreamCall[] = [];
+
+  private constructor(service: Service, now: () => Date) {
+    this.#service = service;
+    this.#now = now;
+  }
+
+  /** @throws {TypeError} if a record is invalid */
+  static async open(records: Records | 'sample', now: () => Date): Promise<TestService> {
+    if (records !== 'sample') {
+      checkRecords(records);
+    }
+    const samples = records === 'sample' ? SAMPLES : [];
+    const service = await openService({ file: ':memory:', rateLimit: DEFAULT_RATE_LIMIT, clock: now, samples });
+    if (records !== 'sample') {
+      service.add(DEVELOPMENT, records);
+    }
+    service.keep();
+    return new TestService(service, now);
+  }
+
+  /** Opens a connection. */
+  get connect(): NonNullable<GatewayDeps['connect']> {
+    return this.#server.connect;
+  }
+
+  /** Requests since the last reset, in the order in which they arrived. */
+  get calls(): readonly UpstreamCall[] {
+    return this.#calls;
+  }
+
+  clearCalls(): void {
+    this.#calls = [];
+  }
+
+  /** Adds records. @throws {TypeError} if one can't be written; then none is */
+  add(records: Records, environment: EnvironmentName): void {
+    if (!Object.hasOwn(ENVIRONMENTS, environment)) {
+      throw new TypeError(`Unknown environment "${environment}". Use "development" or "production".`);
+    }
+    checkRecords(records);
+    this.#service.add(ENVIRONMENTS[environment], records);
+  }
+
+  /** Breaks all connections, which ends requests that are in flight. */
+  disconnect(): void {
+    this.#server.breakAll(connectionReset);
+  }
+
+  /** Restores the first records, and forgets faults and calls. */
+  reset(): void {
+    this.faults.recover();
+    this.clearCalls();
+    this.#service.reset();
+  }
+
+  close(): void {
+    this.#service[Symbol.dispose]();
+  }
+
+  async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = incoming;
+    const body = await buffer(incoming).catch(() => undefined);
+    if (body === undefined) {
+      return; // Disconnected.
+    }
+    const request = Object.assign(Readable.from([body]), { method, url, headers, complete: true });
+    const match = matchRequest(method, url);
+    const call = match && createCall(request, match, body);
+    if (call !== undefined) {
+      this.#calls.push(call);
+    }
+    const taken = match && this.faults.take(match);
+    const response = await (taken === undefined
+      ? this.#service.respond(request)
+      : this.#fail(incoming, request, taken));
+    if (response !== undefined && !outgoing.destroyed) {
+      if (call !== undefined) {
+        call.status = response.status;
+      }
+      await sendResponse(outgoing, response);
+    }
+  }
+
+  /** Returns the response of a fault; undefined if it has none. */
+  async #fail(
+    incoming: IncomingMessage,
+    request: SandboxRequest,
+    { fault, applied }: TakenFault,
+  ): Promise<SandboxResponse | undefined> {
+    const usual = applied ? await this.#service.respond(request) : undefined;
+    switch (fault) {
+      case 'timeout':
+        this.#server.break(incoming, new DOMException('The operation timed out.', 'TimeoutError'));
+        return undefined;
+      case 'disconnect':
+        this.#server.break(incoming, connectionReset());
+        return undefined;
+      case 'invalid-json':
+        return { status: 200, body: '{"data":', headers: {} };
+      default: {
+        await delay(incoming, fault.delayMs);
+        if (incoming.socket.destroyed) {
+          return undefined;
+        }
+        const response =
+          scriptedResponse(fault, request.url ?? '/', this.#now) ?? usual ?? (await this.#service.respond(request));
+        return response && { ...response, headers: { ...response.headers, ...fault.headers } };
+      }
+    }
+  }
+}
+
+/** Returns the response that a fault describes; undefined if it is that of the service. */
+function scriptedResponse({ status, body }: FaultResponse, path: string, now: () => Date): SandboxResponse | undefined {
+  if (body !== undefined) {
+    return { status: status ?? 200, body: typeof body === 'string' ? body : JSON.stringify(body), headers: {} };
+  }
+  return status === undefined ? undefined : errorResponse(new ApiError(status, 'Scripted failure.'), path, now);
+}
+
+/** Waits, but only while the client is connected. */
+async function delay({ socket }: IncomingMessage, milliseconds: number | undefined): Promise<void> {
+  if (milliseconds !== undefined) {
+    const gone = new AbortController();
+    const abort = () => gone.abort();
+    socket.once('close', abort);
+    await sleep(milliseconds, undefined, { signal: gone.signal }).catch(() => {});
+    socket.removeListener('close', abort);
+  }
+}
+
+const connectionReset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });

@@ -1,0 +1,144 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { CreateFeedDocument, WorkflowDocument } from '../../src/client/index.ts';
+import { createTestGateway, type Fault, type TestGateway } from '../../src/testing/index.ts';
+
+const WORKFLOW = 'GET /v1/workflows/{id}';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await createTestGateway();
+});
+afterEach(() => gateway.reset());
+afterAll(() => gateway.close());
+
+/** Loads a workflow. Returns its name, or the code of the error. */
+async function load(idOrIdentifier = 'payment-failed'): Promise<string | undefined> {
+  const { data, errors } = await gateway.client.request(WorkflowDocument, { idOrIdentifier });
+  return errors?.[0]?.extensions.code ?? data?.workflow?.name;
+}
+
+async function createFeed() {
+  const { data, errors } = await gateway.client.request(CreateFeedDocument, { input: { name: 'News' } });
+  return errors?.[0]?.extensions ?? data?.createFeed;
+}
+
+const countCalls = (): number => gateway.calls.filter(({ endpoint }) => endpoint.includes('/workflows/')).length;
+
+it.each<[Fault, string | undefined, number]>([
+  [503, 'UPSTREAM_UNAVAILABLE', 3],
+  [500, 'UPSTREAM_ERROR', 1],
+  [404, undefined, 1],
+  ['timeout', 'UPSTREAM_TIMEOUT', 3],
+  ['disconnect', 'UPSTREAM_UNAVAILABLE', 3],
+  ['invalid-json', 'UPSTREAM_BAD_RESPONSE', 1],
+  [{ body: { data: { name: 'Scripted', _id: 'w1', triggers: [], steps: [], tags: [] } } }, 'UPSTREAM_BAD_RESPONSE', 1],
+  [{ status: 429, headers: { 'retry-after': '30' } }, 'RATE_LIMITED', 1],
+  [{ status: 502, body: '<h1>Bad gateway</h1>', headers: { 'content-type': 'text/html' } }, 'UPSTREAM_UNAVAILABLE', 3],
+  [{ delayMs: 1 }, 'Payment failed', 1],
+])('%j has the same effect as over the network', async (fault, outcome, calls) => {
+  gateway.fail(WORKFLOW, fault);
+  expect(await load()).toBe(outcome);
+  expect(countCalls()).toBe(calls);
+});
+
+it('a status has a body as the service sends it', async () => {
+  gateway.fail('POST /v1/feeds', 409);
+  expect(await createFeed()).toMatchObject({ __typename: 'ConflictError', message: 'Scripted failure.' });
+});
+
+it('a delay ends early if the connection does', async () => {
+  gateway.fail(WORKFLOW, { delayMs: 60_000 });
+  const loading = load();
+  await expect.poll(() => gateway.calls.length).toBe(1);
+  await gateway.reset();
+  expect(await loading).toBe('Payment failed'); // Retried, after the fault was over.
+});
+
+describe('the outcome of a write that failed', () => {
+  it('is unknown, and the write was not applied', async () => {
+    gateway.fail('POST /v1/feeds', 'timeout', { times: 1 });
+    expect(await createFeed()).toMatchObject({ code: 'UPSTREAM_TIMEOUT', outcome: 'UNKNOWN' });
+    expect(await createFeed()).toMatchObject({ __typename: 'CreateFeedSuccess' });
+  });
+
+  it('is unknown, and the write was applied', async () => {
+    gateway.fail('POST /v1/feeds', 'disconnect', { times: 1, applied: true });
+    expect(await createFeed()).toMatchObject({ outcome: 'UNKNOWN' });
+    expect(await createFeed()).toMatchObject({ __typename: 'ConflictError' });
+  });
+});
+
+describe('several faults', () => {
+  it('with `times` apply in order, before the latest without', async () => {
+    gateway.fail(WORKFLOW, 500);
+    gateway.fail(WORKFLOW, 404);
+    gateway.fail(WORKFLOW, 'invalid-json', { times: 1 });
+    gateway.fail(WORKFLOW, 500, { times: 1 });
+    expect([await load(), await load(), await load(), await load()]).toEqual([
+      'UPSTREAM_BAD_RESPONSE',
+      'UPSTREAM_ERROR',
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('end one by one, by endpoint, or all', async () => {
+    const first = gateway.fail(WORKFLOW, 500);
+    {
+      using _ = gateway.fail(WORKFLOW, 'invalid-json');
+      expect(await load()).toBe('UPSTREAM_BAD_RESPONSE');
+    }
+    expect(await load()).toBe('UPSTREAM_ERROR');
+    gateway.recover('POST /v1/feeds');
+    expect(await load()).toBe('UPSTREAM_ERROR');
+    first.recover();
+    expect(await load()).toBe('Payment failed');
+    gateway.fail(WORKFLOW, 500);
+    gateway.recover(WORKFLOW);
+    expect(await load()).toBe('Payment failed');
+  });
+});
+
+it('one attempt that fails is retried, and those of other records succeed', async () => {
+  gateway.fail(WORKFLOW, 503, { times: 1, params: { id: 'payment-failed' } });
+  expect(await load('weekly-digest')).toBe('Weekly digest');
+  expect(countCalls()).toBe(1);
+  expect(await load()).toBe('Payment failed');
+  expect(countCalls()).toBe(3);
+});
+
+it('rejects misuse', () => {
+  const fail = gateway.fail as (endpoint: string, fault: unknown, options?: object) => unknown;
+  expect(() => fail('GET /v1/workflow/{id}', 503)).toThrow(
+    /^The service has no endpoint "GET \/v1\/workflow\/\{id\}"\. It has:\n {2}PUT [\s\S]*\n {2}GET \/v1\/workflows\/\{workflowIdOrIdentifier\}\n/,
+  );
+  expect(() => fail(WORKFLOW, 'disconect')).toThrow(
+    'Unknown fault "disconect". Use a status, "timeout", "disconnect", "invalid-json" or a response.',
+  );
+  expect(() => fail(WORKFLOW, 99)).toThrow('The status of a fault must be from 200 to 599, not 99.');
+  expect(() => fail(WORKFLOW, { delayMs: -1 })).toThrow('"delayMs" must not be negative');
+  expect(() => fail(WORKFLOW, 503, { times: 0 })).toThrow('"times" must be a positive integer, not 0.');
+  expect(() => fail(WORKFLOW, 503, { params: { key: 'x' } })).toThrow('has no parameter "key"');
+  expect(() => fail(WORKFLOW, 503, { time: 1 })).toThrow(
+    'The fault has the unknown option "time" (did you mean "times"?).',
+  );
+  expect(() => fail(WORKFLOW, { stauts: 503 })).toThrow('the unknown member "stauts"');
+  expect(() => gateway.recover('GET /' as 'POST /v1/feeds')).toThrow('The service has no endpoint "GET /".');
+});
+
+it('has types that find typing errors', () => {
+  gateway
+    .fail('GET /v1/workflows/{workflowIdOrIdentifier}', 503, { params: { workflowIdOrIdentifier: 'a' } })
+    .recover();
+  // @ts-expect-error The route doesn't exist.
+  expect(() => gateway.fail('GET /v1/workflow/{id}', 503)).toThrow();
+  // @ts-expect-error The method isn't supported.
+  expect(() => gateway.fail('POST /v1/workflows/{id}', 503)).toThrow();
+  // @ts-expect-error The endpoint has no such parameter.
+  expect(() => gateway.fail('GET /v1/workflows/{id}', 503, { params: { identifier: 'a' } })).toThrow();
+  // @ts-expect-error Not a status of a failure.
+  gateway.fail(WORKFLOW, 200);
+  // @ts-expect-error Not a fault.
+  expect(() => gateway.fail(WORKFLOW, 'broken')).toThrow();
+});

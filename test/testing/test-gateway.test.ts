@@ -1,0 +1,199 @@
+import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
+import { fetchExchange, Client as UrqlClient } from '@urql/core';
+import { GraphQLClient } from 'graphql-request';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  CreateFeedDocument,
+  CreateNotificationGroupDocument,
+  NotificationGroupsDocument,
+  WorkflowDocument,
+} from '../../src/client/index.ts';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../../src/testing/index.ts';
+
+const WORKFLOW = 'GET /v1/workflows/{id}';
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await createTestGateway({
+    now: '2027-01-15T12:00:00Z',
+    cache: true,
+    breakerMinimumCalls: 3,
+    clients: { server: { rateLimit: { calls: 20, perSeconds: 60 } } },
+  });
+});
+afterEach(() => gateway.reset());
+afterAll(() => gateway.close());
+
+async function load(): Promise<string | undefined> {
+  const { data, errors } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
+  return errors?.[0]?.extensions.code ?? data?.workflow?.name;
+}
+
+describe('fetch', () => {
+  const init = (signal?: AbortSignal) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `ApiKey ${gateway.key}` },
+    body: '{"query":"{ notificationGroups { name } }"}',
+    ...(signal && { signal }),
+  });
+
+  it.each([
+    ['an address of any origin', () => gateway.fetch('https://notifications.example.com/graphql', init())],
+    ['a relative address', () => gateway.fetch('/graphql', init())],
+    ['a URL', () => gateway.fetch(new URL(gateway.url), init())],
+    ['a request', () => gateway.fetch(new Request('https://example.com/graphql', init()))],
+  ])('takes %s', async (_title, send) => {
+    const response = await send();
+    expect(response.status).toBe(200);
+    expect((await response.json()).data.notificationGroups).toHaveLength(4);
+  });
+
+  it('requires a key, as any gateway', async () => {
+    const response = await gateway.fetch('/graphql', { ...init(), headers: { 'content-type': 'application/json' } });
+    expect((await response.json()).errors[0].extensions.code).toBe('UNAUTHENTICATED');
+  });
+
+  it('rejects with the reason of a signal', async () => {
+    const controller = new AbortController();
+    gateway.fail('GET /v1/notification-groups', { delayMs: 60_000 });
+    const sending = gateway.fetch('/graphql', init(controller.signal));
+    await expect.poll(() => gateway.calls.length).toBe(1);
+    controller.abort(new Error('navigated away'));
+    await expect(sending).rejects.toThrow('navigated away');
+    await expect(gateway.fetch('/graphql', init(controller.signal))).rejects.toThrow('navigated away');
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  it('is the fetch of urql, Apollo Client and graphql-request', async () => {
+    const url = 'https://notifications.example.com/graphql';
+    const { fetch } = gateway;
+    const headers = { authorization: `ApiKey ${gateway.key}` };
+    const urql = new UrqlClient({
+      url,
+      fetch,
+      exchanges: [fetchExchange],
+      fetchOptions: { headers },
+      preferGetMethod: false,
+    });
+    const apollo = new ApolloClient({
+      cache: new InMemoryCache(),
+      link: new HttpLink({ uri: url, fetch, headers }),
+    });
+    const graphqlRequest = new GraphQLClient(url, { fetch, headers });
+    const results = await Promise.all([
+      urql.query(NotificationGroupsDocument, {}),
+      apollo.query({ query: NotificationGroupsDocument }),
+      graphqlRequest.request(NotificationGroupsDocument).then((data) => ({ data })),
+    ]);
+    expect(results.map(({ data }) => data?.notificationGroups?.length)).toEqual([4, 4, 4]);
+  });
+});
+
+describe('the clock', () => {
+  it('is that of the service', async () => {
+    gateway.clock.advance({ hours: 1, seconds: 30 });
+    expect(gateway.clock.now()).toEqual(new Date('2027-01-15T13:00:30Z'));
+    gateway.clock.set('2027-02-01T00:00:00Z');
+    const { data } = await gateway.client.request(CreateFeedDocument, { input: { name: 'New' } });
+    const feed = data?.createFeed?.__typename === 'CreateFeedSuccess' ? data.createFeed.feed : undefined;
+    expect(Number.parseInt(feed?.id?.slice(0, 8) ?? '', 16)).toBe(Date.parse('2027-02-01T00:00:00Z') / 1000);
+  });
+
+  it('ages cached data', async () => {
+    await load();
+    gateway.clearCalls();
+    await load();
+    expect(gateway.calls).toEqual([]);
+    gateway.clock.advance({ minutes: 5 });
+    gateway.fail(WORKFLOW, 503);
+    const { extensions } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'payment-failed' });
+    expect(extensions?.cache).toEqual({ stale: true, ageSeconds: 300 });
+  });
+
+  it('closes an open circuit breaker', async () => {
+    using outage = gateway.fail(WORKFLOW, 503);
+    expect(await load()).toBe('UPSTREAM_UNAVAILABLE');
+    outage.recover();
+    gateway.clearCalls();
+    expect(await load()).toBe('UPSTREAM_UNAVAILABLE');
+    expect(gateway.calls).toEqual([]);
+    gateway.clock.advance({ minutes: 1 });
+    expect(await load()).toBe('Payment failed');
+  });
+
+  it('refills rate limits', async () => {
+    const query = () =>
+      gateway.client.request(NotificationGroupsDocument, {}, { headers: { 'cache-control': 'no-cache' } });
+    let last = await query();
+    for (let i = 0; i < 20; i += 1) {
+      last = await query();
+    }
+    expect(last.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+    gateway.clock.advance({ seconds: 60 });
+    expect((await query()).errors).toBeUndefined();
+  });
+
+  it('rejects what is no time', () => {
+    expect(() => gateway.clock.advance({ seconds: -1 })).toThrow('positive duration, such as { seconds: 30 }');
+    expect(() => gateway.clock.advance({})).toThrow(RangeError);
+    expect(() => gateway.clock.set('tomorrow')).toThrow('The time "tomorrow" is invalid.');
+  });
+});
+
+it('records the calls, without the credential', async () => {
+  const input = { name: 'New', idempotencyKey: 'k1' };
+  await gateway.client.request(CreateNotificationGroupDocument, { input });
+  expect(gateway.calls).toEqual([
+    {
+      endpoint: 'POST /v1/notification-groups',
+      method: 'POST',
+      path: '/v1/notification-groups',
+      params: {},
+      query: {},
+      headers: expect.objectContaining({
+        'content-type': 'application/json',
+        'idempotency-key': expect.stringMatching(/^[\w-]{20,}$/),
+      }),
+      environment: 'development',
+      body: { name: 'New' },
+      status: 201,
+    },
+  ]);
+  gateway.clearCalls();
+  await gateway.client.request('{ notificationStats(days: 2) { key } group: notificationGroup(id: "a b") { id } }');
+  expect(gateway.calls).toMatchObject([
+    { endpoint: 'GET /v1/notifications/graph/stats', query: { days: '2' }, body: undefined, status: 200 },
+    { endpoint: 'GET /v1/notification-groups/{id}', path: '/v1/notification-groups/a%20b', params: { id: 'a b' } },
+  ]);
+  expect(JSON.stringify(gateway.calls)).not.toContain(gateway.key);
+});
+
+it('a reset restores records, clock, cache, rate limits and faults, and forgets calls', async () => {
+  await load();
+  await gateway.client.request(CreateFeedDocument, { input: { name: 'New' } });
+  gateway.clock.advance({ days: 1 });
+  gateway.fail(WORKFLOW, 503);
+  await gateway.reset();
+  expect(gateway.calls).toEqual([]);
+  expect(gateway.clock.now()).toEqual(new Date('2027-01-15T12:00:00Z'));
+  expect(await load()).toBe('Payment failed');
+  expect(gateway.calls[0]?.endpoint).toBe('GET /v1/workflows/{workflowIdOrIdentifier}');
+  const { data } = await gateway.client.request(CreateFeedDocument, { input: { name: 'New' } });
+  expect(data?.createFeed?.__typename).toBe('CreateFeedSuccess');
+});
+
+it('is closed once, and says so', async () => {
+  const closed = await createTestGateway({ records: {} });
+  await Promise.all([closed.close(), closed.close()]);
+  await expect(closed.fetch('/graphql')).rejects.toThrow('The test gateway is closed.');
+  await expect(closed.reset()).rejects.toThrow('The test gateway is closed.');
+});
+
+it.each([
+  [{ upstream: 'https://example.com' }, 'A test gateway has a service of its own. Remove the option "upstream".'],
+  [{ maxRetrys: 1 }, 'unknown option "maxRetrys"'],
+  [{ now: 'yesterday' }, 'The time "yesterday" is invalid.'],
+])('rejects the options %j', async (options: object, message) => {
+  await expect(createTestGateway(options as TestGatewayOptions)).rejects.toThrow(message);
+});
