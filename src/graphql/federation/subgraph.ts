@@ -1,0 +1,89 @@
+import {
+  GraphQLError,
+  type GraphQLFieldConfig,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+  GraphQLUnionType,
+  isObjectType,
+  isScalarType,
+} from 'graphql';
+import type { GatewayContext } from '../context.ts';
+import { entityOf } from '../entity.ts';
+import { printSubgraph } from './print-subgraph.ts';
+import { createResolveReference, type Representation } from './resolve-reference.ts';
+import type { MaySeeSchema } from './schema-access.ts';
+
+/** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
+export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {
+  const { query, types, ...config } = schema.toConfig();
+  const queryConfig = query?.toConfig();
+  if (query == null || queryConfig === undefined) {
+    throw new TypeError('A subgraph needs a type Query.');
+  }
+  const subgraphQuery = new GraphQLObjectType({
+    ...queryConfig,
+    fields: {
+      ...queryConfig.fields,
+      _entities: createEntitiesField(schema),
+      _service: createServiceField(printSubgraph(schema), maySeeSchema),
+    },
+  });
+  return new GraphQLSchema({ ...config, query: subgraphQuery, types: types.filter((type) => type !== query) });
+}
+
+function createEntitiesField(
+  schema: GraphQLSchema,
+): GraphQLFieldConfig<unknown, GatewayContext, { representations: readonly Representation[] }> {
+  const types = Object.values(schema.getTypeMap()).filter(
+    (type): type is GraphQLObjectType => isObjectType(type) && entityOf(type)?.isResolvable === true,
+  );
+  const resolveReference = createResolveReference(types);
+  const union = new GraphQLUnionType({
+    name: '_Entity',
+    description: 'A record that other subgraphs can refer to.',
+    types,
+  });
+  const jsonObject = schema.getType('JSONObject');
+  const representation = new GraphQLScalarType({
+    ...(isScalarType(jsonObject) ? jsonObject.toConfig() : {}),
+    name: '_Any',
+    description: 'A reference to a record: `__typename` and a key of the type.',
+  });
+  return {
+    type: new GraphQLNonNull(new GraphQLList(union)),
+    description:
+      'Returns the records that other subgraphs refer to, in their order, with null for each that does not exist. For federation routers.',
+    args: {
+      representations: {
+        type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
+        description: 'The references, at most as many as `maxFields` permits.',
+      },
+    },
+    resolve: (_root, { representations }, context) => representations.map((each) => resolveReference(each, context)),
+  };
+}
+
+function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFieldConfig<unknown, GatewayContext> {
+  const service = new GraphQLObjectType({
+    name: '_Service',
+    description: 'This subgraph.',
+    fields: { sdl: { type: GraphQLString, description: 'The schema with the keys of its entities.' } },
+  });
+  return {
+    type: new GraphQLNonNull(service),
+    description: 'Describes this subgraph for the composition of the federated graph.',
+    resolve(_root, _args, context) {
+      if (!maySeeSchema(context)) {
+        throw new GraphQLError(
+          'The schema is available only with `introspection`, or with the secret of the router in `Router-Authorization`.',
+          { extensions: { code: 'FORBIDDEN' } },
+        );
+      }
+      return { sdl };
+    },
+  };
+}

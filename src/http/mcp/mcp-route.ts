@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import type { RulesByClientKind } from '../../auth/client-rules.ts';
+import type { Identity } from '../../auth/identity.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { refuse } from '../../settings/refuse.ts';
+import { type Authenticate, type AuthenticateOptions, challenge } from '../authenticate.ts';
+import type { CorsHeaders } from '../cors.ts';
+import type { NegotiateMediaType } from '../media-type.ts';
+import { openExchange } from '../pipeline.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from '../request.ts';
+import { readBody } from '../request-body.ts';
+import { readHead } from '../request-head.ts';
+import { REQUEST_ID } from '../request-id.ts';
+import type { Respond } from '../respond.ts';
+import { findJsonProblem } from './json-problem.ts';
+import type { CreateToolServer } from './tool-server.ts';
+
+/** Options of `createMcpRoute`. */
+export interface McpRouteOptions {
+  /** Exact paths of the route. */
+  paths: ReadonlySet<string>;
+  /** Path of the GraphQL endpoint, without the prefix of an upstream. */
+  endpoint: string;
+  /** Maximum request body size, in bytes. */
+  maxBodyBytes: number;
+  clientRules: RulesByClientKind;
+  corsHeaders: CorsHeaders;
+  negotiateMediaType: NegotiateMediaType;
+  authenticate: Authenticate;
+  /** Accepted schemes, for the header `WWW-Authenticate`. */
+  schemes: AuthenticateOptions['schemes'];
+  createToolServer: CreateToolServer;
+  /** Responds to requests that are rejected. */
+  respond: Respond;
+  logger: Logger;
+}
+
+/** Path at which AI agents call tools. */
+export const MCP_PATH = '/mcp';
+
+/**
+ * Creates the route for AI agents: the protocol's Streamable HTTP, without sessions, so that any process can answer. It checks and rejects requests
+ * as the pipeline does. Calls of tools go through the pipeline, which does everything else.
+ */
+export function createMcpRoute(options: McpRouteOptions): HandleRequest {
+  const { paths, endpoint, maxBodyBytes, clientRules, corsHeaders, authenticate, schemes, respond, logger } = options;
+
+  /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
+  function checkHead(request: IncomingRequest, mediaType: string | undefined): void {
+    if (request.method !== 'POST') {
+      throw refuse('METHOD_NOT_ALLOWED', 'Use POST. This endpoint has no stream and no sessions.', {
+        headers: { allow: 'POST' },
+      });
+    }
+    const origin = request.header('origin');
+    if (origin !== undefined && !clientRules.anonymous.origins.has(origin)) {
+      throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
+    }
+    readHead(request, paths, mediaType);
+  }
+
+  /** Requires a credential, so that clients ask for one when they connect. */
+  async function identify(request: IncomingRequest): Promise<Identity> {
+    const identity = await authenticate(request.header('authorization'));
+    if (identity.clientKind === 'anonymous') {
+      throw refuse('UNAUTHENTICATED', 'Send a credential in the header Authorization.', {
+        headers: challenge(schemes),
+      });
+    }
+    return identity;
+  }
+
+  return async (request) => {
+    const exchange = openExchange(request, options.negotiateMediaType);
+    const { requestId } = exchange;
+    try {
+      checkHead(request, exchange.mediaType);
+      exchange.identity = await identify(request);
+      const { identity } = exchange;
+      const parsedBody = await readBody(request, maxBodyBytes);
+      const problem = findJsonProblem(parsedBody);
+      if (problem !== undefined) {
+        throw refuse('BAD_REQUEST', `The request ${problem}.`);
+      }
+      const caller = {
+        host: request.host,
+        header: (name: string) => request.header(name),
+        toFetchRequest: () => request.toFetchRequest(),
+        endpoint: pathOf(request).slice(0, -MCP_PATH.length) + endpoint,
+        requestId,
+      };
+      const { createMcpHandler } = await import('@modelcontextprotocol/server');
+      const handler = createMcpHandler(() => options.createToolServer({ caller, identity }), {
+        keepAliveMs: 0,
+        onerror: (error) => logger.debug({ requestId, problem: error.message }, 'mcp request rejected'),
+      });
+      const response = await handler.fetch(request.toFetchRequest(), { parsedBody });
+      const common = {
+        [REQUEST_ID]: requestId,
+        ...corsHeaders(request.header('origin'), request.header('authorization')),
+      };
+      const outgoing = await toOutgoing(response, common);
+      const method = methodsOf(parsedBody);
+      logger[method === 'tools/call' ? 'debug' : 'info']({ requestId, method, status: outgoing.status }, 'mcp'); // Calls have their own line.
+      return outgoing;
+    } catch (error) {
+      return respond(exchange, { error });
+    }
+  };
+}
+
+/** Maximum length of a method's name in the log, because clients choose it. */
+const MAX_METHOD = 50;
+
+/** Returns the methods of the messages in a request, comma-separated. */
+function methodsOf(body: unknown): string {
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  const methods = messages.map((message) =>
+    isRecord(message) && typeof message.method === 'string' ? message.method : '?',
+  );
+  return [...new Set(methods)].join(', ').slice(0, MAX_METHOD);
+}
+
+/** Waits for the whole response. It may have the form of a stream, but ends with the last result. */
+async function toOutgoing(response: Response, common: OutgoingResponse['headers']): Promise<OutgoingResponse> {
+  const { connection: _, ...headers } = Object.fromEntries(response.headers);
+  const body = new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, headers: { ...headers, ...common }, body: body.length === 0 ? undefined : body };
+}
