@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RunningSubject, startSubject } from './processes.ts';
-import { median } from './statistics.ts';
-import type { Subject } from './subjects.ts';
+import type { RunningSubject } from './processes.ts';
 
 const SETTLE_MS = 2_000;
-const IDLE_MS = 3_000;
+/** Long enough for CPU time in hundredths of a second to show a tenth of a percent. */
+const IDLE_MS = 10_000;
 
 /** Resource usage of an idle subject after the load. */
 export interface RestFigures {
@@ -12,7 +11,7 @@ export interface RestFigures {
   settledRss: number;
   /** Peak resident memory, in bytes. */
   peakRss: number;
-  /** CPU time over three seconds, as a share of one core. */
+  /** CPU time over ten seconds, as a share of one core. */
   idleCpu: number;
 }
 
@@ -31,14 +30,4 @@ export async function measureRest(subjects: readonly RunningSubject[]): Promise<
       },
     ]),
   );
-}
-
-/** Measures the time from process start to first response, in milliseconds. Returns the median of three starts. */
-export async function measureStart(subject: Subject, upstream: string, folder: string): Promise<number> {
-  const times = [];
-  for (let start = 0; start < 3; start += 1) {
-    await using running = await startSubject(subject, upstream, folder);
-    times.push(running.startMs);
-  }
-  return median(times);
 }

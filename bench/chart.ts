@@ -1,5 +1,5 @@
 import { type Curve, describeVerdict } from './curves.ts';
-import type { WorkloadFigures } from './figures.ts';
+import { isShown, type WorkloadFigures } from './figures.ts';
 import type { Results, ScaleResults } from './results.ts';
 import { FLOOR, OURS } from './subjects.ts';
 import { drawing, line, path, rect, text } from './svg.ts';
@@ -19,7 +19,7 @@ export function drawCpu({ workloads, subjects }: Results): string {
   const parts: string[] = [text(MARGIN, 30, 'CPU time per request, as a multiple of the floor’s', 'title')];
   parts.push(line(MARGIN, 45, MARGIN + 24, 45, 'limit'), text(MARGIN + 32, 49, 'Notigraph’s target', 'quiet'));
   let y = 78;
-  for (const workload of workloads.filter(({ judgedBy }) => judgedBy === 'cpu')) {
+  for (const workload of workloads.filter(({ key }) => cpuLimitOf(key) !== undefined)) {
     const panel = drawPanel(workload, subjects, y);
     parts.push(...panel.parts);
     y = panel.end;
@@ -28,17 +28,18 @@ export function drawCpu({ workloads, subjects }: Results): string {
 }
 
 function drawPanel(
-  { key, title, subjects: outcomes }: WorkloadFigures,
+  workload: WorkloadFigures,
   subjects: Results['subjects'],
   top: number,
 ): { parts: string[]; end: number } {
+  const { key, title, subjects: outcomes } = workload;
   const limit = cpuLimitOf(key) ?? 1;
   const ratios = subjects.map(({ name }) => outcomes[name]?.figures?.ratio ?? 0);
   const unit = (WIDTH - 2 * MARGIN - LABELS - FIGURES) / Math.max(limit, ...ratios);
   const left = MARGIN + LABELS;
   const parts = [text(MARGIN, top, `${key.toUpperCase()}: ${title}`, 'title')];
   let y = top + 10;
-  for (const { name, title } of subjects) {
+  for (const { name, title } of subjects.filter((subject) => isShown(subject.name, workload))) {
     const { figures, fault } = outcomes[name] ?? { fault: 'not supported' };
     parts.push(text(left - 10, y + 15, title, 'right'));
     if (figures === undefined || fault !== undefined) {

@@ -57,28 +57,30 @@ export function stepsOf({ points }: Curve, subject: string): Step[] {
   });
 }
 
-/**
- * Returns whether the cost grows at most linearly, and its cliffs. A step may be as steep as the floor's, because both depend on the
- * same platform: for example, parsing JSON that no longer fits into the CPU's cache.
- */
-export function judgeCurve(curve: Curve): { isLinear: boolean; cliffs: Step[] } {
+/** Returns the steps at which the cost grows faster than linearly. A step may be as steep as the floor's, because both depend on the same platform. */
+export function findCliffs(curve: Curve): Step[] {
   const floor = new Map(stepsOf(curve, FLOOR.name).map((step) => [step.to, step]));
-  const isSteep = ({ to, exponent }: Step) => exponent > Math.max(1, floor.get(to)?.exponent ?? 1) + EXPONENT_TOLERANCE;
-  const isJump = ({ factor }: Step) => factor > CLIFF_FACTOR;
-  const steps = stepsOf(curve, OURS.name);
-  return { isLinear: !steps.some(isSteep), cliffs: steps.filter(curve.expected === 'flat' ? isJump : isSteep) };
+  return stepsOf(curve, OURS.name).filter(({ to, exponent, factor }) =>
+    curve.expected === 'growing'
+      ? exponent > Math.max(1, floor.get(to)?.exponent ?? 1) + EXPONENT_TOLERANCE
+      : factor > Math.max(CLIFF_FACTOR, floor.get(to)?.factor ?? 1),
+  );
 }
 
-/** Describes the verdict on a curve. */
+/** Says whether a curve is linear, and where not. */
 export function describeVerdict(curve: Curve): string {
-  const { isLinear, cliffs } = judgeCurve(curve);
-  const costs = curve.points.flatMap(({ costs }) => costs[OURS.name]?.cpuUs ?? []);
-  const growth =
-    curve.expected === 'flat'
-      ? `the highest cost is ${(Math.max(...costs) / Math.min(...costs)).toFixed(2)} times the lowest`
-      : isLinear
-        ? 'linear or better'
-        : 'worse than linear';
-  const where = cliffs.map(({ from, to, factor }) => `from ${from} to ${to} (${factor.toFixed(1)} times the cost)`);
-  return `${growth}, ${where.length === 0 ? 'no cliff' : `a cliff ${where.join(' and ')}`}`;
+  const { expected, points } = curve;
+  const cliffs = findCliffs(curve).map(
+    ({ from, to, factor }) => `from ${amountOf(from)} to ${amountOf(to)} (${factor.toFixed(1)} × per request)`,
+  );
+  if (cliffs.length > 0) {
+    return `worse than linear ${cliffs.join(' and ')}`;
+  }
+  if (expected === 'growing') {
+    return 'linear or better';
+  }
+  const costs = points.flatMap(({ costs }) => costs[OURS.name]?.cpuUs ?? []);
+  return `linear: requests cost the same within ${(Math.max(...costs) / Math.min(...costs)).toFixed(1)} ×`;
 }
+
+const amountOf = (amount: number): string => amount.toLocaleString('en');

@@ -9,8 +9,10 @@ export interface LoadResult {
   answered: number;
   /** Time from the first request to the last response. */
   seconds: number;
-  /** Responses that were not 200 or not as long as the first one of their kind, and broken connections. */
+  /** Responses that were not as long as the first one of their kind or had another status than 200 and 503, and broken connections. */
   failed: number;
+  /** Responses with status 503. A gateway refuses requests if other load on the machine delays it. */
+  refused: number;
   p50Us: number;
   p99Us: number;
 }
@@ -59,7 +61,7 @@ export async function drive(
   const done = Promise.withResolvers<void>();
   const startedAt = performance.now();
   const endAt = startedAt + seconds * 1_000;
-  let [sent, answered, failed] = [0, 0, 0];
+  let [sent, answered, failed, refused] = [0, 0, 0, 0];
   let lastResponseAt = startedAt;
 
   /** Returns when the next request is due: now, if no rate is set. */
@@ -82,6 +84,8 @@ export async function drive(
       times.record(Math.max(1, Math.round((lastResponseAt - due) * 1_000)));
       if (received !== undefined && isExpected(received, kind)) {
         answered += 1;
+      } else if (received?.status === 503) {
+        refused += 1;
       } else {
         failed += 1;
       }
@@ -100,7 +104,7 @@ export async function drive(
       send(connection, due);
       due = dueAt();
     }
-    if (answered + failed === sent) {
+    if (answered + failed + refused === sent) {
       done.resolve();
     }
   }
@@ -127,6 +131,7 @@ export async function drive(
     answered,
     seconds: (lastResponseAt - startedAt) / 1_000,
     failed,
+    refused,
     p50Us: times.percentile(50),
     p99Us: times.percentile(99),
   };

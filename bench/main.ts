@@ -1,6 +1,6 @@
 /**
  * Measures the gateway, the floor and the peers, and compares the results with the targets:
- * npm run bench [-- --quick --only q1,q2 --subjects notigraph,floor --rounds 7 --seconds 2]
+ * npm run bench [-- --targets], or a part: npm run bench -- --quick --only q1,q2 --subjects notigraph,floor --rounds 7 --seconds 2
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { asText } from './render.ts';
 import { writeReport } from './report.ts';
 import { writeResults } from './results.ts';
 import { runBenchmark } from './run.ts';
-import { tablesOf } from './tables.ts';
+import { tablesOf, targetTable } from './tables.ts';
 
 async function main(options: Options): Promise<void> {
   const { report, minutes } = createProgress();
@@ -21,11 +21,12 @@ async function main(options: Options): Promise<void> {
   }
   await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-bench-'));
   const results = { ...(await runBenchmark(options, folder.path, report)), minutes: minutes() };
-  process.stdout.write(`\n${tablesOf(results).map(asText).join('\n')}`);
-  if (options.isComplete) {
+  const tables = options.onlyTargets ? [targetTable(results)] : tablesOf(results);
+  process.stdout.write(`\n${tables.map(asText).join('\n')}`);
+  if (options.isSaved) {
     report(`saved in ${writeResults('run', results)} and ${writeReport()}`);
   } else {
-    report('not saved: the run was not complete');
+    report('not saved: the run left something out');
   }
 }
 

@@ -7,8 +7,9 @@ import {
   type WorkloadFigures,
 } from './figures.ts';
 import { load } from './load.ts';
+import { measureLoad } from './measure-load.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
-import { comparedNumbers, sendOnce } from './requests.ts';
+import { comparedNumbers, createRequests, sendOnce } from './requests.ts';
 import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import type { Workload } from './workloads.ts';
@@ -45,8 +46,9 @@ export async function measureWorkload(
   workload: Workload,
   subjects: readonly RunningSubject[],
   upstream: RunningUpstream,
-  { rounds, maxRounds = 3 * rounds, seconds, warmUpSeconds = Math.min(2, seconds), report }: MeasureOptions,
+  { rounds, maxRounds = 3 * rounds, warmUpSeconds, report, ...options }: MeasureOptions,
 ): Promise<WorkloadFigures> {
+  const seconds = Math.max(options.seconds, workload.minSeconds ?? 0);
   await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
   const candidates = subjects.flatMap((running): Candidate[] => {
     const request = running.subject.requests[workload.name];
@@ -55,9 +57,9 @@ export async function measureWorkload(
   await compareResponses(workload, candidates);
   requireFloor(candidates);
   for (const { running, request } of candidates.filter(isValid)) {
-    await load(running.url, workload, request, { seconds: warmUpSeconds });
+    await load(running.url, workload, request, { seconds: warmUpSeconds ?? Math.min(2, seconds) });
   }
-  const needsMoreRounds = (candidate: Candidate) => !isSpreadAcceptable(candidate.rounds, workload, rounds);
+  const needsMoreRounds = ({ ratios }: Candidate) => !isSpreadAcceptable(ratios, rounds);
   for (let round = 0; round < maxRounds; round += 1) {
     const valid = candidates.filter(isValid);
     const isPlanned = round < rounds;
@@ -73,7 +75,7 @@ export async function measureWorkload(
   }
   const outcomes = candidates.map(({ running, fault, ...measured }): [string, Outcome] => [
     running.subject.name,
-    fault === undefined ? summarize(measured.rounds, measured.ratios, workload, rounds) : { fault },
+    fault === undefined ? summarize(measured.rounds, measured.ratios, rounds) : { fault },
   ]);
   return { key, title: workload.title, judgedBy: workload.judgedBy, subjects: Object.fromEntries(outcomes) };
 }
@@ -117,7 +119,9 @@ async function runRound(
   for (const candidate of candidates) {
     const { name } = candidate.running.subject;
     try {
-      const round = await underLoad(workload, candidate, upstream, seconds);
+      const { running, request } = candidate;
+      const next = createRequests(running.url, workload, request);
+      const round = await measureLoad(running, upstream, { connections: workload.connections, next, seconds });
       floor ??= round;
       candidate.rounds.push(round);
       candidate.ratios.push(judgedValue(round, workload) / judgedValue(floor, workload));
@@ -128,28 +132,6 @@ async function runRound(
     }
   }
   return lines.join(', ');
-}
-
-async function underLoad(
-  workload: Workload,
-  { running, request }: Candidate,
-  upstream: RunningUpstream,
-  seconds: number,
-): Promise<Round> {
-  running.emptyLog();
-  const [callsBefore, cpuBefore] = [await upstream.count(), running.cpuUs()];
-  const { answered, failed, ...result } = await load(running.url, workload, request, { seconds });
-  const [cpuAfter, callsAfter] = [running.cpuUs(), await upstream.count()];
-  if (failed > 0) {
-    throw new Error(`${failed} of ${answered + failed} responses were wrong`);
-  }
-  return {
-    cpuUs: (cpuAfter - cpuBefore) / answered,
-    perSecond: answered / result.seconds,
-    p50Us: result.p50Us,
-    p99Us: result.p99Us,
-    calls: (callsAfter - callsBefore) / answered,
-  };
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,94 +1,89 @@
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { MEMORY_SPAN } from './amounts.ts';
 import { heapBytes, withHeapReport } from './heap.ts';
 import { drive } from './load.ts';
+import { createMix, MIX_CONNECTIONS } from './mix.ts';
+import { buildPackage } from './package-build.ts';
 import { type RunningSubject, startSubject, startUpstream } from './processes.ts';
-import { createRequests, type Outgoing } from './requests.ts';
-import { OURS } from './subjects.ts';
-import { WORKLOADS, type WorkloadName } from './workloads.ts';
+import { createProgress } from './progress.ts';
+import { mean } from './statistics.ts';
+import { FLOOR, PACKAGED } from './subjects.ts';
 
-/** Number of requests of each kind, of a hundred. */
-const MIX: readonly [WorkloadName, number][] = [
-  ['q1', 50],
-  ['q2', 25],
-  ['m1', 15],
-  ['q4', 6],
-  ['q3', 4],
-];
-const CONNECTIONS = 64;
-const BATCH = 50_000;
-const SETTLE_MS = 2_000;
+/** Number of requests per turn. */
+const BATCH = 20_000;
 
-/** Memory usage of the process, in bytes. */
+/** Number of requests per turn that may be refused, because other load on the machine delays the process. */
+const MAX_REFUSED = BATCH / 10;
+
+/** Number of turns whose resident memory is averaged, because it goes up and down with garbage collections. */
+const AVERAGED_BATCHES = 3;
+
+/** Resident memory under load after a number of requests, in bytes. */
 export interface MemorySample {
   requests: number;
-  /** Resident memory two seconds after the last response. */
-  rss: number;
-  /** Heap in use after garbage collection. */
-  heap: number;
+  ours: number;
+  floor: number;
 }
 
 /** Results of the memory run. */
 export interface MemoryFigures {
   early: MemorySample;
   late: MemorySample;
-  peakRss: number;
+  /** Heap in use at the end, after a garbage collection. */
+  heap: number;
+  peak: { ours: number; floor: number };
 }
 
-/**
- * Sends mixed requests to the gateway, and measures its memory after a third of them and at the end. `node bench/memory.ts` prints the
- * results.
- */
-export async function measureMemory(requests: number, report: (line: string) => void): Promise<MemoryFigures> {
+/** Sends mixed requests to the packaged gateway and the floor in turns, and measures their memory at the end of each turn. */
+export async function measureMemory(report: (line: string) => void): Promise<MemoryFigures> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-memory-'));
   await using upstream = await startUpstream();
-  await using running = await startSubject(withHeapReport(OURS), upstream.url, folder.path);
-  await send(running, 0, requests / 3, report);
-  const early = await takeSample(running, requests / 3);
-  await send(running, requests / 3, requests, report);
-  const late = await takeSample(running, requests);
-  return { early, late, peakRss: running.peakRssBytes() };
-}
-
-async function send(running: RunningSubject, from: number, to: number, report: (line: string) => void): Promise<void> {
-  const next = createMix(running.url);
-  for (let sent = from; sent < to; ) {
-    running.emptyLog();
-    const requests = Math.min(BATCH, to - sent);
-    const { failed } = await drive(running.url, { connections: CONNECTIONS, requests, next });
-    if (failed > 0) {
-      throw new Error(`${failed} of ${requests} responses of the memory run were wrong.`);
-    }
-    sent += requests;
-    report(`memory: ${sent} requests, ${toMb(running.rssBytes())} MB resident`);
+  await using floor = await startSubject(FLOOR, upstream.url, folder.path);
+  await using ours = await startSubject(withHeapReport(PACKAGED), upstream.url, folder.path);
+  const samples: MemorySample[] = [];
+  const sendBatch = { floor: createSender(floor), ours: createSender(ours) };
+  for (let requests = BATCH; requests <= MEMORY_SPAN.late; requests += BATCH) {
+    const sample = { requests, floor: await sendBatch.floor(), ours: await sendBatch.ours() };
+    samples.push(sample);
+    report(`memory: ${requests} requests, floor ${toMb(sample.floor)} MB, ours ${toMb(sample.ours)} MB resident`);
   }
+  return {
+    early: averageAt(samples, MEMORY_SPAN.early),
+    late: averageAt(samples, MEMORY_SPAN.late),
+    heap: await heapBytes(ours, 'collect garbage'),
+    peak: { ours: ours.peakRssBytes(), floor: floor.peakRssBytes() },
+  };
 }
 
-/** Returns a function that creates mixed requests, always in the same order and with the kinds spread evenly. */
-function createMix(url: string): (index: number, connection: number) => Outgoing {
-  const kinds = MIX.flatMap(([name, share]) => {
-    const nextOfKind = createRequests(url, WORKLOADS[name], OURS.requests[name] ?? {});
-    return Array.from({ length: share }, () => nextOfKind);
-  });
-  const [first = () => ({ kind: '', bytes: Buffer.alloc(0) })] = kinds;
-  return (index, connection) => (kinds[(index * 37) % kinds.length] ?? first)(index, connection);
+/** Returns a function that sends the next batch. It returns the resident memory right after the last response. */
+function createSender(running: RunningSubject): () => Promise<number> {
+  const next = createMix(running.url, running.subject);
+  return async () => {
+    running.emptyLog();
+    const { failed, refused } = await drive(running.url, { connections: MIX_CONNECTIONS, requests: BATCH, next });
+    if (failed > 0 || refused > MAX_REFUSED) {
+      throw new Error(`${running.subject.title}: ${failed} of ${BATCH} responses were wrong, ${refused} refused`);
+    }
+    return running.rssBytes();
+  };
 }
 
-/** Measures memory. Reads resident memory before collecting garbage, so that it is as in production. */
-async function takeSample(running: RunningSubject, requests: number): Promise<MemorySample> {
-  await sleep(SETTLE_MS);
-  const rss = running.rssBytes();
-  return { requests, rss, heap: await heapBytes(running, 'collect garbage') };
+/** Returns the mean of the last samples up to this number of requests. */
+function averageAt(samples: readonly MemorySample[], requests: number): MemorySample {
+  const last = samples.filter((sample) => sample.requests <= requests).slice(-AVERAGED_BATCHES);
+  return { requests, ours: mean(last.map(({ ours }) => ours)), floor: mean(last.map(({ floor }) => floor)) };
 }
 
 const toMb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
 if (import.meta.main) {
-  const { early, late, peakRss } = await measureMemory(300_000, console.log);
-  for (const { requests, rss, heap } of [early, late]) {
-    console.log(`after ${requests} requests: ${toMb(rss)} MB resident, ${toMb(heap)} MB of heap`);
+  const { report } = createProgress();
+  buildPackage(report);
+  const { early, late, heap, peak } = await measureMemory(report);
+  for (const { requests, ours, floor } of [early, late]) {
+    report(`after ${requests} requests: ${toMb(ours)} MB resident, the floor ${toMb(floor)} MB`);
   }
-  console.log(`growth ${((late.rss / early.rss - 1) * 100).toFixed(1)} %, at most ${toMb(peakRss)} MB`);
+  report(`${toMb(heap)} MB of live heap, at most ${toMb(peak.ours)} MB resident, the floor ${toMb(peak.floor)} MB`);
 }

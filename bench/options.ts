@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { PEERS } from './peers/index.ts';
-import { FLOOR, OURS } from './subjects.ts';
+import { TAILCALL } from './peers/tailcall/subject.ts';
+import { CACHED, FLOOR, OURS } from './subjects.ts';
 import { MEASURED } from './workloads.ts';
 
 /** Options of `npm run bench`. */
@@ -13,10 +14,14 @@ export interface Options {
   workloads: string[];
   /** Names of the subjects; all if undefined. */
   subjects: string[] | undefined;
+  /** Whether peers are measured only with the workloads whose targets name them. */
+  onlyTargets: boolean;
   /** Whether to skip installing the peers. */
   quick: boolean;
-  /** Whether nothing is left out. Only then memory is measured and the results are saved. */
-  isComplete: boolean;
+  /** Whether start, memory and documents are measured too, because no target is left out. */
+  hasAllTargets: boolean;
+  /** Whether the results are saved, because nothing is left out. */
+  isSaved: boolean;
 }
 
 /** Parses the command line. @throws {Error} with a message for the user if an option is invalid */
@@ -25,31 +30,38 @@ export function readOptions(args: string[]): Options {
     args,
     options: {
       quick: { type: 'boolean', default: false },
+      targets: { type: 'boolean', default: false },
       only: { type: 'string' },
       subjects: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
     },
   });
-  const { quick } = values;
+  const { quick, targets } = values;
   const only = values.only?.split(',');
   const subjects = values.subjects?.split(',');
+  if (targets && (quick || only !== undefined || subjects !== undefined)) {
+    throw new Error('Use --targets without --quick, --only and --subjects.');
+  }
   const unknownWorkload = only?.find((name) => !Object.keys(MEASURED).some((key) => isSelectedBy(key, name)));
   if (unknownWorkload !== undefined) {
     throw new Error(`Unknown workload "${unknownWorkload}". Use ${Object.keys(MEASURED).join(', ')}.`);
   }
-  const names = [FLOOR, OURS, ...PEERS].map(({ name }) => name);
+  const names = [FLOOR, OURS, CACHED, ...PEERS].map(({ name }) => name);
   const unknownSubject = subjects?.find((name) => !names.includes(name));
   if (unknownSubject !== undefined) {
     throw new Error(`Unknown subject "${unknownSubject}". Use ${names.join(', ')}.`);
   }
+  const isPartial = quick || only !== undefined || subjects !== undefined;
   return {
-    rounds: readNumber('rounds', values.rounds ?? (quick ? '3' : '7')),
-    seconds: readNumber('seconds', values.seconds ?? (quick ? '1' : '2')),
+    rounds: readNumber('rounds', values.rounds ?? (quick ? '3' : '5')),
+    seconds: readNumber('seconds', values.seconds ?? (quick ? '1' : '1.5')),
     workloads: Object.keys(MEASURED).filter((key) => only?.some((name) => isSelectedBy(key, name)) ?? true),
-    subjects,
+    subjects: targets ? [FLOOR, OURS, CACHED, TAILCALL].map(({ name }) => name) : subjects,
+    onlyTargets: targets,
     quick,
-    isComplete: !quick && only === undefined && subjects === undefined,
+    hasAllTargets: !isPartial,
+    isSaved: !(isPartial || targets),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Cost, Point } from './curves.ts';
 import type { Dimension } from './dimensions.ts';
 import { drive } from './load.ts';
 import type { MeasureOptions } from './measure.ts';
+import { measureLoad } from './measure-load.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
 import { comparedNumbers, sendOnce } from './requests.ts';
 import { median } from './statistics.ts';
@@ -34,13 +35,8 @@ export async function measurePoint(
   }
   for (let round = 0; round < rounds; round += 1) {
     for (const { running, next, costs } of loaded) {
-      running.emptyLog();
-      const before = running.cpuUs();
-      const { answered, failed, p99Us, ...result } = await drive(running.url, { connections, next, seconds });
-      if (failed > 0) {
-        throw new Error(`${running.subject.title} sent ${failed} wrong responses at ${amount} ${dimension.unit}.`);
-      }
-      costs.push({ cpuUs: (running.cpuUs() - before) / answered, perSecond: answered / result.seconds, p99Us });
+      const { cpuUs, perSecond, p99Us } = await measureLoad(running, upstream, { connections, next, seconds });
+      costs.push({ cpuUs, perSecond, p99Us });
     }
   }
   const point: Point = {

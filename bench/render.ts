@@ -16,12 +16,15 @@ export function asText({ title, head, rows }: Table): string {
   return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}`;
 }
 
+/** Formats a table as Markdown with its title. */
+export const asMarkdown = (table: Table): string => `### ${table.title}\n\n${asMarkdownTable(table)}`;
+
 /** Formats a table as Markdown. Columns of numbers are aligned to the right. */
-export function asMarkdown({ title, head, rows }: Table): string {
+export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): string {
   const isFigure = head.map((_, column) =>
     rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),
   );
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   const rule = `|${isFigure.map((right, column) => (right && head[column] !== '' ? ' ---: ' : ' --- ')).join('|')}|\n`;
-  return `### ${title}\n\n${line(head)}${rule}${rows.map(line).join('')}`;
+  return `${line(head)}${rule}${rows.map(line).join('')}`;
 }

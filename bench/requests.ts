@@ -15,6 +15,9 @@ export interface Caller {
   number: number;
 }
 
+/** Number of credentials that request the hot workflows: with 257 workflows, 1,028 pairs that each repeat several times per second. */
+const HOT_CREDENTIALS = 4;
+
 const pathOf = ({ path = '/graphql' }: SubjectRequest): string => path;
 
 const headersFor = ({ authorization = authorizationOf }: SubjectRequest, credential: number) => ({
@@ -27,7 +30,7 @@ const bodyOf = ({ name }: Workload, { query, variables = VARIABLES[name] }: Subj
 
 /** Returns the numbers of the requests whose responses are compared. If requests rotate, one has ids with a run of digits. */
 export const comparedNumbers = ({ callers }: Workload): number[] =>
-  callers === 'rotating' ? [0, FIRST_DIGIT_RUN] : [0];
+  callers === 'rotating' || callers === 'hot' ? [0, FIRST_DIGIT_RUN] : [0];
 
 /** Sends one request. @returns the response's `data`, in the floor's form */
 export async function sendOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
@@ -56,12 +59,25 @@ function callerOf({ callers }: Workload, index: number, connection: number): Cal
     case 'rotating':
       // Shifted by one on each lap, so that each credential requests every id in turn.
       return { credential: index % POPULATION, number: (index + Math.floor(index / POPULATION)) % POPULATION };
+    case 'hot':
+      return { credential: index % HOT_CREDENTIALS, number: index % POPULATION };
     case 'per connection':
       return { credential: connection, number: 0 };
     case 'shared':
       return { credential: 0, number: 0 };
   }
 }
+
+/** Returns the head of a request without its length, which `requestBody` adds. */
+export function requestHead(url: string, request: SubjectRequest, credential: number): Buffer {
+  const headers = Object.entries({ host: new URL(url).host, ...headersFor(request, credential) });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${pathOf(request)} HTTP/1.1\r\n${lines.join('')}`);
+}
+
+/** Returns the rest of a request: the length of its body, and the body. */
+export const requestBody = (body: string): Buffer =>
+  Buffer.from(`content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 
 /**
  * Returns a function that creates the next request of a workload. Heads and bodies are created once per credential and number.
@@ -73,25 +89,13 @@ export function createRequests(
   request: SubjectRequest,
   choose: (index: number, connection: number) => Caller = (...sent) => callerOf(workload, ...sent),
 ): (index: number, connection: number) => Outgoing {
-  const { host } = new URL(url);
   const heads: Buffer[] = [];
   const bodies: Buffer[] = [];
 
-  function headFor(credential: number): Buffer {
-    const headers = Object.entries({ host, ...headersFor(request, credential) });
-    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
-    return Buffer.from(`POST ${pathOf(request)} HTTP/1.1\r\n${lines.join('')}`);
-  }
-
-  function bodyFor(number: number): Buffer {
-    const body = bodyOf(workload, request, number);
-    return Buffer.from(`content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
-  }
-
   return (index, connection) => {
     const { credential, number } = choose(index, connection);
-    heads[credential] ??= headFor(credential);
-    bodies[number] ??= bodyFor(number);
+    heads[credential] ??= requestHead(url, request, credential);
+    bodies[number] ??= requestBody(bodyOf(workload, request, number));
     return { kind: workload.name, bytes: Buffer.concat([heads[credential], bodies[number]]) };
   };
 }

@@ -2,10 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { RestFigures } from './at-rest.ts';
 import type { Curve } from './curves.ts';
+import type { DocumentFigures } from './documents.ts';
 import type { WorkloadFigures } from './figures.ts';
 import type { LatencyFigures } from './latency.ts';
 import type { Machine, Revision } from './machine.ts';
 import type { MemoryFigures } from './memory.ts';
+import type { StartFigures } from './starts.ts';
 
 /** Description of a run. */
 interface Run {
@@ -26,8 +28,16 @@ export interface Results extends Run {
   latency: LatencyFigures[];
   /** Results at rest, by subject name. */
   rest: Record<string, RestFigures>;
-  memory?: MemoryFigures;
+  starts?: StartFigures;
+  documents?: DocumentFigures;
+  /** Results of the memory run. */
+  mixed?: MemoryFigures;
+  /** Sections that failed. Missing in results of earlier versions. */
+  faults?: { section: SectionName; reason: string }[];
 }
+
+/** Part of a run that is measured on its own. */
+export type SectionName = 'start' | 'documents' | 'memory';
 
 /** Results of `npm run bench:scale`. */
 export interface ScaleResults extends Run {

@@ -7,18 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Curve, describeVerdict } from './curves.ts';
-import { DIMENSIONS } from './dimensions.ts';
+import { DIMENSIONS, type Dimension } from './dimensions.ts';
 import { describeMachine, describeRevision } from './machine.ts';
 import { readNumber } from './options.ts';
 import { measurePoint, type PointOptions } from './point.ts';
-import { startSubject, startUpstream } from './processes.ts';
+import { type RunningSubject, startSubject, startUpstream } from './processes.ts';
 import { createProgress } from './progress.ts';
 import { asText } from './render.ts';
 import { writeReport } from './report.ts';
 import { type ScaleResults, writeResults } from './results.ts';
 import { FLOOR, OURS, variantOf } from './subjects.ts';
 import { curveTable } from './tables.ts';
-import { measureWorkers } from './workers.ts';
+import { measureWorkers, WORKERS } from './workers.ts';
 
 const { values } = parseArgs({
   options: {
@@ -37,28 +37,38 @@ const options: PointOptions = {
 const isChosen = ({ key }: { key: string }) => values.only?.split(',').includes(key) ?? true;
 const curves: Curve[] = [];
 const skipped: ScaleResults['skipped'] = [];
+/** Adds a curve. If it fails, the others still count. */
+async function add({ title }: { title: string }, measure: () => Promise<Curve>): Promise<void> {
+  try {
+    curves.push(await measure());
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    skipped.push({ title, reason });
+    report(`${title}: no result, ${reason}`);
+  }
+}
+
+async function measureDimension(dimension: Dimension, subjects: readonly RunningSubject[]): Promise<Curve> {
+  const { key, title, unit, expected, amounts } = dimension;
+  const points = [];
+  for (const amount of amounts) {
+    points.push(await measurePoint(dimension, amount, subjects, upstream, options));
+  }
+  return { key, title, unit, expected, points };
+}
 
 await using upstream = await startUpstream();
+await using floor = await startSubject(FLOOR, upstream.url, folder.path);
 {
   // The default limit is lower than the thousand concurrent connections measured here.
   const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '2000' } });
-  await using floor = await startSubject(FLOOR, upstream.url, folder.path);
   await using running = await startSubject(ours, upstream.url, folder.path);
   for (const dimension of DIMENSIONS.filter(isChosen)) {
-    const { key, title, unit, expected, amounts } = dimension;
-    const points = [];
-    for (const amount of amounts) {
-      points.push(await measurePoint(dimension, amount, [floor, running], upstream, options));
-    }
-    curves.push({ key, title, unit, expected, points });
+    await add(dimension, () => measureDimension(dimension, [floor, running]));
   }
 }
-const workers = isChosen({ key: 'workers' }) ? await measureWorkers(upstream, folder.path, options) : undefined;
-if (typeof workers === 'string') {
-  skipped.push({ title: 'Workers', reason: workers });
-  report(`workers are skipped: ${workers}`);
-} else if (workers !== undefined) {
-  curves.push(workers);
+if (isChosen(WORKERS)) {
+  await add(WORKERS, () => measureWorkers(floor, upstream, folder.path, options));
 }
 
 for (const curve of curves) {

@@ -15,3 +15,7 @@ export function middleHalf(values: readonly number[]): number[] {
   const quarter = Math.floor(values.length / 4);
   return values.toSorted((a, b) => a - b).slice(quarter, values.length - quarter);
 }
+
+/** Returns the mean. */
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

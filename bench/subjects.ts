@@ -90,6 +90,33 @@ export const OURS: Subject = {
   },
 };
 
+/** Notigraph with the cache, which is off by default. */
+export const CACHED: Subject = {
+  ...variantOf(OURS, { env: { NOTIGRAPH_CACHE: 'on' } }),
+  name: 'notigraph-cached',
+  title: 'Notigraph with the cache',
+  requests: { h2: { query: Q1 } },
+};
+
+/** Returns Notigraph started by other Node.js arguments than the path of its source. */
+const startedBy = (...program: string[]): Subject => ({
+  ...OURS,
+  command(settings) {
+    const { args, ...command } = OURS.command(settings);
+    return { ...command, args: [...program, ...args.slice(1)] };
+  },
+});
+
+/** Notigraph as installed from the package, which `buildPackage` builds. */
+export const PACKAGED: Subject = startedBy(local('../bin/notigraph.js'));
+
+/** Notigraph as started by `npm start`: from source, with the compile cache. */
+export const FROM_SOURCE: Subject = startedBy(
+  '--import',
+  local('../bin/compile-cache.js'),
+  local('../src/cli/main.ts'),
+);
+
 /** Hand-written proxy that the other subjects are compared with. */
 export const FLOOR: Subject = {
   name: 'floor',
@@ -106,6 +133,7 @@ export const FLOOR: Subject = {
     q4: { path: '/q4' },
     m1: { path: '/m1' },
     h1: { path: '/q1' },
+    h2: { path: '/q1' },
     b1: { path: '/b1' },
   },
 };

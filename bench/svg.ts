@@ -3,6 +3,9 @@ const STYLE = `
     .ground { fill: #ffffff; stroke: #d1d9e0 }
     text { font: 13px system-ui, sans-serif; fill: #1f2328 }
     .title { font-weight: 600 }
+    .finding { font-size: 20px; font-weight: 600 }
+    .others { font-size: 16px }
+    .strong { font-weight: 700 }
     .quiet { fill: #59636e; font-size: 12px }
     .right { text-anchor: end }
     .middle { text-anchor: middle }
@@ -14,6 +17,7 @@ const STYLE = `
     .line.floor { stroke: #59636e; fill: none }
     .grid { stroke: #d1d9e0; stroke-width: 1 }
     .limit { stroke: #bc4c00; stroke-width: 2.5 }
+    .mark { stroke: #59636e; stroke-width: 1.5; stroke-dasharray: 4 4 }
     @media (prefers-color-scheme: dark) {
       .ground { fill: #0d1117; stroke: #3d444d }
       text { fill: #f0f6fc }
@@ -25,6 +29,7 @@ const STYLE = `
       .line.floor { stroke: #9198a1 }
       .grid { stroke: #3d444d }
       .limit { stroke: #f0883e }
+      .mark { stroke: #9198a1 }
     }`;
 
 /** Returns a complete drawing. @param title title for screen readers */

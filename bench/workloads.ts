@@ -1,7 +1,7 @@
 import { POPULATION, padded, subscriberId, workflowId } from './ids.ts';
 
 /** Name of a workload's operation. */
-export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'b1';
+export type WorkloadName = 'q1' | 'q2' | 'q3' | 'q4' | 'm1' | 'h1' | 'h2' | 'b1';
 
 /** Operation with its load. */
 export interface Workload {
@@ -16,9 +16,11 @@ export interface Workload {
   connections: number;
   /**
    * Choice of credential and ids. `rotating`: each request uses the next ones. `per connection`: each connection has its own credential,
-   * and all use the same ids. `shared`: one credential and the same ids for all.
+   * and all use the same ids. `shared`: one credential and the same ids for all. `hot`: few credentials, each with the same ids in turn.
    */
-  callers: 'rotating' | 'per connection' | 'shared';
+  callers: 'rotating' | 'per connection' | 'shared' | 'hot';
+  /** Minimum duration of the load per subject and round. @default the run's */
+  minSeconds?: number;
   /** Minimum number of upstream calls per operation. */
   upstreamCalls: number;
 }
@@ -35,6 +37,12 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
     judgedBy: 'calls',
     latencyMs: 20,
     callers: 'shared',
+  },
+  h2: {
+    ...workload('h2', 'hot reads with the cache', 0),
+    latencyMs: 20,
+    callers: 'hot',
+    minSeconds: 4, // With the turns of the floor, the rounds last longer than entries are fresh.
   },
   b1: {
     ...workload('b1', 'create 100 subscribers', 100),
@@ -61,6 +69,7 @@ export const MEASURED: Readonly<Record<string, Workload>> = {
   m1: WORKLOADS.m1,
   h1: WORKLOADS.h1,
   'h1-own': H1_OWN,
+  h2: WORKLOADS.h2,
   b1: WORKLOADS.b1,
 };
 
@@ -83,6 +92,7 @@ export const VARIABLES: Record<WorkloadName, (number: number) => object> = {
   q4: () => ({ days: 30 }),
   m1: (number) => ({ input: { name: `Made by the benchmark ${padded(number)}` } }),
   h1: (number) => ({ id: workflowId(number) }),
+  h2: (number) => ({ id: workflowId(number) }),
   b1: () => ({ input: { subscribers: SUBSCRIBERS } }),
 };
 
