@@ -4,30 +4,43 @@ import manifest from './package.json' with { type: 'json' };
 
 /** Bundle for Node.js. */
 interface Bundle {
-  /** Folder of the bundle, which is emptied first. */
   folder: string;
+  /** Whether the folder is emptied first. @default true */
+  empties?: boolean;
   /** Entry files by name. */
   entries: Record<string, string>;
   /** Packages that become part of the bundle. */
   packages: SSROptions;
   /** Compression of the code. @default false */
   minify?: Rolldown.OutputOptions['minify'];
+  /** Files of other bundles, by the imports that they replace. @default none */
+  built?: Readonly<Record<string, string>>;
 }
 
-/** Formats the metrics. Bundled, because it takes up several times its size when installed. */
-const METRICS = ['prom-client', 'tdigest', 'bintrees', '@opentelemetry/api'];
+/** Smaller, but names stay, because they appear in stack traces. */
+const MINIFY = { compress: true, mangle: false, codegen: true } as const;
+
+/** Packages that the library imports, so that a host's plugins and the gateway share one copy of graphql and Yoga. */
+const DEPENDENCIES = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)];
 
 /** Builds a bundle. */
-const buildBundle = ({ folder, entries, packages, minify = false }: Bundle) =>
+const buildBundle = ({ folder, empties = true, entries, packages, minify = false, built = {} }: Bundle) =>
   build({
     configFile: false,
     root: fileURLToPath(new URL('.', import.meta.url)),
     logLevel: 'warn',
     ssr: packages,
+    plugins: [
+      {
+        name: 'built',
+        enforce: 'pre',
+        resolveId: (source) => (built[source] === undefined ? null : { id: built[source], external: 'relative' }),
+      },
+    ],
     build: {
       ssr: true,
       outDir: folder,
-      emptyOutDir: true,
+      emptyOutDir: empties,
       target: 'es2024', // The oldest supported Node.js has no `using`.
       license: { fileName: 'third-party-licenses.md' },
       rolldownOptions: {
@@ -35,24 +48,43 @@ const buildBundle = ({ folder, entries, packages, minify = false }: Bundle) =>
         preserveEntrySignatures: 'strict', // Other chunks don't import from the entries.
         output: {
           entryFileNames: '[name].js',
-          chunkFileNames: '[name]-[hash].js',
+          // The client runs in browsers, so its folder contains all of it.
+          chunkFileNames: ({ name }) => (name === 'client' ? 'client/[name]-[hash].js' : '[name]-[hash].js'),
           minify,
         },
       },
     },
   });
 
-// Imports its packages, so that a host's plugins and the gateway share one copy of graphql and Yoga.
+// Contains the packages that aren't dependencies, because they take up several times their size when installed.
 await buildBundle({
   folder: 'dist/library',
-  entries: { index: 'src/index.ts', 'client/index': 'src/client/index.ts' },
-  packages: { noExternal: METRICS },
+  entries: {
+    index: 'src/index.ts',
+    'client/index': 'src/client/index.ts',
+    'testing/msw/index': 'src/testing/msw/index.ts',
+  },
+  packages: { noExternal: true, external: DEPENDENCIES },
 });
 
-// Contains its packages, which halves the time to start. Users choose the versions of the peers; graphql must exist only once.
+// A bundle of its own, so that the files above stay as small. It contains the sandbox.
+await buildBundle({
+  folder: 'dist/library/testing',
+  empties: false,
+  entries: { index: 'src/testing/index.ts' },
+  packages: { noExternal: true, external: DEPENDENCIES },
+  minify: MINIFY,
+  built: { '../gateway.ts': '../index.js', '../client/index.ts': '../client/index.js' },
+});
+
+// Contains its packages, which halves the time to start. Users choose the versions of the peers, and with their SDK that of OpenTelemetry's
+// interface: a newer version here would ignore the SDK. graphql must exist only once.
 await buildBundle({
   folder: 'dist/cli',
   entries: { main: 'src/cli/main.ts' },
-  packages: { noExternal: true, external: ['graphql', ...Object.keys(manifest.peerDependencies)] },
-  minify: { compress: true, mangle: false, codegen: true }, // Names stay, because they appear in stack traces.
+  packages: {
+    noExternal: true,
+    external: ['graphql', '@opentelemetry/api', ...Object.keys(manifest.peerDependencies)],
+  },
+  minify: MINIFY,
 });

@@ -4,15 +4,17 @@
  * | file | from |
  * | --- | --- |
  * | src/graphql/types/index.gen.ts, src/upstream/resources/index.gen.ts, src/sandbox/resources/index.gen.ts | the files of the folder |
- * | src/upstream/openapi.gen.ts, src/sandbox/requests.gen.ts | schema/upstream.openapi.yaml |
+ * | src/upstream/openapi.gen.ts, src/upstream/contract/responses.gen.ts, src/sandbox/requests.gen.ts, src/testing/endpoints.gen.ts | schema/upstream.openapi.yaml |
  * | src/settings/scopes.gen.ts | the scopes that the Pothos schema requires |
  * | tables in docs/operations.md and docs/frontend.md | the same schema |
+ * | table of docs/caching.md | src/upstream/cache/write-effects.ts, and the same schema |
  * | schema/schema.graphql | the Pothos schema in src/graphql |
  * | src/client/possible-types.gen.ts | the same schema |
  * | test/support/operations.gen.ts | schema/operations/*.graphql |
  * | src/settings/gateway-options.gen.ts, schema/config.schema.json, tables of docs/configuration.md | src/settings/settings.ts |
  * | docs/images/architecture-*.svg | docs/images/architecture.yaml |
  * | src/client/error-codes.gen.ts, the table of docs/errors.md | src/settings/error-codes.ts |
+ * | deploy/kubernetes/components/prometheus/alerts.gen.yaml | deploy/prometheus/alerts.yml |
  * | typed documents and trusted documents of each app | its documents, see APPS |
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,19 +23,24 @@ import * as typedDocumentNode from '@graphql-codegen/typed-document-node';
 import * as typescriptOperations from '@graphql-codegen/typescript-operations';
 import { type GraphQLSchema, lexicographicSortSchema, parse, printSchema } from 'graphql';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { writePrometheusRule } from './codegen/alerts.ts';
 import { drawArchitecture } from './codegen/architecture-picture.ts';
+import { writeInvalidationTable } from './codegen/cache-table.ts';
 import { writeOperationsTable, writeScopesTable } from './codegen/docs-tables.ts';
 import { DocumentError, loadDocuments } from './codegen/documents.ts';
+import { writeEndpoints } from './codegen/endpoints.ts';
 import { writeErrorCodeTable, writeErrorCodeType } from './codegen/error-codes.ts';
 import { writeSandboxIndex, writeTypesIndex, writeUpstreamIndex } from './codegen/indexes.ts';
 import { writeManifest } from './codegen/manifest.ts';
 import { replaceGenerated } from './codegen/markdown.ts';
+import { writeMocks } from './codegen/mocks.ts';
 import { writeSandboxRequests } from './codegen/sandbox-requests.ts';
 import { listScopes } from './codegen/schema-fields.ts';
 import { writeConfigSchema } from './codegen/settings/config-schema.ts';
 import { writeGatewayOptions } from './codegen/settings/gateway-options.ts';
 import { writeSettingTables } from './codegen/settings/tables.ts';
 import { OPERATION_TYPES, writePossibleTypes, writeTypedDocuments } from './codegen/typed-documents.ts';
+import { writeUpstreamResponses } from './codegen/upstream-responses.ts';
 import { loadOperations } from './src/graphql/documents/shipped-operations.ts';
 
 /** An app with documents, and the files generated from them. */
@@ -44,6 +51,8 @@ interface App {
   /** The generic type of its documents; see `writeTypedDocuments`. */
   documentType: { name: string; from: string };
   manifest: string;
+  /** Module of typed mocks; see `writeMocks`. @default none */
+  mocks?: string;
   /** Whether people also send the files' texts, with curl or from GraphiQL's tabs. */
   isForPeople: boolean;
 }
@@ -54,6 +63,7 @@ const APPS: App[] = [
     typedDocuments: 'src/client/documents.gen.ts',
     documentType: { name: 'TypedDocument', from: './typed-document.ts' },
     manifest: 'schema/trusted-documents.json',
+    mocks: 'src/testing/msw/mocks.gen.ts',
     isForPeople: true,
   },
   {
@@ -96,7 +106,11 @@ async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string,
   // People copy a whole file, or send what GraphiQL's tab shows: the file without its example.
   const copied = isForPeople ? [...sources, ...loadOperations().map(({ query }) => query)] : [];
   const code = await writeTypedDocuments({ operations, schema, documentType, hasText: isForPeople });
-  return { [app.typedDocuments]: GENERATED + code, [app.manifest]: writeManifest(operations, copied) };
+  return {
+    [app.typedDocuments]: GENERATED + code,
+    [app.manifest]: writeManifest(operations, copied),
+    ...(app.mocks !== undefined && { [app.mocks]: GENERATED + writeMocks(operations) }),
+  };
 }
 
 /** The indexes of the folders with one file per noun. The schema can't be loaded without them. */
@@ -119,23 +133,33 @@ const pageWith = (file: string, name: string, table: string): Record<string, str
 });
 
 async function generate(): Promise<Record<string, string>> {
-  const { createSchema } = await import('./src/graphql/schema.ts'); // Not before the indexes are up to date.
+  // Not before the indexes are up to date.
+  const { createSchema } = await import('./src/graphql/schema.ts');
+  const { printSubgraph } = await import('./src/graphql/federation/print-subgraph.ts');
   const schema = lexicographicSortSchema(createSchema());
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const files: Record<string, string> = {
     'src/upstream/openapi.gen.ts': await upstreamTypes(),
+    'src/upstream/contract/responses.gen.ts':
+      GENERATED + writeUpstreamResponses(pathOf('schema/upstream.openapi.yaml')),
     'src/sandbox/requests.gen.ts': GENERATED + writeSandboxRequests(pathOf('schema/upstream.openapi.yaml')),
+    'src/testing/endpoints.gen.ts': GENERATED + writeEndpoints(pathOf('schema/upstream.openapi.yaml')),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': `${printSchema(schema)}\n`,
+    'schema/subgraph.graphql': printSubgraph(schema),
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'test/support/operations.gen.ts': await typedOperations(schema),
     'src/settings/gateway-options.gen.ts': GENERATED + writeGatewayOptions(),
     'schema/config.schema.json': writeConfigSchema(),
     ...pageWith('docs/configuration.md', 'settings', writeSettingTables()),
+    'deploy/kubernetes/components/prometheus/alerts.gen.yaml': writePrometheusRule(
+      readFileSync(pathOf('deploy/prometheus/alerts.yml'), 'utf8'),
+    ),
     'src/client/error-codes.gen.ts': GENERATED + writeErrorCodeType(),
     ...pageWith('docs/errors.md', 'error codes', writeErrorCodeTable()),
     ...pageWith('docs/operations.md', 'operations', writeOperationsTable(schema)),
     ...pageWith('docs/frontend.md', 'scopes', writeScopesTable(schema)),
+    ...pageWith('docs/caching.md', 'invalidation', writeInvalidationTable(schema)),
     'docs/images/architecture-light.svg': architecture.light,
     'docs/images/architecture-dark.svg': architecture.dark,
   };

@@ -3,7 +3,7 @@ import { code, table } from './markdown.ts';
 import { type CostlyField, listCostlyFields } from './schema-fields.ts';
 
 /** Returns the REST calls that a field's description names. */
-function restCallsOf({ field }: CostlyField): string[] {
+export function restCallsOf({ field }: CostlyField): string[] {
   const calls = field.description?.match(/\b(?:GET|POST|PUT|PATCH|DELETE) \/[\w/{}?=-]+/g) ?? [];
   return [...new Set(calls)];
 }

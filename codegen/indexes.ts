@@ -49,7 +49,10 @@ export async function writeUpstreamIndex(folder: URL): Promise<string> {
         throw new Error(`Two files in src/upstream/resources export ${endpoint}.`);
       }
       const source = `${identifier}.${endpoint}`;
-      bindings.set(endpoint, `  ${endpoint}: (...args: Rest<typeof ${source}>) => ${source}(client, ...args),\n`);
+      bindings.set(
+        endpoint,
+        `\n  ${endpoint}(...args: Rest<typeof ${source}>) {\n    return ${source}(this.#client, ...args);\n  }\n`,
+      );
     }
   }
   return [
@@ -57,9 +60,10 @@ export async function writeUpstreamIndex(folder: URL): Promise<string> {
     ...files.map(({ name, identifier }) => `import * as ${identifier} from './${name}.ts';\n`),
     '\n/** Parameters of an endpoint without the client. */\n',
     'type Rest<F> = F extends (client: UpstreamClient, ...args: infer Args) => unknown ? Args : never;\n',
-    "\n/** Binds every endpoint to one caller's client. */\n",
-    'export const bindEndpoints = (client: UpstreamClient) => ({\n',
+    "\n/** Every endpoint, bound to one caller's client. Each operation creates one, so the endpoints are methods, which are shared. */\n",
+    'export class Endpoints {\n  readonly #client: UpstreamClient;\n\n',
+    '  constructor(client: UpstreamClient) {\n    this.#client = client;\n  }\n',
     ...[...bindings.keys()].sort().map((endpoint) => bindings.get(endpoint) ?? ''),
-    '});\n',
+    '}\n',
   ].join('');
 }

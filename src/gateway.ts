@@ -1,63 +1,55 @@
 import type { RequestListener } from 'node:http';
-import { createYoga, type Plugin } from 'graphql-yoga';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/client-rules.ts';
-import { checkPlugin } from './graphql/check-plugin.ts';
+import type { GatewayDeps, GatewayOptions } from './gateway-options.ts';
+import { createGatewayState, type GatewayState } from './gateway-state.ts';
 import { createClientErrors } from './graphql/client-errors.ts';
-import { createContextFactory, type GatewayContext } from './graphql/context.ts';
-import { createDocumentCaches } from './graphql/documents/document-cache.ts';
+import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest-files.ts';
 import { createReadRequiredScopes } from './graphql/documents/required-scopes.ts';
-import { loadOperations } from './graphql/documents/shipped-operations.ts';
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
-import { useDocumentLimits } from './graphql/documents/use-document-limits.ts';
-import { useExecutor } from './graphql/executor/use-executor.ts';
 import { createSchema } from './graphql/schema.ts';
+import type { ToolRules } from './graphql/tools/read-tools.ts';
+import { createToolFiles, type ToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission } from './http/admission.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCorsHeaders } from './http/cors.ts';
+import { createEngine } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
-import { createFindPage, findTurnedOffPage } from './http/graphiql/graphiql.ts';
+import { createPages } from './http/graphiql/pages.ts';
+import type { Degradations } from './http/health.ts';
+import { createMcp } from './http/mcp/mcp.ts';
+import { MCP_PATH } from './http/mcp/mcp-route.ts';
+import type { McpStreams } from './http/mcp/streams.ts';
 import { createNegotiateMediaType } from './http/media-type.ts';
 import { createListener } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
-import { createPrepare, useOperationRules } from './http/prepare.ts';
-import { createRespond } from './http/respond.ts';
+import { createPrepare } from './http/prepare.ts';
+import { trackRequests } from './http/request-tracking.ts';
+import { createRespond, type StartExchangeTrace } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
+import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/file-watcher.ts';
-import { createMemoryRateLimiter } from './rate-limits/memory-rate-limiter.ts';
-import { createRedisRateLimiter } from './rate-limits/redis-rate-limiter.ts';
-import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
+import { describeStore } from './redis/store-state.ts';
+import { cacheSettingsOf } from './settings/cache.ts';
+import type { McpSettings } from './settings/mcp.ts';
+import { assertInstalled } from './settings/optional-packages.ts';
 import { parseGatewayOptions } from './settings/parse-settings.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
-import { createGatewayMetrics } from './telemetry/gateway-metrics.ts';
+import { createAuditLog } from './telemetry/audit-log.ts';
+import { cacheSamples } from './telemetry/cache-samples.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
-import { createUpstreamClient, type UpstreamDeps } from './upstream/client.ts';
-import { createDispatcher } from './upstream/transport/dispatcher.ts';
-import { probeUpstream } from './upstream/transport/probe.ts';
+import { rateLimitSamples } from './telemetry/rate-limit-samples.ts';
+import { createTenantNames } from './telemetry/tenant-names.ts';
+import { createTracing } from './telemetry/tracing/tracing.ts';
+import { createUpstreams } from './upstream/upstreams.ts';
 
-/** Options of a gateway. */
-export interface GatewayOptions extends Omit<GatewaySettingOptions, 'upstream'> {
-  /** Base address of the service, such as `https://notifications.example.com`. May have a path prefix. */
-  upstream: URL | string;
-  /**
-   * Plugins for Yoga's engine, after the gateway's own. Hooks of parsing, validation, context building and execution run, with their
-   * `instrumentation`; hooks of HTTP requests never run, and `createGateway` rejects plugins that have one. @default none
-   */
-  plugins?: readonly Plugin<GatewayContext>[];
-}
-
-/** Dependencies of a gateway. */
-export interface GatewayDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'random'> {
-  /** Logger of operations and problems. @default pino on standard output, with warnings and errors only */
-  logger?: Logger;
-  /** Returns the current time. @default () => new Date() */
-  now?: () => Date;
-}
+export type { GatewayDeps, GatewayOptions, GatewayState };
+export { createGatewayState };
 
 /** Gateway that can be mounted in a server. Whoever creates it disposes it. */
 export interface Gateway extends AsyncDisposable {
@@ -68,17 +60,28 @@ export interface Gateway extends AsyncDisposable {
   /** Path of the GraphQL endpoint. */
   endpoint: string;
   /**
-   * Sends one read without a key to the service. Returns a sentence if it is unreachable, or responds with something that is no API of this kind;
+   * Sends one read without a key to each service. Returns a sentence if it is unreachable, or responds with something that is no API of this kind;
    * undefined if there is no problem.
    */
   checkUpstream(): Promise<string | undefined>;
+  /**
+   * Serves the tools of `mcp` to one client over streams, such as standard input and output, until one of them ends.
+   *
+   * @throws {TypeError} without the option `mcp`
+   * @throws {Refusal} if the credential is not accepted
+   */
+  serveMcp(streams: McpStreams): Promise<void>;
   /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
   metrics(): Promise<string>;
   /** Returns the same metrics as plain data, which can be sent to another process or combined with other samples. */
   metricsSnapshot(): MetricSamples[];
   /** Returns the bytes of upstream responses that are being received, for the load shedding of a server. */
   bufferedBytes(): number;
-  /** Closes the connections to the service once in-flight calls have ended. */
+  /** Resolves once connecting to Redis has succeeded or failed. Before, a process counts rate limits on its own, and caches nothing. */
+  connected(): Promise<void>;
+  /** Returns what doesn't work although requests are served, for health checks. */
+  degradations(): Degradations;
+  /** Closes the connections to the service once in-flight requests have ended. */
   dispose(): Promise<void>;
 }
 
@@ -88,131 +91,191 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
 /**
  * Creates a gateway.
  *
+ * @param state state of the gateway that it replaces. By default, it replaces none
  * @throws {TypeError} if an option is unknown, undefined or invalid
- * @throws {SecretError | ManifestError} if a file of keys, secrets or documents can't be used
- * @throws {MissingPackageError} if rate limits are in Redis, but its client is not installed
+ * @throws {SecretError | ManifestError} if a file of keys, secrets, certificates or documents can't be used
+ * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the options need it
  */
-export function createGateway({ plugins = [], ...options }: GatewayOptions, deps: GatewayDeps = {}): Gateway {
+export function createGateway(
+  { plugins = [], upstream, ...options }: GatewayOptions,
+  deps: GatewayDeps = {},
+  state?: GatewayState,
+): Gateway {
   const { logger = pino({ level: 'warn' }), now = () => new Date() } = deps;
-  const settings = parseGatewayOptions({ ...options, upstream: toText(options.upstream) });
-  const { endpoint, clients, rateLimits, upstream } = settings;
-
-  // Upstream
-  const metrics = settings.metrics ? createGatewayMetrics() : undefined;
-  const dispatcher = createDispatcher(upstream.origin, settings);
-  const bindCaller = createUpstreamClient(settings, { ...deps, dispatcher, observer: metrics?.upstream });
+  const settings = parseGatewayOptions({ ...options, ...(upstream !== undefined && { upstream: toText(upstream) }) });
+  const { endpoint, clients, rateLimits } = settings;
+  const { counts, ...kept } = state ?? createGatewayState(logger, undefined, deps.monotonicNow);
 
   // Clients
   const manifests = createManifestFiles(settings.trustedDocuments.manifests);
-  const trustedDocuments = createTrustedDocuments(manifests, logger);
+  const schema = createSchema(settings);
+  const tools = settings.mcp && openTools(settings.mcp, { schema, limits: settings });
+  const trustedDocuments = createTrustedDocuments([manifests, ...(tools === undefined ? [] : [tools])], logger);
   const documentOf = (id: string) => trustedDocuments.hashOf(id);
   const browser =
-    clients.browser && createBrowserAccess(clients.browser, settings.clientTokens, { logger, now, documentOf });
+    clients.browser &&
+    createBrowserAccess(clients.browser, settings.clientTokens, {
+      remoteKeys: kept.remoteKeys,
+      now,
+      documentOf,
+      upstreams: settings.upstreams,
+    });
   const clientRules = createClientRules(settings);
   const authenticator = createAuthenticator({ servesServers: clients.server !== false, browser });
-  const limiter =
-    rateLimits.store === 'memory'
-      ? createMemoryRateLimiter()
-      : createRedisRateLimiter({ ...rateLimits.store.redis, logger });
-  const admission = createAdmission(limiter, clientRules);
-  const files = watchFiles([manifests, ...(browser?.files ?? [])], settings.reloadSeconds, logger);
 
   // GraphQL
-  const schema = createSchema();
-  const yoga = createEngine(schema, settings, plugins);
+  const engine = createEngine(schema, settings, counts.deprecated, plugins);
+
+  // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
+  const metrics = settings.metrics ? counts.metrics.renew() : undefined;
+  const nameTenant = createTenantNames(settings.logSecret ?? kept.logSecret);
+  const audit =
+    settings.audit && createAuditLog({ settings: settings.audit, logger, counts: counts.audit, nameTenant, now });
+  const upstreams = createUpstreams(settings, {
+    ...deps,
+    logger,
+    now,
+    cacheStores: kept.cacheStores,
+    observerOf: metrics?.observerOf,
+    deviationReporterOf: counts.drift.reporterOf,
+    audit,
+  });
+  const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
+  const limiter = kept.rateLimiters.open(rateLimits.store);
+  const admission = createAdmission({
+    limiter,
+    clientRules,
+    cachedReadCost: cacheSettingsOf(settings.cache)?.rateLimitCost,
+  });
+  const files = watchFiles(
+    [manifests, ...(tools === undefined ? [] : [tools]), ...upstreams.files, ...(browser?.files ?? [])],
+    settings.reloadSeconds,
+    logger,
+  );
 
   // HTTP
   const corsHeaders = createCorsHeaders(clientRules);
-  const accessLog = createAccessLog({ logger, secret: settings.logSecret });
+  const accessLog = createAccessLog({ logger, nameTenant });
+  const tracing = createTracing(logger);
+  const startTrace: StartExchangeTrace = ({ request, startedAt, identity }) =>
+    tracing(request, { clientKind: identity?.clientKind, startedAt });
+  const negotiateMediaType = createNegotiateMediaType();
+  const authenticate = createAuthenticate({ authenticator, schemes: schemesOf(clients) });
+  const readRequiredScopes = createReadRequiredScopes(schema);
+  const respond = createRespond({
+    clientErrors: createClientErrors(logger),
+    admission,
+    corsHeaders,
+    startTrace,
+    log(entry) {
+      counts.clients.operation(entry); // First, because `metrics` saves all counters.
+      metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
+      accessLog(entry);
+    },
+    maxResponseBytes: settings.maxResponseBytes,
+  });
   const pipeline = createPipeline({
-    endpoint,
+    paths: upstreamSelector.pathsOf(endpoint),
     maxBodyBytes: settings.maxBodyBytes,
-    negotiateMediaType: createNegotiateMediaType(),
-    authenticate: createAuthenticate({ authenticator, schemes: schemesOf(clients) }),
+    negotiateMediaType,
+    authenticate,
+    startTrace,
+    upstreamSelector,
     admission,
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({
-      bindCaller,
+      upstreams,
       logger,
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
     }),
-    prepare: createPrepare(yoga, plugins.length > 0),
-    readRequiredScopes: createReadRequiredScopes(schema),
-    respond: createRespond({
-      clientErrors: createClientErrors(logger),
-      admission,
+    prepare: createPrepare(engine),
+    readRequiredScopes,
+    respond,
+  });
+  const mcp =
+    tools &&
+    createMcp({
+      paths: upstreamSelector.pathsOf(MCP_PATH),
+      endpoint,
+      maxBodyBytes: settings.maxBodyBytes,
+      schemes: schemesOf(clients),
+      tools: tools.tools,
+      schema,
+      clientRules,
       corsHeaders,
-      log(entry) {
-        metrics?.operation(entry); // First, so that logging doesn't count toward the operation's duration.
-        accessLog(entry);
+      negotiateMediaType,
+      authenticate,
+      readRequiredScopes,
+      pipeline,
+      respond,
+      logger,
+    });
+  const { handle, finished } = trackRequests(
+    createRouter({
+      paths: upstreamSelector.pathsOf(endpoint),
+      clientRules,
+      corsHeaders,
+      findPage: createPages(settings, schemesOf(clients), clientRules),
+      clientTokens: browser?.clientTokens && {
+        paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
+        route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
       },
-      maxResponseBytes: settings.maxResponseBytes,
+      mcp,
+      pipeline,
     }),
-  });
-  const handle = createRouter({
-    endpoint,
-    clientRules,
-    corsHeaders,
-    findPage: createPages(settings),
-    clientTokens: browser?.clientTokens && {
-      path: CLIENT_TOKENS_PATH,
-      route: createClientTokenRoute({ ...browser.clientTokens, limiter, logger }),
-    },
-    pipeline,
-  });
+  );
 
-  const metricsSnapshot = () => metrics?.snapshot() ?? [];
+  const metricsSnapshot = () =>
+    metrics === undefined
+      ? []
+      : [...metrics.snapshot(), ...rateLimitSamples(limiter.status()), ...cacheSamples(upstreams.cacheStore?.stats())];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
-    await Promise.all([dispatcher.close(), limiter.dispose(), yoga.dispose()]);
+    await finished();
+    await Promise.all([upstreams.close(), limiter.dispose(), engine.yoga.dispose()]);
+    audit?.[Symbol.dispose]();
   }
   return {
     fetch: createFetchHandler(handle),
     listener: createListener(handle),
     endpoint,
-    checkUpstream: () => probeUpstream(upstream, dispatcher),
+    checkUpstream: upstreams.check,
+    async serveMcp(streams) {
+      if (mcp === undefined) {
+        throw new TypeError('createGateway needs the option mcp.');
+      }
+      await mcp.serve(streams);
+    },
     metrics: async () => (metrics === undefined ? '' : formatMetrics([metricsSnapshot()])),
     metricsSnapshot,
-    bufferedBytes: () => dispatcher.bufferedBytes,
+    bufferedBytes: upstreams.bufferedBytes,
+    connected: async () => void (await Promise.all([limiter.connected(), upstreams.cacheStore?.connected()])),
+    degradations() {
+      const limits = describeStore(limiter.status());
+      const cache = upstreams.cacheStore?.stats().problem;
+      return {
+        ...(limits !== undefined && { 'rate limits': limits }),
+        ...(cache !== undefined && { cache }),
+      };
+    },
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
 }
 
-/** Creates Yoga's engine, which parses, validates and executes documents. Everything about HTTP is the pipeline's. */
-const createEngine = (
-  schema: ReturnType<typeof createSchema>,
-  settings: GatewaySettings,
-  plugins: readonly Plugin<GatewayContext>[],
-) =>
-  createYoga<object, GatewayContext>({
-    schema,
-    plugins: [
-      useExecutor(settings),
-      useDocumentLimits(settings),
-      useOperationRules(), // After the limits: they tell more about a document that breaks both.
-      ...plugins.map(checkPlugin),
-    ],
-    parserAndValidationCache: createDocumentCaches(),
-    maskedErrors: false, // createClientErrors masks.
-    logging: false,
-  });
+/** Reads the tools, if their package is installed. */
+function openTools(settings: McpSettings, rules: ToolRules): ToolFiles {
+  assertInstalled('mcp');
+  return createToolFiles(settings, rules);
+}
 
 /** Returns the authentication schemes that the gateway accepts, for `WWW-Authenticate`. */
 const schemesOf = ({ server, browser }: GatewaySettings['clients']) => [
   ...(server === false ? [] : (['ApiKey'] as const)),
   ...(browser === undefined ? [] : (['Bearer'] as const)),
 ];
-
-function createPages({ graphiql, clients }: GatewaySettings) {
-  if (graphiql === false) {
-    return findTurnedOffPage;
-  }
-  const { authorization, sandbox: isSandbox = false } = graphiql === true ? {} : graphiql;
-  return createFindPage({ operations: loadOperations(), schemes: schemesOf(clients), authorization, isSandbox });
-}
 
 const toText = (address: URL | string): string => (address instanceof URL ? address.href : address);

@@ -1,48 +1,124 @@
 import { z } from 'zod';
-import { publicKey, redisUrl, secret } from '../../src/settings/clients.ts';
+import { isRecord } from '../../src/lib/is-record.ts';
+import { pem, publicKey, secret } from '../../src/settings/clients.ts';
 import { SETTING_INFO } from '../../src/settings/setting.ts';
-import { SETTINGS } from '../../src/settings/settings.ts';
+import { SECTION_NAMES, SETTINGS } from '../../src/settings/settings.ts';
+import { redisUrl } from '../../src/settings/store.ts';
+import { proxyAddress } from '../../src/settings/upstream-url.ts';
+import { withoutLinks } from '../../src/settings/without-links.ts';
 
 /** Form of a value that is in an environment variable or a file. */
-const reference = (name: 'env' | 'file') => ({
+const reference = (name: 'env' | 'file', description: string) => ({
   type: 'object',
-  properties: { [name]: { type: 'string' } },
+  description,
+  properties: { [name]: { type: 'string', minLength: 1 } },
   required: [name],
   additionalProperties: false,
 });
 
-/** Returns how the configuration file writes a setting, if that differs from the option. */
-function inFile(schema: unknown, { type }: { type?: unknown }): object | undefined {
-  switch (schema) {
-    case secret:
-      return { anyOf: [reference('env'), reference('file')] }; // The file never contains a secret itself.
-    case SETTINGS.logSecret:
-      return { anyOf: [reference('env')] };
-    case publicKey:
-      return { anyOf: [{ type: 'string' }, reference('env'), reference('file')] };
-    case redisUrl:
-      return { anyOf: [{ type: 'string' }, reference('env')] };
-    default:
-      return type === 'boolean' ? { enum: [true, false, 'on', 'off'] } : undefined;
-  }
-}
+const DEFINITIONS = {
+  env: reference('env', 'Name of the environment variable that holds the value.'),
+  file: reference('file', 'Path of the file that holds the value.'),
+};
+
+const ENV = { $ref: '#/$defs/env' };
+const FILE = { $ref: '#/$defs/file' };
+
+/** Names that describe a setting elsewhere, and are no keywords of JSON Schema. */
+const DOCUMENTATION = ['flag', 'short', 'defaultText', 'isReloadable', 'needsRestart'];
+
+/** Secrets and keys, of which the file has other forms than `createGateway`. */
+const SECRET_FORMS = new Map<z.ZodType, readonly object[]>([
+  [secret, [ENV, FILE]], // The file never contains a secret itself.
+  [SETTINGS.logSecret, [ENV]],
+  [publicKey, [{ type: 'string', minLength: 1 }, ENV, FILE]],
+  [pem, [{ type: 'string', minLength: 1 }, ENV, FILE]],
+  [redisUrl, [{ type: 'string' }, ENV]],
+  [proxyAddress, [{ type: 'string' }, ENV]],
+]);
+
+/** Settings at the top level that are no sections. Like variables and options, they may be texts, and say `on` and `off`. */
+const SINGLE: ReadonlySet<unknown> = new Set(
+  Object.entries(SETTINGS).flatMap(([name, schema]) => (SECTION_NAMES.includes(name) ? [] : [schema])),
+);
+
+type Schema = Record<string, unknown>;
 
 /** Writes the JSON Schema of the configuration file, for editors. */
 export function writeConfigSchema(): string {
-  const schema = z.toJSONSchema(z.strictObject(SETTINGS).partial(), {
+  const { properties = {}, ...schema } = z.toJSONSchema(z.strictObject(SETTINGS).partial(), {
     metadata: SETTING_INFO,
     io: 'input',
-    override({ zodSchema, jsonSchema }) {
-      for (const key of ['flag', 'short', 'defaultText', 'isReloadable']) {
-        delete jsonSchema[key];
-      }
-      const form = inFile(zodSchema, jsonSchema);
-      if (form !== undefined) {
-        delete jsonSchema.type;
-        delete jsonSchema.minLength;
-        Object.assign(jsonSchema, form);
-      }
-    },
+    override: ({ zodSchema, jsonSchema }) => adapt(zodSchema, jsonSchema),
   });
-  return `${JSON.stringify({ title: 'Configuration of Notigraph', ...schema }, null, 2)}\n`;
+  const $schema = { type: 'string', description: 'Location of this JSON Schema, for editors.' };
+  const isSingle = (name: string) => !SECTION_NAMES.includes(name);
+  const all = { $schema, ...mapValues(properties, (member, name) => withVariables(member, isSingle(name))) };
+  return `${JSON.stringify({ title: 'Configuration of Notigraph', ...schema, properties: all, $defs: DEFINITIONS }, null, 2)}\n`;
 }
+
+/** Changes the schema of a setting to that of its form in the file. */
+function adapt(zodSchema: unknown, schema: Schema): void {
+  const { description, defaultText } = schema;
+  for (const name of DOCUMENTATION) {
+    delete schema[name];
+  }
+  if (typeof description === 'string') {
+    const isSaid = typeof defaultText !== 'string' || defaultText === 'none';
+    schema.description = withoutLinks(isSaid ? description : `${description} Default: ${defaultText}.`);
+  }
+  if (defaultText !== undefined) {
+    delete schema.default; // It depends on other things.
+  }
+  const forms = zodSchema instanceof z.ZodType ? SECRET_FORMS.get(zodSchema) : undefined;
+  if (forms !== undefined) {
+    delete schema.type;
+    delete schema.minLength;
+    schema.anyOf = forms;
+  } else if (SINGLE.has(zodSchema)) {
+    acceptWords(schema);
+  }
+}
+
+/** Lets a switch also say `on` and `off`. */
+function acceptWords(schema: Schema): void {
+  const forms = Array.isArray(schema.anyOf) ? schema.anyOf : [schema];
+  for (const form of forms.filter(isRecord).filter(({ type }) => type === 'boolean')) {
+    delete form.type;
+    form.enum = [true, false, 'on', 'off'];
+  }
+}
+
+/** Adds the form `{ env }` to every text at any depth, and to a single setting of any type. */
+function withVariables(schema: unknown, isSingle = false): unknown {
+  if (!isRecord(schema)) {
+    return schema;
+  }
+  const { anyOf, properties, items, additionalProperties, ...rest } = schema;
+  const inner = {
+    ...rest,
+    ...(isRecord(properties) && { properties: mapValues(properties, (member) => withVariables(member)) }),
+    ...(items !== undefined && { items: withVariables(items) }),
+    ...(additionalProperties !== undefined && { additionalProperties: withVariables(additionalProperties) }),
+  };
+  const isText = ({ type }: Schema) => type === 'string';
+  if (Array.isArray(anyOf)) {
+    const forms = anyOf.filter(isRecord).map((form) => (isText(form) ? form : withVariables(form)));
+    const hasVariable = anyOf.filter(isRecord).some(({ $ref }) => $ref === ENV.$ref);
+    const takesVariable = isSingle || anyOf.filter(isRecord).some(isText);
+    return { ...inner, anyOf: takesVariable && !hasVariable ? [...forms, ENV] : forms };
+  }
+  return isText(schema) || isSingle ? moveForms(inner) : inner;
+}
+
+/** Returns a schema whose forms are those of another schema, and a variable. Its documentation stays outside of the forms. */
+function moveForms({ description, default: fallback, examples, ...form }: Schema): Schema {
+  const documentation = Object.entries({ default: fallback, description, examples });
+  return {
+    ...Object.fromEntries(documentation.filter(([, value]) => value !== undefined)),
+    anyOf: [form, ENV],
+  };
+}
+
+const mapValues = (members: object, change: (member: unknown, name: string) => unknown): Schema =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member, name)]));

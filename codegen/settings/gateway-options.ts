@@ -5,7 +5,7 @@ import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
 /** Writes the interface of the settings that `createGateway` takes. */
 export const writeGatewayOptions = (): string =>
   `/** Settings of a gateway, as options of \`createGateway\`. */
-export interface GatewaySettingOptions ${toObjectType({ properties: describe(GATEWAY_SETTINGS), required: ['upstream'] }, '')}
+export interface GatewaySettingOptions ${toObjectType({ properties: describe(GATEWAY_SETTINGS) }, '')}
 `;
 
 function toObjectType({ properties = {}, required = [] }: Described, indent: string): string {
@@ -41,7 +41,11 @@ function toDocstring(name: string, schema: Described): string {
   const description = withoutLinks(schema.description ?? '');
   const range = rangeOf(name, schema);
   const fallback = defaultOf(schema);
-  return [description, range && `${range}.`, fallback === 'required' || fallback === '{}' ? '' : `@default ${fallback}`]
+  return [
+    description,
+    range && `${range}.`,
+    /^required/.test(fallback) || fallback === '{}' ? '' : `@default ${fallback}`,
+  ]
     .filter((part) => part !== '')
     .join(' ');
 }

@@ -12,18 +12,22 @@ const TARGETS: Record<SettingTarget, string> = {
   server: 'Settings of the HTTP server that the command starts.',
 };
 
+const RESTART = 'Changes take effect after a restart.';
+
 /** Writes the tables of docs/configuration.md: all settings, by group and section. */
 export function writeSettingTables(): string {
   const seen = new Set<string>();
   return SETTING_GROUPS.flatMap(({ title, appliesTo, settings }) => {
     const all = Object.entries(describe(settings));
-    const sections = all.filter(([, { type }]) => type === 'object');
     const single = all.filter(([, { type }]) => type !== 'object');
     return [
       `### ${title}\n`,
-      `${appliesTo.map((target) => TARGETS[target]).join(' ')}\n`,
+      `${[...appliesTo.map((target) => TARGETS[target]), appliesTo.every((target) => target === 'gateway') ? '' : RESTART].join(' ').trim()}\n`,
       ...(single.length === 0 ? [] : [table(['Setting', 'Variable', 'Default', 'Description'], single.map(toRow))]),
-      ...sections.flatMap(([name, schema]) => toSections(name, schema, seen)),
+      ...all.flatMap(([name, schema]) => {
+        const section = schema.type === 'object' ? schema : sectionIn(schema);
+        return section === undefined ? [] : toSections(name, section, seen);
+      }),
     ];
   }).join('\n');
 }
@@ -41,6 +45,14 @@ const toRow = ([name, schema]: Setting): string[] => {
 
 /** Writes a table of the settings in a section, and one for each section inside it that was not shown before. */
 function toSections(path: string, section: Described, seen: Set<string>): string[] {
+  if (section.additionalProperties?.properties !== undefined) {
+    return toSections(
+      `${path}.<name>`,
+      { ...section.additionalProperties, description: section.description ?? '' },
+      seen,
+    );
+  }
+  seen.add(JSON.stringify(section.properties));
   const members = Object.entries(section.properties ?? {});
   const rows = members.map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
   const inner = members.flatMap(([name, schema]) => {
@@ -70,8 +82,20 @@ function sectionIn(schema: Described): Described | undefined {
 function toDescription(name: string, schema: Described): string {
   const range = rangeOf(name, schema);
   const words = schema.enum?.map((word) => `\`${word}\``).join(', ');
-  const reload = schema.isReloadable === true ? 'Reloaded without a restart.' : '';
-  return [schema.description, range && `${range}.`, words && name !== 'scopes' ? `One of ${words}.` : '', reload]
+  const reload = schema.isReloadable === true ? 'Changed files are reloaded.' : '';
+  const restart =
+    schema.needsRestart === undefined
+      ? ''
+      : schema.needsRestart
+        ? RESTART
+        : RESTART.replace('after a restart', 'without a restart');
+  return [
+    schema.description,
+    range && `${range}.`,
+    words && name !== 'scopes' ? `One of ${words}.` : '',
+    reload,
+    restart,
+  ]
     .filter((part) => part)
     .join(' ');
 }

@@ -46,6 +46,7 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
           ? {
               clientKind: 'server',
               credential: authorization,
+              upstream: browser?.tenantKeys.upstreamOfKey(authorization),
               scopes: 'all',
               documents: undefined,
               callerId: authorization,
@@ -79,11 +80,15 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
   };
 }
 
-/** Returns undefined if the gateway has no API key of the tenant. */
+/** Returns undefined if the gateway has no API key of the tenant, or the tenant has moved to another upstream than the token's. */
 function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | undefined {
-  const { tenant, scopes, documents, callerId } = token;
+  const { tenant, subject, scopes, documents, callerId } = token;
   const credential = tenantKeys.credentialOf(tenant);
-  return credential && { clientKind: 'browser', credential, scopes, documents, callerId };
+  const upstream = tenantKeys.upstreamOf(tenant);
+  if (credential === undefined || (token.upstream !== undefined && token.upstream !== (upstream ?? ''))) {
+    return undefined;
+  }
+  return { clientKind: 'browser', credential, upstream, scopes, documents, tenant, subject, callerId };
 }
 
 function malformed(acceptsKeys: boolean, acceptsTokens: boolean): AuthenticationError {

@@ -1,12 +1,14 @@
-import type { Logger } from 'pino';
 import { createSecretFiles, type SecretFiles } from '../lib/secret-files.ts';
-import type { BrowserSettings, ClientTokenSettings, RateLimit, TokenIssuer } from '../settings/clients.ts';
+import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../settings/clients.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { TokenAuthentication } from './authenticator.ts';
 import { readText } from './claims.ts';
 import { type ClientTokenKeys, createClientTokenKeys, findSecretProblem } from './client-token-keys.ts';
 import { CLIENT_TOKEN_ALGORITHM, type ClientTokens, createClientTokens } from './client-tokens.ts';
-import { createFixedKey, createRemoteJwks, findKeyProblem } from './jwks.ts';
-import { createTenantKeys, findTenantProblem } from './tenant-keys.ts';
+import { createFixedKey, findKeyProblem, type RemoteKeys } from './jwks.ts';
+import { createTenantKeys, findTenantProblem, findUpstreamProblem } from './tenant-keys.ts';
+import { createTenantUpstreams, secretsOf } from './tenant-upstreams.ts';
 import { createTokenVerifier, type TrustedIssuer } from './token-verifier.ts';
 import { createVerifiedTokenCache } from './verified-token-cache.ts';
 
@@ -20,10 +22,12 @@ export interface BrowserAccess extends TokenAuthentication {
 
 /** Dependencies of `createBrowserAccess`. */
 export interface BrowserAccessDeps {
-  logger: Logger;
+  remoteKeys: RemoteKeys;
   now: () => Date;
   /** Returns the SHA-256 of the trusted document with this id, or undefined. */
   documentOf: (id: string) => string | undefined;
+  /** Upstreams by name; undefined if there is only one. */
+  upstreams: Settings['upstreams'];
 }
 
 /**
@@ -34,15 +38,19 @@ export interface BrowserAccessDeps {
 export function createBrowserAccess(
   { issuers, scopes, tenants = {}, tenantKeys: keyFolder }: BrowserSettings,
   clientTokens: ClientTokenSettings | undefined,
-  { logger, now, documentOf }: BrowserAccessDeps,
+  { remoteKeys, now, documentOf, upstreams }: BrowserAccessDeps,
 ): BrowserAccess {
-  const tenantFiles = createSecretFiles({ secrets: tenants, directory: keyFolder?.directory }, findTenantProblem);
-  const tenantKeys = createTenantKeys(tenantFiles);
+  const tenantUpstreams = createTenantUpstreams({ tenants, ...(keyFolder && { tenantKeys: keyFolder }) }, upstreams);
+  const tenantFiles = createSecretFiles(
+    { secrets: secretsOf(tenants), directory: keyFolder?.directory },
+    (keys) => findTenantProblem(keys) ?? findUpstreamProblem(keys, tenantUpstreams),
+  );
+  const tenantKeys = createTenantKeys(tenantFiles, tenantUpstreams);
   const ceiling = new Set(scopes);
   const keyFiles: SecretFiles[] = [];
 
   const trusted = issuers.map((issuer) => {
-    const { keys, file } = keysOf(issuer, logger);
+    const { keys, file } = keysOf(issuer, remoteKeys);
     keyFiles.push(...file);
     return trust(issuer, keys);
   });
@@ -70,9 +78,9 @@ export function createBrowserAccess(
   return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles] };
 }
 
-function keysOf({ jwks, publicKey }: TokenIssuer, logger: Logger) {
+function keysOf({ jwks, publicKey }: TokenIssuer, remoteKeys: RemoteKeys) {
   if (publicKey === undefined) {
-    return { keys: createRemoteJwks(new URL(jwks ?? ''), logger), file: [] };
+    return { keys: remoteKeys(new URL(jwks ?? '')), file: [] };
   }
   const file = createSecretFiles({ secrets: { publicKey } }, findKeyProblem);
   return { keys: createFixedKey(file), file: [file] };
@@ -93,6 +101,7 @@ function trust(options: TokenIssuer, keys: TrustedIssuer['keys']): TrustedIssuer
     },
     scopeClaim,
     restrictsDocuments: false,
+    restrictsUpstream: false,
   };
 }
 
@@ -105,4 +114,5 @@ const trustClientTokens = (issuer: string, keys: ClientTokenKeys): TrustedIssuer
   tenantOf: (claims) => readText(claims, 'tenant'),
   scopeClaim: 'scope',
   restrictsDocuments: true,
+  restrictsUpstream: true,
 });

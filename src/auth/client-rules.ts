@@ -1,4 +1,5 @@
-import type { ClientKindSettings, RateLimit, TrustedDocumentsMode } from '../settings/clients.ts';
+import type { ClientKindSettings, TrustedDocumentsMode } from '../settings/clients.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { ClientKind } from './identity.ts';
 
@@ -8,7 +9,12 @@ export interface ClientRules {
   /** Allowed CORS origins. */
   origins: ReadonlySet<string>;
   rateLimit: RateLimit | undefined;
+  /** Setting that forbids to show REST calls; undefined if they may be shown. */
+  hidesCalls: ExplainSetting | undefined;
 }
+
+/** Setting that permits to show REST calls. */
+export type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
 
 /** Rules for all kinds of clients. */
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
@@ -21,13 +27,14 @@ export function createClientRules({
   clients,
   corsOrigins,
 }: Pick<Settings, 'clients' | 'corsOrigins'>): RulesByClientKind {
-  const toRules = (settings?: ClientKindSettings): ClientRules => ({
+  const toRules = (explainSetting: ExplainSetting, settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
     origins: new Set([...corsOrigins, ...(settings?.corsOrigins ?? [])]),
     rateLimit: settings?.rateLimit,
+    hidesCalls: settings?.explain === false ? explainSetting : undefined,
   });
-  const server = toRules(clients.server || undefined);
-  const browser = toRules(clients.browser);
+  const server = toRules('clients.server.explain', clients.server || undefined);
+  const browser = toRules('clients.browser.explain', clients.browser);
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {
     server,
@@ -37,6 +44,7 @@ export function createClientRules({
       trustedDocuments: MODES[strictness] ?? 'enforce',
       origins: new Set([...server.origins, ...browser.origins]),
       rateLimit: undefined,
+      hidesCalls: browser.hidesCalls ?? server.hidesCalls,
     },
   };
 }

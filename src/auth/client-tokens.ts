@@ -52,6 +52,8 @@ export interface ClientTokensOptions {
 export interface ClientTokens {
   /** Returns the tenant that the API key belongs to, or undefined. */
   tenantOf(credential: Credential): string | undefined;
+  /** Returns the name of the tenant's upstream, which its tokens are for; undefined if there is only one. */
+  upstreamOf(tenant: string): string | undefined;
   /**
    * Signs a token for the tenant.
    *
@@ -101,6 +103,7 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
 
   return {
     tenantOf: (credential) => tenantKeys.tenantOf(credential),
+    upstreamOf: (tenant) => tenantKeys.upstreamOf(tenant),
     async issue(tenant, request) {
       const parsed = body.safeParse(request);
       if (!parsed.success) {
@@ -130,7 +133,14 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
       const { id, secret } = keys.signing();
       const issuedAt = Math.floor(now().getTime() / 1000);
       const expiresAt = issuedAt + expiresInSeconds;
-      const token = await new SignJWT({ tenant, scope: scopes.join(' '), ...(documents && { documents }) })
+      const upstream = tenantKeys.upstreamOf(tenant);
+      const claims = {
+        tenant,
+        scope: scopes.join(' '),
+        ...(upstream && { upstream }),
+        ...(documents && { documents }),
+      };
+      const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: CLIENT_TOKEN_ALGORITHM, typ: 'JWT', kid: id })
         .setIssuer(issuer)
         .setAudience(issuer)

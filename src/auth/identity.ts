@@ -12,10 +12,15 @@ export interface Identity {
   readonly clientKind: ClientKind;
   /** API key for calls of the service; undefined if it cannot be called. */
   readonly credential: Credential | undefined;
+  /** Name of the only upstream that the credential may be sent to; undefined if there is only one, or it is not selected yet. */
+  readonly upstream?: string | undefined;
   /** Granted scopes. */
   readonly scopes: ReadonlySet<Scope> | 'all';
   /** SHA-256 of the only documents it may send; undefined if only the mode of its kind of client applies. */
   readonly documents: ReadonlySet<string> | undefined;
+  /** Name of the tenant, and the user in its token; undefined for servers, which send only a key. */
+  readonly tenant?: string;
+  readonly subject?: string | undefined;
   /** Identifies the caller for rate limits and idempotency keys; never returned or logged. */
   readonly callerId: string;
 }

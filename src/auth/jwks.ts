@@ -34,7 +34,7 @@ const MAX_BYTES = 256 * 1024;
  * Creates a function that finds keys in an issuer's JWKS. While the issuer is unreachable, it uses the previous keys, for at most an hour.
  * Without any keys it throws an `AuthenticationError` with KEYS_UNAVAILABLE.
  */
-export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
+function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
   let last: { keys: JWTVerifyGetKey; renewedAt: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
 
@@ -69,6 +69,19 @@ export function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
       }
       return last.keys(header, token);
     }
+  };
+}
+
+/** Returns the function that finds keys at an address. */
+export type RemoteKeys = (url: URL) => JWTVerifyGetKey;
+
+/** Creates a function that keeps the keys of each address, so that a gateway that replaces another one needn't fetch them. */
+export function createRemoteKeys(logger: Logger): RemoteKeys {
+  const byAddress = new Map<string, JWTVerifyGetKey>(); // As many as configurations name.
+  return (url) => {
+    const keys = byAddress.get(url.href) ?? createRemoteJwks(url, logger);
+    byAddress.set(url.href, keys);
+    return keys;
   };
 }
 

@@ -1,6 +1,7 @@
 import { memoizeBySource } from '../lib/memoize.ts';
 import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
 import { type Credential, isCredential } from './credentials.ts';
+import type { TenantUpstreams } from './tenant-upstreams.ts';
 
 /** API keys of the service by tenant. */
 export interface TenantKeys {
@@ -8,17 +9,26 @@ export interface TenantKeys {
   credentialOf(tenant: string): Credential | undefined;
   /** Returns the tenant that an API key belongs to. */
   tenantOf(credential: Credential): string | undefined;
+  /** Returns the name of the tenant's upstream; undefined if there is only one. */
+  upstreamOf(tenant: string): string | undefined;
+  /** Returns the name of the upstream of the tenant that an API key belongs to; undefined if it belongs to none, or there is only one upstream. */
+  upstreamOfKey(credential: Credential): string | undefined;
 }
 
 /** Form of a tenant's name, which must be usable in claims, file names and logs. */
 export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
-export function createTenantKeys(keys: SecretFiles): TenantKeys {
+export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams): TenantKeys {
   const current = memoizeBySource(() => keys.secrets(), index);
   return {
     credentialOf: (tenant) => current().byTenant.get(tenant),
     tenantOf: (credential) => current().byCredential.get(credential),
+    upstreamOf: (tenant) => upstreams.of(tenant),
+    upstreamOfKey(credential) {
+      const tenant = current().byCredential.get(credential);
+      return tenant === undefined ? undefined : upstreams.of(tenant);
+    },
   };
 }
 
@@ -33,6 +43,17 @@ function index(secrets: ReadonlyMap<string, string>) {
     }
   }
   return { byTenant, byCredential };
+}
+
+/** Returns the problem of the first tenant that selects no upstream if there is no default one, or undefined. */
+export function findUpstreamProblem(
+  keys: ReadonlyMap<string, string>,
+  upstreams: TenantUpstreams,
+): SecretProblem | undefined {
+  const name = [...keys.keys()].find((tenant) => !upstreams.has(tenant));
+  return name === undefined
+    ? undefined
+    : { name, problem: `the tenant ${name} selects no upstream, and none is the default` };
 }
 
 /** Returns the first problem of the tenants' names or keys, without quoting a key, or undefined. */

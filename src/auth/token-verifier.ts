@@ -25,15 +25,21 @@ export interface TrustedIssuer {
   scopeClaim: string;
   /** Whether the claim `documents` restricts the documents that may be sent: only for the gateway's own tokens. */
   restrictsDocuments: boolean;
+  /** Whether the claim `upstream` names the only upstream that the token is for: only for the gateway's own tokens. */
+  restrictsUpstream: boolean;
 }
 
 /** Content of a verified token. */
 export interface VerifiedToken {
   tenant: string;
+  /** User; undefined if the token has no subject. */
+  subject: string | undefined;
   /** Granted scopes, without those that tokens cannot grant. */
   scopes: ReadonlySet<Scope>;
   /** SHA-256 of the only documents it permits; undefined if it is not restricted. */
   documents: ReadonlySet<string> | undefined;
+  /** Name of the only upstream that it is for, empty for one without a name; undefined if only the tenant determines it. */
+  upstream: string | undefined;
   /** Id of the person, or of the tenant if the token has no subject. */
   callerId: string;
   /** Expiry in milliseconds since 1970, including the clock difference. */
@@ -71,12 +77,14 @@ export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOpti
     readText(claims, 'jti'); // Not used, but a token whose claims have the wrong types is not trusted.
     const scopes = readWords(claims, issuer.scopeClaim).filter(isScope);
     const documents = issuer.restrictsDocuments ? readTexts(claims, 'documents') : undefined;
-    const subject = readText(claims, 'sub') ?? '';
+    const subject = readText(claims, 'sub');
     return {
       tenant,
+      subject,
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
       documents: documents && new Set(documents),
-      callerId: ['browser', tenant, issuer.issuer, subject].join('\n'),
+      upstream: issuer.restrictsUpstream ? (readText(claims, 'upstream') ?? '') : undefined,
+      callerId: ['browser', tenant, issuer.issuer, subject ?? ''].join('\n'),
       expiresAt: ((claims.exp ?? 0) + issuer.clockSkewSeconds) * 1000,
     };
   };

@@ -1,4 +1,4 @@
-import { createLimit } from '../lib/limit.ts';
+import { createLimit } from './limit.ts';
 
 /** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
 const CONCURRENCY = 10;

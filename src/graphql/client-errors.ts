@@ -37,6 +37,8 @@ export interface ClientError {
 /** Facts about the failed request that decide how its errors are reported. */
 export interface ErrorContext {
   requestId: string | undefined;
+  /** Id of its trace; undefined if there is none. */
+  traceId: string | undefined;
   isMutation: boolean;
   /** Whether any request was sent upstream for it. */
   wasSent: boolean;
@@ -59,7 +61,7 @@ export type CreateClientErrors = (context: ErrorContext) => ToClientError;
  */
 export const createClientErrors =
   (logger: Logger): CreateClientErrors =>
-  ({ requestId, isMutation, wasSent, isDisconnected, clientKind }) => {
+  ({ requestId, traceId, isMutation, wasSent, isDisconnected, clientKind }) => {
     const logged = new Set<string>();
 
     /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
@@ -67,7 +69,7 @@ export const createClientErrors =
       const endpointFailure = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
       if (!logged.has(endpointFailure)) {
         logged.add(endpointFailure);
-        logUpstreamError(logger, error, requestId, clientKind);
+        logUpstreamError(logger, error, { requestId, traceId, clientKind });
       }
     }
 
@@ -81,7 +83,7 @@ export const createClientErrors =
 
     function mask(error: GraphQLError, original: unknown): ClientError {
       const errorId = randomUUID();
-      logger.error({ requestId, errorId, path: error.path, err: original }, 'unexpected error');
+      logger.error({ requestId, traceId, errorId, path: error.path, err: original }, 'unexpected error');
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
@@ -201,12 +203,11 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
 function logUpstreamError(
   logger: Logger,
   error: UpstreamError,
-  requestId: string | undefined,
-  clientKind: ClientKind | undefined,
+  { requestId, traceId, clientKind }: Pick<ErrorContext, 'requestId' | 'traceId' | 'clientKind'>,
 ): void {
   if (/^UPSTREAM_/.test(error.code) || (clientKind === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
     const { code, status, errorId, endpoint, cause } = error;
-    logger.warn({ requestId, code, status, errorId, ...endpoint, cause: describeCause(cause) }, error.message);
+    logger.warn({ requestId, traceId, code, status, errorId, ...endpoint, cause: describeCause(cause) }, error.message);
   }
 }
 

@@ -2,27 +2,41 @@ import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { CallLog } from '../upstream/call-log.ts';
-import type { BindCaller, Usage } from '../upstream/client.ts';
+import { CallTimer } from '../upstream/call-timer.ts';
+import type { Usage } from '../upstream/client.ts';
+import type { CallTrace } from '../upstream/transport/call-trace.ts';
 import type { Signal } from '../upstream/transport/signal.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
-import { createNotificationGroupLoader, type NotificationGroupLoader } from './loaders/notification-group-loader.ts';
-import { createWorkflowLoader, type WorkflowLoader } from './loaders/workflow-loader.ts';
+import type { Upstreams } from '../upstream/upstreams.ts';
+import type { WriteAuthor } from '../upstream/write-audit.ts';
+import type { DeprecatedUsage } from './documents/use-deprecated-usage.ts';
+import { Explainer } from './explain/explainer.ts';
+import { FieldCalls } from './field-calls.ts';
+import { type Loaders, OperationLoaders } from './loaders/loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
 export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 
 /** Context of one operation. Each operation has its own, so that callers share nothing. */
-export interface GatewayContext extends PluginContext {
+export interface GatewayContext extends PluginContext, DeprecatedUsage {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
+  /** Id of the trace, for log lines; undefined if there is none. */
+  readonly traceId: string | undefined;
   /** Identity of the caller. */
   readonly identity: Identity;
   /** Upstream calls made for the operation so far. */
   readonly usage: Readonly<Usage>;
+  /** Author of writes, for the audit log. */
+  readonly author: WriteAuthor;
   /** The endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
+  /** Calls by field; undefined unless the request asks for a report of its calls. */
+  readonly fieldCalls?: FieldCalls | undefined;
+  /** Explains the operation; undefined if it is executed. */
+  readonly explainer: Explainer | undefined;
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
   readonly idempotencyKey: string | undefined;
   readonly logger: Logger;
@@ -30,37 +44,10 @@ export interface GatewayContext extends PluginContext {
   readonly now: () => Date;
 }
 
-/** Loaders of one operation. They cache only for that operation. */
-export interface Loaders {
-  readonly workflow: WorkflowLoader;
-  readonly notificationGroup: NotificationGroupLoader;
-}
-
-/** Creates each loader on first use, because most operations need only one of them. */
-class OperationLoaders implements Loaders {
-  readonly #upstream: Upstream;
-  #workflow: WorkflowLoader | undefined;
-  #notificationGroup: NotificationGroupLoader | undefined;
-
-  constructor(upstream: Upstream) {
-    this.#upstream = upstream;
-  }
-
-  get workflow(): WorkflowLoader {
-    this.#workflow ??= createWorkflowLoader(this.#upstream);
-    return this.#workflow;
-  }
-
-  get notificationGroup(): NotificationGroupLoader {
-    this.#notificationGroup ??= createNotificationGroupLoader(this.#upstream);
-    return this.#notificationGroup;
-  }
-}
-
 /** Options shared by the contexts of all operations. */
 export interface ContextOptions {
-  /** Creates the upstream client of an operation. */
-  bindCaller: BindCaller;
+  /** Services that operations can call. */
+  upstreams: Pick<Upstreams, 'bind' | 'record'>;
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
@@ -78,8 +65,16 @@ export interface OperationRequest {
   idempotencyKey: string | undefined;
   /** Id of the request in the response and the logs. */
   requestId: string;
+  /** Trace of the operation; undefined if there is none. */
+  trace: CallTrace | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
+  /** Whether reads use no stored responses. */
+  bypassesCache: boolean;
+  /** Whether the response reports the calls. */
+  reportsCalls: boolean;
+  /** Whether the operation is only explained: nothing is sent upstream. */
+  isExplained: boolean;
 }
 
 /** Creates the context of one operation. */
@@ -87,26 +82,49 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
-  ({ bindCaller, logger, now, operationTimeoutMs, logsCalls }: ContextOptions): CreateContext =>
-  ({ identity, idempotencyKey, requestId, signal }, { params, request }) => {
+  ({ upstreams, logger, now, operationTimeoutMs, logsCalls }: ContextOptions): CreateContext =>
+  (
+    { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
+    { params, request },
+  ) => {
     const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
     if (logsCalls) {
       usage.log = new CallLog();
     }
-    const client = bindCaller({
-      authorization: identity.credential,
-      signal,
-      deadlineAt: performance.now() + operationTimeoutMs,
-      requestId,
-      usage,
-    });
+    const author: WriteAuthor = { identity, traceId: trace?.traceId, field: undefined };
+    if (trace !== undefined) {
+      usage.trace = trace;
+    }
+    const { credential: authorization } = identity;
+    const explainer = isExplained
+      ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
+      : undefined;
+    if (reportsCalls) {
+      usage.timer = new CallTimer();
+    }
+    const client =
+      explainer?.client ??
+      upstreams.bind(identity.upstream, {
+        authorization,
+        signal,
+        deadlineAt: performance.now() + operationTimeoutMs,
+        requestId,
+        usage,
+        bypassesCache,
+        author,
+      });
     const upstream = bindUpstream(client);
+    const fieldCalls = reportsCalls ? new FieldCalls(client, usage) : undefined;
     return {
       requestId,
+      traceId: trace?.traceId,
       identity,
       usage,
+      author,
       upstream,
-      loaders: new OperationLoaders(upstream),
+      loaders: new OperationLoaders(fieldCalls?.loaderEndpoints() ?? upstream, fieldCalls?.takeFromList),
+      fieldCalls,
+      explainer,
       idempotencyKey: idempotencyKey || undefined,
       logger,
       now,

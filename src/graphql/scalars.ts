@@ -1,12 +1,7 @@
 import { GraphQLError, type ValueNode, valueFromASTUntyped, visit } from 'graphql';
 import { isRecord } from '../lib/is-record.ts';
 import { builder } from './builder.ts';
-
-/** Maximum nesting of JSON values in requests and responses. Deeper values can be parsed but not written. */
-const MAX_JSON_DEPTH = 32;
-
-/** Maximum members and items of one JSON value, at all levels, so that checking it doesn't block other requests. */
-const MAX_JSON_NODES = 100_000;
+import { checkJson, MAX_JSON_DEPTH } from './json-values.ts';
 
 /** RFC 3339 with the variants of ISO 8601 that services send: optional seconds with a fraction of any length, and an optional zone. */
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?$/;
@@ -68,88 +63,6 @@ function daysIn(year: number, month: number): number {
     return isLeap ? 29 : 28;
   }
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
-}
-
-/** Rejects values that would change in transit: too deep, too large, inexact numbers, and `__proto__`, which sets prototypes when copied. */
-function checkJson(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) {
-    countNodes(value, 0, 0);
-    return value;
-  }
-  const result = checkedValues.get(value);
-  if (result instanceof GraphQLError) {
-    throw result;
-  }
-  if (result === undefined) {
-    checkedValues.set(value, findJsonError(value));
-    return checkJson(value);
-  }
-  return value;
-}
-
-/** Results of checks by value, because one record is often selected under several names. */
-const checkedValues = new WeakMap<object, GraphQLError | 'valid'>();
-
-function findJsonError(value: object): GraphQLError | 'valid' {
-  try {
-    countNodes(value, 0, 0);
-    return 'valid';
-  } catch (error) {
-    if (error instanceof GraphQLError) {
-      return error;
-    }
-    throw error;
-  }
-}
-
-/**
- * Adds to the number of members and items of a value.
- *
- * @throws {GraphQLError} if the value has too many
- */
-function addNodes(count: number, more: number): number {
-  if (count + more > MAX_JSON_NODES) {
-    throw new GraphQLError(`JSON cannot represent more than ${MAX_JSON_NODES} members and items in one value.`);
-  }
-  return count + more;
-}
-
-/**
- * Checks a value and everything in it.
- *
- * @param count nodes counted before this value
- * @returns `count` plus the nodes in this value
- */
-function countNodes(value: unknown, depth: number, count: number): number {
-  if (
-    typeof value === 'bigint' ||
-    (typeof value === 'number' && (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)))
-  ) {
-    throw new GraphQLError('JSON cannot represent this number exactly; send it as a string.');
-  }
-  if (typeof value !== 'object' || value === null) {
-    return count;
-  }
-  if (depth >= MAX_JSON_DEPTH) {
-    throw new GraphQLError(`JSON cannot represent a value nested deeper than ${MAX_JSON_DEPTH} levels.`);
-  }
-  if (Array.isArray(value)) {
-    let total = addNodes(count, value.length);
-    for (const item of value) {
-      total = countNodes(item, depth + 1, total);
-    }
-    return total;
-  }
-  const members = value as Record<string, unknown>;
-  const keys = Object.keys(members); // Takes half the time of `Object.entries`, which creates an array per member.
-  let total = addNodes(count, keys.length);
-  for (const key of keys) {
-    if (key === '__proto__') {
-      throw new GraphQLError('JSON cannot represent a key "__proto__".');
-    }
-    total = countNodes(members[key], depth + 1, total);
-  }
-  return total;
 }
 
 /** Converts a literal to JSON. Rejects enum values, which `valueFromASTUntyped` would convert to strings. */

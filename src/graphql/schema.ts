@@ -1,7 +1,17 @@
-import type { GraphQLSchema } from 'graphql';
+import {
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  isObjectType,
+} from 'graphql';
+import type { Settings } from '../settings/settings.ts';
 import { builder } from './builder.ts';
+import type { GatewayContext } from './context.ts';
 import './scalars.ts';
 import { describeScopes } from './describe-scopes.ts';
+import { createSchemaAccess } from './federation/schema-access.ts';
+import { toSubgraph } from './federation/subgraph.ts';
 import './types/index.gen.ts';
 
 const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, messages and statistics of a notification service.
@@ -22,10 +32,72 @@ builder.mutationType({
     'Changes records. The fields of a mutation run one after another. If one is null, `extensions.outcome` of its entry in `errors` tells whether the change was applied.',
 });
 
-/** Builds the schema from everything that the imported files added to the builder. */
-export function createSchema(): GraphQLSchema {
+/**
+ * Builds the schema from everything that the imported files added to the builder.
+ *
+ * @param settings by default, those of a gateway that is no subgraph
+ */
+export function createSchema(
+  settings: Pick<Settings, 'federation' | 'introspection'> = { federation: false, introspection: true },
+): GraphQLSchema {
   const schema = builder.toSchema();
   schema.description = DESCRIPTION;
   describeScopes(schema);
-  return schema;
+  noteRunningFields(schema);
+  const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
+  countCallsByField(served);
+  explainRootFields(served);
+  return served;
+}
+
+/** Resolver of a field. */
+type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
+
+/** Wraps the resolvers of a type's fields that `select` accepts. */
+function wrapResolvers(
+  type: GraphQLObjectType<unknown, GatewayContext> | null | undefined,
+  wrap: (resolve: Resolve, name: string) => Resolve,
+  select: (field: GraphQLField<unknown, GatewayContext>) => boolean = () => true,
+): void {
+  for (const field of Object.values(type?.getFields() ?? {})) {
+    if (field.resolve !== undefined && select(field)) {
+      field.resolve = wrap(field.resolve, `${type?.name}.${field.name}`);
+    }
+  }
+}
+
+/** Makes the fields of mutations note their names for the audit log. They run one after another. */
+function noteRunningFields(schema: GraphQLSchema): void {
+  wrapResolvers(schema.getMutationType(), (resolve) => (root, args, context, info) => {
+    context.author.field = info.fieldName;
+    return resolve(root, args, context, info);
+  });
+}
+
+/** Makes the fields that need calls count them, if the request asks for it: the root fields, and those with the extension `calls`. */
+function countCallsByField(schema: GraphQLSchema): void {
+  const roots = new Set([schema.getQueryType(), schema.getMutationType()]);
+  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    wrapResolvers(
+      type,
+      (resolve, name) => (root, args, context, info) => {
+        const callers = context.fieldCalls?.callersOf(name, context.loaders);
+        return resolve(root, args, callers === undefined ? context : { ...context, ...callers }, info);
+      },
+      ({ extensions }) => roots.has(type) || 'calls' in extensions,
+    );
+  }
+}
+
+/** Makes root fields run within the explanation of an operation, if it is only explained. */
+function explainRootFields(schema: GraphQLSchema): void {
+  for (const root of [schema.getQueryType(), schema.getMutationType()]) {
+    wrapResolvers(
+      root,
+      (resolve) => (source, args, context, info) =>
+        context.explainer === undefined
+          ? resolve(source, args, context, info)
+          : context.explainer.run(context, info, args, (own) => resolve(source, args, own, info)),
+    );
+  }
 }

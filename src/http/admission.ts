@@ -1,6 +1,7 @@
 import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { Allowance, RateLimiter } from '../rate-limits/rate-limiter.ts';
+import type { Usage } from '../upstream/client.ts';
 
 /** State of a rate limit, with the time in which one call is refilled. */
 export type AdmissionAllowance = Allowance & { secondsPerCall: number };
@@ -9,12 +10,22 @@ export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 export interface Admission {
   /** Takes one call before the operation runs. Returns undefined if there is no limit. */
   take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
-  /** Charges the difference between the upstream calls of an operation and the one already taken. */
-  charge(identity: Identity, calls: number): void;
+  /** Returns the cost of an operation in calls. With reads from the cache, it may be a fraction. */
+  costOf(usage: Readonly<Usage> | undefined): number;
+  /** Charges the difference between the cost of an operation and the call already taken. */
+  charge(identity: Identity, cost: number): void;
+}
+
+/** Options of `createAdmission`. */
+export interface AdmissionOptions {
+  limiter: RateLimiter;
+  clientRules: RulesByClientKind;
+  /** Calls that a read from the cache costs, from 0 to 1. @default 1 */
+  cachedReadCost?: number | undefined;
 }
 
 /** Creates the admission with a rate limiter and the limits of each kind of client. */
-export function createAdmission(limiter: RateLimiter, clientRules: RulesByClientKind): Admission {
+export function createAdmission({ limiter, clientRules, cachedReadCost = 1 }: AdmissionOptions): Admission {
   return {
     take({ clientKind, callerId }) {
       const { rateLimit } = clientRules[clientKind];
@@ -27,10 +38,11 @@ export function createAdmission(limiter: RateLimiter, clientRules: RulesByClient
         ? allowance.then((taken) => Object.assign(taken, { secondsPerCall }))
         : Object.assign(allowance, { secondsPerCall });
     },
-    charge({ clientKind, callerId }, calls) {
+    costOf: (usage) => (usage === undefined ? 0 : usage.requests + cachedReadCost * (usage.cached ?? 0)),
+    charge({ clientKind, callerId }, cost) {
       const { rateLimit } = clientRules[clientKind];
-      if (rateLimit !== undefined && calls !== 1) {
-        void limiter.charge(callerId, rateLimit, calls - 1);
+      if (rateLimit !== undefined && cost !== 1) {
+        void limiter.charge(callerId, rateLimit, cost - 1);
       }
     },
   };

@@ -38,13 +38,16 @@ function toRefusal(
     return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
   const isToken = authorization?.startsWith('Bearer ') && reason !== 'CREDENTIAL_MALFORMED';
-  const challenges = schemes.map((scheme) =>
-    scheme === 'Bearer' && isToken
-      ? `Bearer realm="notigraph", error="invalid_token", error_description="${message}"`
-      : `${scheme} realm="notigraph"`,
-  );
-  return refuse('UNAUTHENTICATED', message, {
-    reason,
-    headers: challenges.length > 0 ? { 'www-authenticate': challenges.join(', ') } : {},
-  });
+  const details = isToken ? `, error="invalid_token", error_description="${message}"` : '';
+  return refuse('UNAUTHENTICATED', message, { reason, headers: challenge(schemes, details) });
+}
+
+/**
+ * Returns the header that names the accepted schemes.
+ *
+ * @param tokenDetails further parameters of the scheme `Bearer`. @default none
+ */
+export function challenge(schemes: AuthenticateOptions['schemes'], tokenDetails = ''): { 'www-authenticate'?: string } {
+  const challenges = schemes.map((scheme) => `${scheme} realm="notigraph"${scheme === 'Bearer' ? tokenDetails : ''}`);
+  return challenges.length > 0 ? { 'www-authenticate': challenges.join(', ') } : {};
 }

@@ -3,12 +3,13 @@ import { ClientTokenRefusal, type ClientTokens } from '../auth/client-tokens.ts'
 import { isCredential } from '../auth/credentials.ts';
 import { Refusal } from '../lib/refusal.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
-import type { RateLimit } from '../settings/clients.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 import { readBody } from './request-body.ts';
 import { requireJson } from './request-head.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
+import type { UpstreamSelector } from './select-upstream.ts';
 
 /** Options of `createClientTokenRoute`. */
 export interface ClientTokenRouteOptions {
@@ -16,6 +17,7 @@ export interface ClientTokenRouteOptions {
   limiter: RateLimiter;
   /** Rate limit per tenant. All requests without a known tenant share one limit. */
   rateLimit: RateLimit;
+  upstreamSelector: UpstreamSelector;
   logger: Logger;
 }
 
@@ -27,6 +29,7 @@ export function createClientTokenRoute({
   clientTokens,
   limiter,
   rateLimit,
+  upstreamSelector,
   logger,
 }: ClientTokenRouteOptions): (request: IncomingRequest) => Promise<OutgoingResponse> {
   async function issue(request: IncomingRequest) {
@@ -46,6 +49,7 @@ export function createClientTokenRoute({
       const message = `Send the API key of one of this gateway's tenants: "Authorization: ApiKey <the tenant's key>".`;
       throw refuse('UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'ApiKey realm="notigraph"' } });
     }
+    upstreamSelector.select(request, 'browser', clientTokens.upstreamOf(tenant)); // Rejects the address of another upstream.
     requireJson(request);
     return clientTokens.issue(tenant, await readBody(request, MAX_BODY_BYTES));
   }

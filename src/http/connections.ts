@@ -20,6 +20,8 @@ export interface Connections {
   get(socket: Socket): Connection | undefined;
   /** Returns all open connections. */
   values(): Iterable<Connection>;
+  /** Waits until no connection is open. */
+  ended(): Promise<void>;
   /** Closes the slowest connections until they free this many bytes of memory. Returns the bytes freed, which can be fewer. */
   free(bytes: number): number;
 }
@@ -40,9 +42,20 @@ export function createConnections(
   const minBytes = Math.max(1, (minBytesPerSecond * stallTimeoutMs) / 1_000);
   const eviction = createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs });
 
+  const waiting: (() => void)[] = [];
+
+  function remove(socket: Socket): void {
+    connections.delete(socket);
+    if (connections.size === 0) {
+      for (const resolve of waiting.splice(0)) {
+        resolve();
+      }
+    }
+  }
+
   function close(connection: Connection, reason: CloseReason): void {
     closed[reason] += 1;
-    connections.delete(connection.socket);
+    remove(connection.socket);
     connection.destroy();
   }
 
@@ -58,7 +71,7 @@ export function createConnections(
     }
     connections.set(socket, added);
     socket.once('close', () => {
-      connections.delete(socket);
+      remove(socket);
       added.releaseResponses();
     });
   });
@@ -87,6 +100,11 @@ export function createConnections(
     closed,
     get: (socket) => connections.get(socket),
     values: () => connections.values(),
+    async ended() {
+      if (connections.size > 0) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+    },
     free(bytes) {
       let freed = 0;
       for (const connection of eviction.forMemory(bytes, connections.values(), performance.now())) {

@@ -1,5 +1,6 @@
 import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { ClientKind } from '../auth/identity.ts';
+import { CLIENT_NAME_HEADERS } from './client-name.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
@@ -36,11 +37,22 @@ function guessClientKind(authorization: string | undefined): ClientKind {
   return authorization.startsWith('Bearer ') ? 'browser' : 'server';
 }
 
-/** Methods and headers that web pages may send. Credentials are sent in `Authorization`, never in cookies. */
+/** Headers that web pages may send. Credentials are sent in `Authorization`, never in cookies. */
+const ALLOWED_HEADERS = [
+  'authorization',
+  'cache-control',
+  'content-type',
+  'idempotency-key',
+  'x-request-id',
+  'graphql-require-preflight',
+  'traceparent',
+  'tracestate',
+  ...CLIENT_NAME_HEADERS,
+];
+
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'GET, POST',
-  'access-control-allow-headers':
-    'authorization, content-type, idempotency-key, x-request-id, graphql-require-preflight',
+  'access-control-allow-headers': ALLOWED_HEADERS.join(', '),
   'access-control-max-age': '86400',
 };
 

@@ -1,36 +1,48 @@
 import type { Server } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 import type { Exchanges } from './exchanges.ts';
+
+/** Parts of a server that closes. */
+export interface DrainDeps {
+  server: Server;
+  connections: Connections;
+  exchanges: Exchanges;
+  /** Waits until no more connections come. */
+  stopAccepting: () => Promise<unknown>;
+}
 
 /** Settings for shutdown. */
 export type DrainSettings = Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>;
 
 /** Closes a server. Requests can finish within the drain timeout; the rest are aborted. */
 export async function drain(
-  server: Server,
-  connections: Connections,
-  exchanges: Exchanges,
+  { server, connections, exchanges, stopAccepting }: DrainDeps,
   { lameDuckMs, drainTimeoutMs }: DrainSettings,
 ): Promise<void> {
+  announceClose(connections);
+  const drainTimer = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+  await stopAccepting();
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  await exchanges.finished();
+  // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
+  await Promise.race([Promise.all([closed, connections.ended()]), sleep(lameDuckMs)]);
+  server.closeAllConnections();
+  await closed;
+  clearTimeout(drainTimer);
+}
+
+/** Makes the responses to in-flight requests the last ones of their connections. */
+export function announceClose(connections: Connections): void {
   for (const { responses } of connections.values()) {
     const last = responses.at(-1); // After a response with `Connection: close`, Node.js drops later pipelined ones.
     if (last?.headersSent === false) {
       last.setHeader('Connection', 'close');
     }
   }
-  const drainTimer = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
-  await sleep(lameDuckMs);
-  await acceptBacklog(server);
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  server.close(() => resolve());
-  await exchanges.finished();
-  // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
-  await Promise.race([closed, sleep(lameDuckMs)]);
-  server.closeAllConnections();
-  await closed;
-  clearTimeout(drainTimer);
 }
 
 /** Upper bound, because reconnecting clients could otherwise prolong shutdown indefinitely. */
@@ -40,7 +52,7 @@ const MAX_BACKLOG_MS = 250;
  * Accepts the connections that the operating system has already established, one per turn of the event loop. Closing the server would reset
  * them, and requests on them would be lost.
  */
-async function acceptBacklog(server: Server): Promise<void> {
+export async function acceptBacklog(server: NetServer): Promise<void> {
   const until = performance.now() + MAX_BACKLOG_MS;
   let hasAccepted = true;
   const onConnection = () => {

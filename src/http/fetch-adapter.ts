@@ -17,6 +17,10 @@ class FetchRequest implements IncomingRequest {
     this.target = pathname + search;
   }
 
+  get host(): string {
+    return new URL(this.#request.url).host;
+  }
+
   get method(): string {
     return this.#request.method;
   }

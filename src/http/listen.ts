@@ -1,24 +1,43 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 
 /** Error of a server that can't listen. The message tells the operator what to do. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
+/** Another process that accepts the connections of a server and passes them on. */
+export interface ConnectionSource {
+  /** Address that it listens on, without a trailing slash. */
+  readonly url: string;
+  /** Resolves when no more connections will come. */
+  readonly closed: Promise<unknown>;
+  /** Calls the function for each connection from now on. */
+  open(onConnection: (socket: Socket) => void): void;
+}
+
+/** Starts to serve the connections of a source. The server itself doesn't listen. */
+export function receive(server: Server, source: ConnectionSource): void {
+  source.open((socket) => {
+    socket.allowHalfOpen = true; // As for connections that the server accepts.
+    server.emit('connection', socket);
+  });
+  server.emit('listening'); // From here on, Node.js checks the timeouts of requests.
+}
+
 /**
  * Starts to listen.
  *
+ * @param option option of the command that sets the port
  * @returns the server's address without a trailing slash, such as `http://127.0.0.1:4000`
  * @throws {ListenError}
  */
-export async function listen(server: Server, host: string, port: number): Promise<string> {
+export async function listen(server: Server, host: string, port: number, option = '--port'): Promise<string> {
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(port, host, resolve);
   try {
     await listening;
   } catch (error) {
-    throw new ListenError(explain(error, host, port), { cause: error });
+    throw new ListenError(explain(error, host, port, option), { cause: error });
   }
   return urlOf(server.address(), host);
 }
@@ -32,16 +51,16 @@ function urlOf(address: AddressInfo | string | null, host: string): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`;
 }
 
-function explain(error: unknown, host: string, port: number): string {
+function explain(error: unknown, host: string, port: number, option: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} on ${host} is already in use. Stop the other program, or choose another port with --port.`;
+      return `Port ${port} on ${host} is already in use. Stop the other program, or choose another port with ${option}.`;
     case 'EACCES':
-      return `This process is not permitted to use port ${port}. Choose a port above 1023 with --port.`;
+      return `This process is not permitted to use port ${port}. Choose a port above 1023 with ${option}.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `This machine has no address ${host}. Choose another with --host, such as 127.0.0.1 or 0.0.0.0.`;
+      return `This machine has no address ${host}. Choose another with ${option.replace('port', 'host')}, such as 127.0.0.1 or 0.0.0.0.`;
     default:
       return `The server can't listen on ${host}, port ${port}: ${error instanceof Error ? error.message : String(error)}.`;
   }

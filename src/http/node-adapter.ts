@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { joinBytes } from '../lib/join-bytes.ts';
 import { refuse } from '../settings/refuse.ts';
+import { joinBytes } from '../upstream/transport/join-bytes.ts';
 import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createHostCheck } from './host.ts';
@@ -39,6 +39,11 @@ class NodeRequest implements IncomingRequest {
     this.#request = request;
     this.method = method;
     this.target = isValidHost(headers.host) ? originForm(url) : undefined;
+  }
+
+  get host(): string | undefined {
+    const { url = '', headers } = this.#request;
+    return url.startsWith('/') ? headers.host : URL.parse(url)?.host; // An absolute target overrides the header (RFC 9112, 3.2.2).
   }
 
   header(name: string): string | undefined {
@@ -84,7 +89,7 @@ class NodeRequest implements IncomingRequest {
     const signal = new AbortController();
     this.signal.addEventListener('abort', () => signal.abort(this.signal.reason));
     const { host = 'localhost' } = this.#request.headers;
-    return new Request(new URL(this.target ?? '/', `http://${host}`), {
+    return new Request(`http://${host}${this.target ?? '/'}`, {
       method: this.method,
       headers,
       signal: signal.signal,
@@ -94,10 +99,10 @@ class NodeRequest implements IncomingRequest {
 
 /** Returns the path and query of a request target, which can be absolute (RFC 9112, 3.2.2); undefined if it is not a valid URL. */
 function originForm(target: string): string | undefined {
-  if (target.startsWith('/') && !target.startsWith('//')) {
-    return target;
+  if (target.startsWith('/')) {
+    return target; // Also with two slashes, which begin a path here and not a host.
   }
-  const url = URL.parse(target, 'http://localhost');
+  const url = URL.parse(target);
   return url === null ? undefined : url.pathname + url.search;
 }
 

@@ -7,6 +7,8 @@ import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts
 import type { Admission } from './admission.ts';
 import type { Authenticate } from './authenticate.ts';
 import { authorize } from './authorize.ts';
+import { bypassesCache } from './cache-control.ts';
+import { explain } from './explain.ts';
 import { lazyRequest } from './lazy-request.ts';
 import type { NegotiateMediaType } from './media-type.ts';
 import { type Params, paramsFromBody, paramsFromQuery } from './params.ts';
@@ -14,18 +16,22 @@ import type { Prepare } from './prepare.ts';
 import { takeAllowance } from './rate-limit.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
 import { readBody } from './request-body.ts';
+import { readExtensions } from './request-extensions.ts';
 import { readHead } from './request-head.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
-import type { Exchange, Respond } from './respond.ts';
+import type { Exchange, Respond, StartExchangeTrace } from './respond.ts';
+import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
 /** Options of `createPipeline`. */
 export interface PipelineOptions {
-  /** Exact path of the GraphQL endpoint. */
-  endpoint: string;
+  /** Exact paths of the GraphQL endpoint. */
+  paths: ReadonlySet<string>;
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
   negotiateMediaType: NegotiateMediaType;
   authenticate: Authenticate;
+  startTrace: StartExchangeTrace;
+  upstreamSelector: UpstreamSelector;
   admission: Admission;
   trustedDocuments: TrustedDocuments;
   clientRules: RulesByClientKind;
@@ -37,7 +43,7 @@ export interface PipelineOptions {
 
 /** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
 export function createPipeline(options: PipelineOptions): HandleRequest {
-  const { endpoint, maxBodyBytes, admission, readRequiredScopes, authenticate, prepare, respond } = options;
+  const { paths, maxBodyBytes, admission, readRequiredScopes, authenticate, startTrace, prepare, respond } = options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
@@ -45,11 +51,33 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     return options.trustedDocuments.find(params, { clientKind, mode, documents });
   }
 
-  function createContext({ request, requestId }: Exchange, identity: Identity, params: Params, query: string) {
+  /** Adds the upstream that the caller's tenant, or the host and path, select. */
+  function selectUpstream(request: IncomingRequest, identity: Identity): Identity {
+    const { clientKind, upstream } = identity;
+    return withUpstream(identity, options.upstreamSelector.select(request, clientKind, upstream));
+  }
+
+  function createContext(
+    { request, requestId, trace, extensions }: Exchange,
+    identity: Identity,
+    params: Params,
+    query: string,
+  ) {
+    const isExplained = extensions?.explain === true;
     const idempotencyKey = request.header('idempotency-key');
     const { signal } = request;
+    const reportsCalls = extensions?.upstream === true && !isExplained;
     return options.createContext(
-      { identity, idempotencyKey, requestId, signal },
+      {
+        identity,
+        idempotencyKey,
+        requestId,
+        trace,
+        signal,
+        bypassesCache: bypassesCache(request),
+        reportsCalls,
+        isExplained,
+      },
       { request: lazyRequest(request), params: toYogaParams(params, query) },
     );
   }
@@ -57,22 +85,30 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
     const exchange = openExchange(request, options.negotiateMediaType);
     try {
-      const head = readHead(request, endpoint, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
-      const identity = await authenticate(request.header('authorization')); // 401 503
+      const head = readHead(request, paths, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
+      exchange.identity = await authenticate(request.header('authorization')); // 401 503
+      const trace = startTrace(exchange);
+      exchange.trace = trace;
+      const identity = selectUpstream(request, exchange.identity); // 421
       exchange.identity = identity;
       exchange.allowance = await takeAllowance(admission, identity); // 429
       const params =
         head.method === 'GET'
           ? paramsFromQuery(head.query) // 400
           : paramsFromBody(await readBody(request, maxBodyBytes)); // 400 413
+      exchange.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
       const context = createContext(exchange, identity, params, text);
       exchange.context = context;
       const operation = prepare(text, context); // Yoga: parse, limits, validate; 400 405
       exchange.operation = operation;
       authorize(operation, identity, params.variables, readRequiredScopes); // 403
-      const result = await operation.execute(params.variables); // Yoga: plugins, our executor
-      return respond(exchange, { result });
+      const execute = () => operation.execute(params.variables); // Yoga: plugins, our executor
+      const result = await (trace === undefined ? execute() : trace.run(execute));
+      const shown = exchange.extensions.explain
+        ? await explain(result, operation, context, params, readRequiredScopes)
+        : result;
+      return respond(exchange, { result: shown });
     } catch (error) {
       return respond(exchange, { error }); // Unexpected errors are logged and masked.
     }
@@ -87,7 +123,8 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
   ...(extensions !== undefined && { extensions }),
 });
 
-const openExchange = (request: IncomingRequest, chooseMediaType: NegotiateMediaType): Exchange => ({
+/** Creates the state of a request. */
+export const openExchange = (request: IncomingRequest, chooseMediaType: NegotiateMediaType): Exchange => ({
   request,
   startedAt: performance.now(),
   requestId: toRequestId(request.header(REQUEST_ID)),

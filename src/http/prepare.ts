@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type ExecutionResult,
   type GraphQLError,
   type GraphQLSchema,
@@ -21,7 +22,27 @@ export interface Operation {
   execute(variables: Readonly<Record<string, unknown>>): Promise<ExecutionResult>;
 }
 
-type YogaEngine = Pick<YogaServerInstance<GatewayContext, object>, 'getEnveloped'>;
+/** Engine of operations. */
+export interface Engine {
+  yoga: YogaServerInstance<object, GatewayContext>;
+  /** Executes documents that Yoga has validated; undefined if plugins of the host may observe or change every operation. */
+  direct: DirectEngine | undefined;
+}
+
+/** Execution with the function that Yoga calls too, but without its hooks, which take longer than the executor. */
+export interface DirectEngine {
+  schema: GraphQLSchema;
+  /** Documents that Yoga has parsed, by text. */
+  documents: { get(text: string): DocumentNode | undefined };
+  execute(args: ExecutionArgs): Promise<ExecutionResult>;
+}
+
+/** Document that is valid for the schema. */
+interface ValidDocument {
+  schema: GraphQLSchema;
+  document: DocumentNode;
+  execute(args: ExecutionArgs): Promise<ExecutionResult>;
+}
 
 /** Converts the text of a document to an operation. */
 export type Prepare = (text: string, context: GatewayContext) => Operation;
@@ -41,35 +62,54 @@ export class InvalidDocument extends Error {
  * Creates the function that parses, validates and resolves operations with Yoga's engine and all plugins. The function throws errors of
  * plugins, an `InvalidDocument`, or a `Refusal` with OPERATION_RESOLUTION_FAILURE or METHOD_NOT_ALLOWED.
  *
- * @param hasHostPlugins whether the host has plugins that may observe every validation. Without them, each document is validated once,
- * because a lookup in Yoga's own cache takes 3 µs: its key contains the names of all rules.
+ * Without plugins of the host, Yoga sees each document once. After that, its hooks would take longer than everything else here.
  */
-export function createPrepare(yoga: YogaEngine, hasHostPlugins: boolean): Prepare {
-  const validatedFor = new WeakMap<DocumentNode, GraphQLSchema>();
+export function createPrepare({ yoga, direct }: Engine): Prepare {
+  const validated = new WeakSet<DocumentNode>();
+
+  function validateWithYoga(text: string, context: GatewayContext): ValidDocument {
+    const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped(context);
+    const document: DocumentNode = parse(text);
+    const errors: readonly GraphQLError[] = validate(schema, document);
+    if (errors.length > 0) {
+      throw new InvalidDocument(errors);
+    }
+    return {
+      schema,
+      document,
+      async execute(args) {
+        const result: unknown = await execute({ ...args, contextValue: await contextFactory() });
+        return requireSingleResult(result);
+      },
+    };
+  }
+
+  function findValidated(
+    { schema, documents, execute }: DirectEngine,
+    text: string,
+    context: GatewayContext,
+  ): ValidDocument {
+    const known = documents.get(text);
+    if (known !== undefined && validated.has(known)) {
+      return { schema, document: known, execute };
+    }
+    const { document } = validateWithYoga(text, context);
+    validated.add(document);
+    return { schema, document, execute };
+  }
 
   return (text, context) => {
     const { operationName } = context.params;
-    const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped(context);
-    const document: DocumentNode = parse(text);
-    if (hasHostPlugins || validatedFor.get(document) !== schema) {
-      const errors: readonly GraphQLError[] = validate(schema, document);
-      if (errors.length > 0) {
-        throw new InvalidDocument(errors);
-      }
-      validatedFor.set(document, schema);
-    }
+    const valid = direct === undefined ? validateWithYoga(text, context) : findValidated(direct, text, context);
+    const { schema, document } = valid;
     const { name, operation } = resolveOperation(document, context); // A plugin may have replaced the document.
     return {
       name: name?.value ?? 'anonymous',
       type: operation === 'mutation' ? 'mutation' : 'query',
       document,
       operationName,
-      async execute(variableValues) {
-        const contextValue = await contextFactory();
-        const args = { schema, document, contextValue, variableValues, operationName };
-        const result: unknown = await execute(args);
-        return requireSingleResult(result);
-      },
+      execute: (variableValues) =>
+        valid.execute({ schema, document, contextValue: context, variableValues, operationName }),
     };
   };
 }

@@ -6,21 +6,26 @@ import type { AdmissionAllowance } from './admission.ts';
 export interface RateLimitState {
   /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
   allowance: (Allowance & Partial<AdmissionAllowance>) | undefined;
-  /** Upstream calls of the operation, and the limit reported by the service. */
+  /** Cost of the operation, in calls. */
+  cost: number;
+  /** Upstream calls of the operation, with the limit reported by the service. */
   usage: Readonly<Usage> | undefined;
   /** Errors of the response, as the client sees them. */
   errors?: readonly { extensions?: unknown }[] | undefined;
 }
 
+/** Tolerance of sums of fractions, in calls. */
+const ROUNDING_ERROR = 1e-6;
+
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 /** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
-export function rateLimitHeaders({ allowance, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
+export function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
   const upstream = usage?.rateLimit;
   if (allowance === undefined && upstream === undefined && errors === undefined) {
     return NO_HEADERS;
   }
-  const own = allowance && afterCharge(allowance, usage?.requests ?? 0);
+  const own = allowance && afterCharge(allowance, cost);
   const { limit, remaining, resetSeconds } = lowerOf(own, upstream) ?? {};
   const retryAfterSeconds = findRetryAfter(errors);
   return {
@@ -33,15 +38,15 @@ export function rateLimitHeaders({ allowance, usage, errors }: RateLimitState): 
 
 /**
  * Returns the state of the gateway's limit after the operation. One call was taken before it ran; the rest is computed here, because querying
- * the limiter again would delay the response. `resetSeconds` was already rounded up, so the result can be one second too long, but never too
- * short.
+ * the limiter again would delay the response. The limiter has already rounded both numbers, so `resetSeconds` can be one second too long, but never
+ * too short, and with a fractional cost, `remaining` can be one call too few, but never too many.
  */
 function afterCharge(
   { limit, remaining: before, resetSeconds: until, secondsPerCall = 0 }: NonNullable<RateLimitState['allowance']>,
-  calls: number,
+  cost: number,
 ): UpstreamRateLimit {
-  const remaining = Math.min(limit, Math.max(0, before + 1 - calls));
-  const resetSeconds = remaining === limit ? 0 : Math.max(1, Math.ceil(until + (calls - 1) * secondsPerCall));
+  const remaining = Math.min(limit, Math.max(0, Math.floor(before + 1 - cost + ROUNDING_ERROR)));
+  const resetSeconds = remaining === limit ? 0 : Math.max(1, Math.ceil(until + (cost - 1) * secondsPerCall));
   return { limit, remaining, resetSeconds };
 }
 

@@ -23,19 +23,23 @@ const isJsonType = (contentType: string | undefined): boolean =>
 /**
  * Validates everything that precedes the body: path, method, CSRF headers, content type and acceptable media types.
  *
- * @param endpoint exact path of the GraphQL endpoint
+ * @param paths exact paths of the GraphQL endpoint
  * @param mediaType media type of the response; undefined if the client accepts none of the available types
  * @throws {Refusal} BAD_REQUEST, NOT_FOUND, METHOD_NOT_ALLOWED, CSRF_REFUSED, UNSUPPORTED_MEDIA_TYPE or NOT_ACCEPTABLE
  */
-export function readHead(request: IncomingRequest, endpoint: string, mediaType: string | undefined): RequestHead {
+export function readHead(
+  request: IncomingRequest,
+  paths: ReadonlySet<string>,
+  mediaType: string | undefined,
+): RequestHead {
   const { method } = request;
   if (request.target === undefined) {
     throw refuse('BAD_REQUEST', 'The Host header or the request target is invalid.', {
       headers: { connection: 'close' },
     });
   }
-  if (request.target !== endpoint && pathOf(request) !== endpoint) {
-    throw refuse('NOT_FOUND', `Unknown path. The GraphQL endpoint is ${endpoint}.`);
+  if (!paths.has(request.target) && !paths.has(pathOf(request))) {
+    throw refuse('NOT_FOUND', `Unknown path. The GraphQL endpoint is ${[...paths].join(' or ')}.`);
   }
   if (method !== 'GET' && method !== 'POST') {
     throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });

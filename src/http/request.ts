@@ -5,6 +5,8 @@ export interface IncomingRequest {
   readonly method: string;
   /** Path and query, as received; undefined if the header `Host` or the request target is not valid in a URL. */
   readonly target: string | undefined;
+  /** Host and port that the client addressed; undefined if it sent none. */
+  readonly host: string | undefined;
   /** Aborted when the client disconnects. */
   readonly signal: Signal;
   /** Returns the value of a header. The name must be in lower case. */

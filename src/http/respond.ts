@@ -2,15 +2,20 @@ import type { ExecutionResult } from 'graphql';
 import type { Identity } from '../auth/identity.ts';
 import type { CreateClientErrors, ToClientError } from '../graphql/client-errors.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import { type AccessLog, CLIENT_CLOSED } from '../telemetry/access-log.ts';
+import { type AccessLog, type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
+import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
+import type { Usage } from '../upstream/client.ts';
 import type { Admission, AdmissionAllowance } from './admission.ts';
+import { readClientName } from './client-name.ts';
 import type { CorsHeaders } from './cors.ts';
 import { toErrorResponse } from './error-response.ts';
 import type { Operation } from './prepare.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
+import type { RequestExtensions } from './request-extensions.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { limitSize, type ResponseBody } from './response-size.ts';
+import { createUpstreamReport } from './upstream-report.ts';
 
 /** State of one request. The steps of the pipeline fill it in. */
 export interface Exchange {
@@ -23,6 +28,10 @@ export interface Exchange {
   identity?: Identity;
   /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
   allowance?: AdmissionAllowance | undefined;
+  /** Trace of the operation; undefined if there is none, or before the caller is identified. */
+  trace?: OperationTrace | undefined;
+  /** Flags of the request; undefined before they are read. */
+  extensions?: RequestExtensions;
   context?: GatewayContext;
   operation?: Operation;
 }
@@ -33,11 +42,15 @@ export type Outcome = { result: ExecutionResult } | { error: unknown };
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
 export type Respond = (exchange: Exchange, outcome: Outcome) => OutgoingResponse;
 
+/** Starts the trace of a request. */
+export type StartExchangeTrace = (exchange: Exchange) => OperationTrace | undefined;
+
 /** Options of `createRespond`. */
 export interface RespondOptions {
   clientErrors: CreateClientErrors;
   admission: Admission;
   corsHeaders: CorsHeaders;
+  startTrace: StartExchangeTrace;
   log: AccessLog;
   /** Maximum response size, in bytes. */
   maxResponseBytes: number;
@@ -55,39 +68,69 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
  * Creates the function for the last step of every request. It converts errors, sets the status and headers, charges the rate limit, and
- * records the log line and metrics.
+ * records the log line, metrics and trace.
  */
 export function createRespond(options: RespondOptions): Respond {
-  const { admission, corsHeaders, log, maxResponseBytes } = options;
+  const { admission, corsHeaders, startTrace, log, maxResponseBytes } = options;
   return (exchange, outcome) => {
-    const { request, startedAt, requestId, mediaType = JSON_TYPE, identity, allowance, context, operation } = exchange;
-    const { status, headers, body } = toContent(exchange, outcome, options.clientErrors);
-    const { text, errors } = limitSize(body, maxResponseBytes, requestId, operation?.type);
-    const usage = context?.usage;
-    const upstreamCalls = usage?.requests ?? 0;
-    if (identity !== undefined && allowance !== undefined) {
-      admission.charge(identity, upstreamCalls);
-    }
-    log({
+    const {
+      request,
+      startedAt,
       requestId,
+      mediaType = JSON_TYPE,
+      identity,
+      allowance,
+      extensions,
+      context,
+      operation,
+    } = exchange;
+    if (identity === undefined) {
+      exchange.trace = startTrace(exchange); // Rejected before the caller was identified.
+    }
+    const { trace } = exchange;
+    const { status, headers, body } = toContent(exchange, outcome, options.clientErrors);
+    const upstream = context && createUpstreamReport(context);
+    if (upstream !== undefined) {
+      body.extensions = { ...body.extensions, upstream };
+    }
+    const executed = extensions?.explain ? undefined : operation?.type; // No mutation of an explained operation has an unknown outcome.
+    const { text, errors } = limitSize(body, maxResponseBytes, requestId, executed);
+    const usage = context?.usage;
+    const cost = admission.costOf(usage);
+    if (identity !== undefined && allowance !== undefined) {
+      admission.charge(identity, cost);
+    }
+    const entry: AccessLogEntry = {
+      requestId,
+      traceId: trace?.traceId,
       startedAt,
       operation: operation?.name,
       type: operation?.type,
       code: errors?.[0]?.extensions.code,
       reason: errors?.[0]?.extensions.reason,
       status,
-      upstreamCalls,
+      upstreamCalls: usage?.requests ?? 0,
+      resolverCalls: usage?.calls ?? 0,
+      shared: usage?.shared,
+      cached: usage?.cached,
+      retries: usage?.retries,
+      staleSeconds: staleSecondsOf(usage),
       identity,
+      ...readClientName(request),
+      deprecated: context?.deprecated,
+      explained: extensions?.explain || undefined,
       calls: usage?.log?.entries,
       ...(request.signal.aborted && CLIENT_CLOSED),
-    });
+    };
+    trace?.end(entry);
+    log(entry);
     return {
       status,
       headers: {
         'content-type': mediaType,
         [REQUEST_ID]: requestId,
         ...corsHeaders(request.header('origin'), request.header('authorization')),
-        ...rateLimitHeaders({ allowance, usage, errors }),
+        ...rateLimitHeaders({ allowance, cost, usage, errors }),
         ...headers,
       },
       body: text,
@@ -103,7 +146,10 @@ function toContent(exchange: Exchange, outcome: Outcome, clientErrors: CreateCli
     if (errors !== undefined && errors.length > 0) {
       body.errors = errors.map(createToClientError(exchange, clientErrors));
     }
-    if (extensions !== undefined) {
+    const ageSeconds = staleSecondsOf(exchange.context?.usage);
+    if (ageSeconds !== undefined) {
+      body.extensions = { ...extensions, cache: { stale: true, ageSeconds } };
+    } else if (extensions !== undefined) {
       body.extensions = extensions;
     }
     return { status: 200, headers: NO_HEADERS, body };
@@ -119,12 +165,17 @@ function toContent(exchange: Exchange, outcome: Outcome, clientErrors: CreateCli
   return { status, headers, body: { errors } };
 }
 
+/** Returns the age of the oldest stored response that was used because the service failed; undefined if none was. */
+const staleSecondsOf = (usage: Readonly<Usage> | undefined): number | undefined =>
+  usage?.staleMs === undefined ? undefined : Math.floor(usage.staleMs / 1_000);
+
 const createToClientError = (
-  { request, requestId, identity, operation, context }: Exchange,
+  { request, requestId, trace, identity, operation, context }: Exchange,
   clientErrors: CreateClientErrors,
 ): ToClientError =>
   clientErrors({
     requestId,
+    traceId: trace?.traceId,
     isMutation: operation?.type === 'mutation',
     wasSent: (context?.usage.requests ?? 0) > 0,
     isDisconnected: request.signal.aborted,

@@ -6,12 +6,15 @@ import type { Operation } from './prepare.ts';
 export interface ResponseBody {
   data?: ExecutionResult['data'];
   errors?: readonly ClientError[];
-  extensions?: ExecutionResult['extensions'];
+  extensions?: { upstream?: unknown; [name: string]: unknown };
 }
 
 /**
  * Serializes a response. If it exceeds the maximum size, its data is replaced by an error. The executor already stops at an estimated size,
- * which non-ASCII text can exceed; this counts bytes. In a mutation, each executed root field gets an error with an unknown outcome.
+ * which non-ASCII text can exceed; this counts bytes. In a mutation, each executed root field gets an error with an unknown outcome. The report of
+ * upstream calls is kept, because they were made.
+ *
+ * @param type type of the operation; undefined if it was not executed
  */
 export function limitSize(
   body: ResponseBody,
@@ -24,21 +27,25 @@ export function limitSize(
     return { text, errors: body.errors };
   }
   const message = `The result is larger than ${maxBytes} bytes and was dropped. Request less data, or use several operations.`;
-  const extensions = { code: 'RESULT_LIMIT_EXCEEDED', retryable: false, requestId } as const;
+  const details = { code: 'RESULT_LIMIT_EXCEEDED', retryable: false, requestId } as const;
   const rootFields = type === 'mutation' ? Object.keys(body.data ?? {}) : [];
   const errors: readonly ClientError[] =
     rootFields.length === 0
-      ? [{ message, extensions }]
+      ? [{ message, extensions: details }]
       : rootFields.map(
           (name) =>
             findNotApplied(body.errors, name) ?? {
               message,
               path: [name],
-              extensions: { ...extensions, outcome: 'UNKNOWN' },
+              extensions: { ...details, outcome: 'UNKNOWN' },
             },
         );
   const data = type === 'mutation' ? Object.fromEntries(rootFields.map((name) => [name, null])) : null;
-  return { text: JSON.stringify({ data, errors }), errors };
+  const { upstream } = body.extensions ?? {};
+  return {
+    text: JSON.stringify({ data, errors, ...(upstream !== undefined && { extensions: { upstream } }) }),
+    errors,
+  };
 }
 
 /** Returns the error of a root field that was not executed because execution had already stopped. */

@@ -9,20 +9,22 @@ type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
 
 /** Options of `createRouter`. */
 export interface RouterOptions {
-  /** Exact path of the GraphQL endpoint. */
-  endpoint: string;
+  /** Exact paths of the GraphQL endpoint. */
+  paths: ReadonlySet<string>;
   clientRules: RulesByClientKind;
   corsHeaders: CorsHeaders;
   /** Finds GraphiQL's page and its files among the requests to the endpoint. */
   findPage: FindPage;
-  /** Route for client tokens, with its exact path. @default none */
-  clientTokens: { path: string; route: Route } | undefined;
+  /** Route for client tokens, with its exact paths. @default none */
+  clientTokens: { paths: ReadonlySet<string>; route: Route } | undefined;
+  /** Route for AI agents, with its exact paths. @default none */
+  mcp: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
   pipeline: HandleRequest;
 }
 
-/** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, and requests for client tokens. */
+/** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, AI agents, and requests for client tokens. */
 export function createRouter(options: RouterOptions): HandleRequest {
-  const { endpoint, clientRules, corsHeaders, findPage, clientTokens, pipeline } = options;
+  const { paths, clientRules, corsHeaders, findPage, clientTokens, mcp, pipeline } = options;
 
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
@@ -43,16 +45,20 @@ export function createRouter(options: RouterOptions): HandleRequest {
       return async () => respondPreflight(request, clientRules);
     }
     const path = pathOf(request);
-    if (path === endpoint) {
+    if (paths.has(path)) {
       return findPage(request);
     }
-    return clientTokens !== undefined && path === clientTokens.path ? clientTokens.route : undefined;
+    return clientTokens?.paths.has(path) ? clientTokens.route : undefined;
   }
+
+  /** Returns the handler of a request, which adds the common headers itself. */
+  const handlerOf = (request: IncomingRequest): HandleRequest =>
+    mcp?.paths.has(pathOf(request)) === true ? mcp.route : pipeline;
 
   return (request) => {
     const route = findRoute(request);
     return route === undefined
-      ? pipeline(request)
+      ? handlerOf(request)(request)
       : route(request).then((response) => withCommonHeaders(request, response));
   };
 }

@@ -1,14 +1,15 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultSettings } from '../settings/parse-settings.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { createConnections } from './connections.ts';
-import { drain } from './drain.ts';
+import { acceptBacklog, announceClose, drain } from './drain.ts';
 import { createExchanges } from './exchanges.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
-import { respondHealth, respondMetrics } from './health.ts';
-import { listen } from './listen.ts';
+import { type Degradations, type Probes, respondProbe } from './health.ts';
+import { type ConnectionSource, listen, receive } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 import { sendRefusal } from './send-refusal.ts';
 
@@ -23,6 +24,17 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   listener: RequestListener;
   /** Returns the response body for `/metrics`. @default none: the listener handles the path */
   metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
+  /** Returns what doesn't work although requests are served, for `/readyz`: lines by name. @default () => ({}) */
+  degradations?: (() => Degradations) | undefined;
+  /**
+   * Returns the health checks and metrics that the server answers, given its own; `false` leaves their paths to the listener.
+   * @default its own
+   */
+  probes?: ((own: Probes) => Probes) | false;
+  /** Process that accepts the connections. @default this one, on `host` and `port` */
+  connectionSource?: ConnectionSource | undefined;
+  /** Option of the command that sets the port, for error messages. @default --port */
+  portOption?: string;
 }
 
 /** Maximum size of the headers; larger ones are rejected with 431. */
@@ -35,8 +47,17 @@ const KEEP_ALIVE_MS = 65_000;
 export interface RunningServer extends AsyncDisposable {
   /** Address without a trailing slash, such as `http://127.0.0.1:4000`. */
   readonly url: string;
+  /** Its own health checks and metrics. */
+  readonly probes: Probes;
   /** Returns the current state of the server for metrics. */
   load(): ServerLoad;
+  /** Returns why the server can't take requests, in a word; undefined if it can. */
+  problem(): string | undefined;
+  /**
+   * Answers requests as usual, but the last one of each connection. Resolves when all connections are closed, at the latest after the drain
+   * timeout. Only for servers whose connections another process accepts, and which gets no more of them.
+   */
+  retire(): Promise<void>;
   /** Stops accepting connections, lets in-flight requests finish within the drain timeout, and aborts the rest. */
   close(): Promise<void>;
 }
@@ -52,11 +73,16 @@ export async function startServer({
   port,
   listener,
   metrics,
+  degradations,
+  probes = (own) => own,
+  connectionSource: source,
+  portOption,
   ...options
 }: ServerOptions): Promise<RunningServer> {
   const settings: ServerSettings = { ...defaultSettings(), ...options };
   const { maxBodyBytes, clientHeadersTimeoutMs } = settings;
   let isDraining = false;
+  let isRetiring = false;
 
   const exchanges = createExchanges((socket) => connections.get(socket));
   const server = createServer({
@@ -79,24 +105,22 @@ export async function startServer({
     closed: { ...connections.closed },
   });
 
+  const problem = () => (isDraining ? 'stopping' : shedding.reason() && 'overloaded');
+  const own: Probes = {
+    alive: () => ({}),
+    ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
+    metrics: metrics && (() => metrics(load())),
+  };
+  const answered = probes === false ? undefined : probes(own);
+
   /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
-    if (isDraining) {
+    if (isDraining || isRetiring) {
       response.setHeader('Connection', 'close');
     }
     shedding.freeMemory();
-    switch (request.url?.split('?', 1)[0]) {
-      case '/livez':
-        respondHealth(response, undefined);
-        return false;
-      case '/readyz':
-        respondHealth(response, isDraining ? 'stopping' : shedding.reason() && 'overloaded');
-        return false;
-      case '/metrics':
-        if (metrics !== undefined) {
-          void respondMetrics(response, metrics(load()));
-          return false;
-        }
+    if (answered !== undefined && respondProbe(request, response, answered)) {
+      return false;
     }
     const reason = shedReason();
     if (reason !== undefined) {
@@ -122,11 +146,26 @@ export async function startServer({
   });
   server.on('checkExpectation', refuseExpectation);
 
-  async function close(): Promise<void> {
-    isDraining = true;
-    await drain(server, connections, exchanges, settings);
+  const stopAccepting = async () => {
+    await sleep(settings.lameDuckMs);
+    await acceptBacklog(server);
+  };
+
+  async function retire(): Promise<void> {
+    isRetiring = true;
+    announceClose(connections);
+    await Promise.race([connections.ended(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
   }
 
-  const url = await listen(server, host, port);
-  return { url, load, close, [Symbol.asyncDispose]: close };
+  async function close(): Promise<void> {
+    isDraining = true;
+    const deps = { server, connections, exchanges, stopAccepting: source ? () => source.closed : stopAccepting };
+    await drain(deps, settings);
+  }
+
+  if (source !== undefined) {
+    receive(server, source);
+  }
+  const url = source?.url ?? (await listen(server, host, port, portOption));
+  return { url, probes: own, load, problem, retire, close, [Symbol.asyncDispose]: close };
 }

@@ -2,9 +2,14 @@ import type { Logger } from 'pino';
 
 /** Content that is read from files. */
 export interface WatchedFiles {
-  /** Reads the files again if they changed. If they are invalid, throws and keeps the previous content. */
+  /** Looks at the files, and reads those that changed and are no longer being written. If they are invalid, throws and keeps the previous content. */
   reload(): void;
+  /** Whether a file has just changed, so that another look should follow soon. @default () => false */
+  isSettling?(): boolean;
 }
+
+/** Delay of the look that follows the one that found a change: longer than a file needs to settle. */
+const NEXT_LOOK_MS = 300;
 
 /**
  * Reloads files at a regular interval, so that keys and manifests can be replaced without a restart. Logs each problem once; the previous
@@ -28,6 +33,24 @@ export function watchFiles(files: readonly WatchedFiles[], everySeconds: number,
     }
   }
 
-  const timer = files.length === 0 ? undefined : setInterval(() => files.forEach(reload), everySeconds * 1000).unref();
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+  let nextLook: NodeJS.Timeout | undefined;
+  function lookAgain(): void {
+    clearTimeout(nextLook);
+    if (files.some((file) => file.isSettling?.())) {
+      nextLook = setTimeout(reloadAll, NEXT_LOOK_MS).unref();
+    }
+  }
+  function reloadAll(): void {
+    files.forEach(reload);
+    lookAgain();
+  }
+
+  const timer = files.length === 0 ? undefined : setInterval(reloadAll, everySeconds * 1000).unref();
+  lookAgain();
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      clearTimeout(nextLook);
+    },
+  };
 }

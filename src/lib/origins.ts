@@ -14,3 +14,10 @@ export function isKeysAddress(address: string): boolean {
     url.password === ''
   );
 }
+
+/** Returns a host without the brackets of an IPv6 address. */
+export const addressOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostname.replace(/^\[|\]$/g, '');
+
+/** Returns the port, also if it is the default one of the protocol. */
+export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number =>
+  Number(port || (protocol === 'https:' ? 443 : 80));

@@ -1,6 +1,8 @@
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { FileError, fileFingerprint, readTextFile } from './text-file.ts';
+import type { WatchedFiles } from './file-watcher.ts';
+import { createSettledFiles } from './settled-files.ts';
+import { FileError, readFolder, readTextFile } from './text-file.ts';
 
 /** Secret, or the path of a file that contains it. */
 export type Secret = string | { file: string };
@@ -14,11 +16,9 @@ export interface SecretSources {
 }
 
 /** Secrets that can be replaced while the process runs. */
-export interface SecretFiles {
+export interface SecretFiles extends WatchedFiles {
   /** Returns the current secrets by name. The map is a new object after a change. */
   secrets(): ReadonlyMap<string, string>;
-  /** Reads the files again if they changed. Throws a `SecretError` if a secret is invalid, and keeps the previous one. */
-  reload(): void;
 }
 
 /** Problem of one secret; without a name, of the folder. */
@@ -51,9 +51,13 @@ export interface SecretProblem {
 export type FindProblem = (secrets: ReadonlyMap<string, string>) => SecretProblem | undefined;
 
 /** Reads secrets, and returns all problems. */
-export function findSecretProblems(sources: SecretSources, findProblem?: FindProblem): readonly SourceProblem[] {
+export const findSecretProblems = (sources: SecretSources, findProblem?: FindProblem): readonly SourceProblem[] =>
+  problemsOf(() => createSecretFiles(sources, findProblem));
+
+/** Returns the problems with which reading secrets fails; none if it succeeds. */
+export function problemsOf(read: () => unknown): readonly SourceProblem[] {
   try {
-    createSecretFiles(sources, findProblem);
+    read();
     return [];
   } catch (error) {
     if (error instanceof SecretError) {
@@ -70,18 +74,16 @@ export function findSecretProblems(sources: SecretSources, findProblem?: FindPro
  * @throws {SecretError} if a secret can't be read, or `findProblem` returns a problem
  */
 export function createSecretFiles(sources: SecretSources, findProblem: FindProblem = () => undefined): SecretFiles {
-  let fingerprint: string | undefined;
-  let current: ReadonlyMap<string, string> = new Map();
+  const files = createSettledFiles(readSecret);
+  let current: ReadonlyMap<string, string> | undefined;
   let problems: readonly SecretProblem[] = [];
 
   function reload(): void {
-    const files = filesOf(sources);
-    const newFingerprint = files.map(([, file]) => fingerprintOf(file)).join('\n');
-    if (newFingerprint !== fingerprint) {
-      const found = readAll(sources, files, findProblem, current);
+    const hasChanged = files.look(listSecretFiles(sources));
+    if (hasChanged || current === undefined) {
+      const found = collect(sources, files.values(), findProblem, current ?? new Map());
       problems = found.problems;
       current = found.secrets;
-      fingerprint = newFingerprint;
     }
     if (problems.length > 0) {
       throw new SecretError(problems);
@@ -89,13 +91,13 @@ export function createSecretFiles(sources: SecretSources, findProblem: FindProbl
   }
 
   reload();
-  return { secrets: () => current, reload };
+  return { secrets: () => current ?? new Map(), reload, isSettling: files.isSettling };
 }
 
-/** Reads all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
-function readAll(
+/** Collects all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
+function collect(
   { secrets: given = {} }: SecretSources,
-  files: readonly [name: string, file: string][],
+  files: ReadonlyMap<string, () => string>,
   findProblem: FindProblem,
   previous: ReadonlyMap<string, string>,
 ): { secrets: Map<string, string>; problems: SecretProblem[] } {
@@ -112,9 +114,9 @@ function readAll(
   for (const [name, secret] of Object.entries(given)) {
     secrets.set(name, typeof secret === 'string' ? secret : '');
   }
-  for (const [name, file] of files) {
+  for (const [name, read] of files) {
     try {
-      secrets.set(name, readSecret(file));
+      secrets.set(name, read());
     } catch (error) {
       problems.push({ name, problem: error instanceof Error ? error.message : String(error) });
       keepPrevious(name);
@@ -127,8 +129,8 @@ function readAll(
   return { secrets, problems };
 }
 
-/** Returns the paths of all files, with the names of their secrets. */
-function filesOf({ secrets = {}, directory }: SecretSources): [name: string, file: string][] {
+/** Returns the paths of all files, with the names of their secrets. Throws a `SecretError` if the folder can't be used. */
+export function listSecretFiles({ secrets = {}, directory }: SecretSources): [name: string, file: string][] {
   const singleFiles = Object.entries(secrets).flatMap(([name, secret]): [string, string][] =>
     typeof secret === 'string' ? [] : [[name, secret.file]],
   );
@@ -147,11 +149,10 @@ function filesOf({ secrets = {}, directory }: SecretSources): [name: string, fil
 
 function filesIn(directory: string): [name: string, file: string][] {
   try {
-    const names = readdirSync(directory).filter((name) => !name.startsWith('.'));
+    const names = readFolder(directory).filter((name) => !name.startsWith('.'));
     return names.map((name): [string, string] => [name, join(directory, name)]).filter(([, file]) => !isOther(file));
   } catch (cause) {
-    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
-    throw new SecretError(`the folder ${directory} ${isMissing ? "doesn't exist" : "can't be read"}`, { cause });
+    throw cause instanceof FileError ? new SecretError(`the folder ${directory} ${cause.message}`, { cause }) : cause;
   }
 }
 
@@ -161,15 +162,6 @@ function isOther(path: string): boolean {
     return !statSync(path).isFile();
   } catch {
     return false; // Reading it reports the problem.
-  }
-}
-
-/** Returns the fingerprint of a file. An unreadable file has one too: reading it reports the problem. */
-function fingerprintOf(file: string): string {
-  try {
-    return fileFingerprint(file);
-  } catch {
-    return `${file} is unreadable`;
   }
 }
 

@@ -1,5 +1,4 @@
-import { closeSync, constants, openSync, readSync, type Stats, statSync } from 'node:fs';
-import { joinBytes } from './join-bytes.ts';
+import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
 
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {
@@ -44,7 +43,7 @@ function readAll(file: number, maxBytes: number): Buffer {
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
     const read = readSync(file, chunk);
     if (read === 0) {
-      return joinBytes(chunks);
+      return Buffer.concat(chunks);
     }
     size += read;
     if (size > maxBytes) {
@@ -103,8 +102,35 @@ function toFileError(error: unknown): FileError {
   }
 }
 
-/** Returns a string that changes with the file, and when a link points to another file. Throws if the file doesn't exist. */
+/**
+ * Returns a string that changes with the file, and when a link points to another file. It has the time of the last change too, which
+ * programs can't set: a rewrite may keep the size and restore the time of modification. An unreadable file has one too, with the reason.
+ */
 export function fileFingerprint(file: string): string {
-  const { mtimeMs, size, ino } = statSync(file);
-  return `${file} ${ino} ${size} ${mtimeMs}`;
+  try {
+    const { mtimeNs, ctimeNs, size, ino } = statSync(file, { bigint: true });
+    return `${file} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch (error) {
+    return `${file} ${error instanceof Error && 'code' in error ? error.code : error}`;
+  }
+}
+
+/**
+ * Returns whether a path leads to a folder.
+ *
+ * @throws {FileError} if it leads nowhere
+ */
+export const isFolder = (path: string): boolean => statOf(path).isDirectory();
+
+/**
+ * Returns the names in a folder.
+ *
+ * @throws {FileError} if it can't be read
+ */
+export function readFolder(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    throw toFileError(error);
+  }
 }

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../settings/clients.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Allowance } from './rate-limiter.ts';
 
 /** Maximum debt, in windows of the limit. A caller waits at most `MAX_DEBT * perSeconds` to pay it off. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { RateLimit } from '../settings/clients.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
 import { allowanceOf, type Bucket, bucketOf, waitFor } from './bucket.ts';
 import type { Allowance, RateLimiter } from './rate-limiter.ts';
 
 /** Options of `createMemoryRateLimiter`. */
 export interface MemoryRateLimiterOptions {
   /** Returns the milliseconds of a monotonic clock. @default performance.now */
-  now?: () => number;
+  now?: (() => number) | undefined;
   /** Maximum callers to keep. Beyond it, those that have used the smallest share of their limit are dropped. @default 50000 */
   maxKeys?: number;
 }
@@ -25,6 +25,8 @@ interface Entry {
   fullAt: number;
   /** Time until an empty bucket is full, in milliseconds. */
   emptyMs: number;
+  /** Time in which one call is refilled, in milliseconds. */
+  msPerCall: number;
 }
 
 /** Number of buckets at which full ones are first dropped. Later, they are dropped whenever the number has doubled. */
@@ -74,17 +76,21 @@ export function createMemoryRateLimiter({
     }
   }
 
-  function entryOf(identity: string, { emptyMs }: Bucket, time: number): Entry {
+  function entryOf(identity: string, { emptyMs, msPerCall }: Bucket, time: number): Entry {
     const key = toKey(identity);
     const known = entries.get(key);
     if (known !== undefined) {
       known.emptyMs = emptyMs;
+      if (known.msPerCall !== msPerCall) {
+        known.fullAt = time + ((known.fullAt - time) / known.msPerCall) * msPerCall; // The same number of calls is missing.
+        known.msPerCall = msPerCall;
+      }
       return known;
     }
     if (entries.size >= sweepSize) {
       sweep(time);
     }
-    const entry = { fullAt: time, emptyMs };
+    const entry = { fullAt: time, emptyMs, msPerCall };
     entries.set(key, entry);
     return entry;
   }
@@ -111,6 +117,8 @@ export function createMemoryRateLimiter({
       entry.fullAt = time + Math.min(bucket.deepestMs, Math.max(0, missing));
       return allowanceOf(bucket, rateLimit, entry.fullAt - time);
     },
+    connected: async () => {},
+    status: () => undefined,
     dispose,
     [Symbol.asyncDispose]: dispose,
   };

@@ -1,4 +1,5 @@
-import type { RateLimit } from '../settings/clients.ts';
+import type { StoreStatus } from '../redis/store-state.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
 
 /** State of a caller's limit. */
 export interface Allowance {
@@ -27,6 +28,10 @@ export interface RateLimiter extends AsyncDisposable {
   take(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
   /** Charges the calls made beyond those taken, even if too few are left. A negative cost gives calls back. A promise never rejects. */
   charge(key: string, limit: RateLimit, cost: number): Allowance | Promise<Allowance>;
+  /** Resolves once the first attempt to connect to the shared store has succeeded or failed, after two seconds at most. Never rejects. */
+  connected(): Promise<void>;
+  /** Returns the state of the store that processes share; undefined if each one counts in its own memory. */
+  status(): Readonly<StoreStatus> | undefined;
   /** Closes connections. */
   dispose(): Promise<void>;
 }

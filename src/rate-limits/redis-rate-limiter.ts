@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { RateLimit } from '../settings/clients.ts';
+import { createRedis } from '../redis/redis.ts';
+import type { StoreStatus } from '../redis/store-state.ts';
+import type { RateLimit } from '../settings/rate-limits.ts';
 import { allowanceOf, bucketOf, waitFor } from './bucket.ts';
+import { BUCKET_SCRIPT } from './bucket-script.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import type { Allowance, RateLimiter } from './rate-limiter.ts';
-import { openRedis } from './redis-connection.ts';
 
 /** Options of `createRedisRateLimiter`. */
 export interface RedisRateLimiterOptions {
@@ -20,10 +22,15 @@ export interface RedisRateLimiterOptions {
   timeoutMs?: number;
 }
 
+/** Rate limiter in Redis. */
+export interface RedisRateLimiter extends RateLimiter {
+  status(): Readonly<StoreStatus>;
+}
+
 type Method = 'take' | 'charge';
 
-/** Minimum interval between attempts to use Redis while it is unavailable. */
-const RETRY_INTERVAL_MS = 500;
+/** Arguments of the script with which Redis is tried: a bucket that is full again after a millisecond. */
+const TRIAL = ['1', '1', '1', '0'];
 
 /**
  * Creates a rate limiter that counts in Redis, so that all processes and replicas share one limit. If Redis is unavailable, slow or failing,
@@ -37,82 +44,44 @@ export function createRedisRateLimiter({
   logger,
   fallback = createMemoryRateLimiter(),
   prefix = 'notigraph:limit:',
-  timeoutMs = 100,
-}: RedisRateLimiterOptions): RateLimiter {
-  const redis = openRedis(url);
-  let isUnavailable = false;
-  let isDisposed = false;
-  let nextRetryAt = 0;
+  timeoutMs,
+}: RedisRateLimiterOptions): RedisRateLimiter {
+  const redis = createRedis({
+    url,
+    logger,
+    messages: { whileDown: 'each process enforces rate limits on its own', onceUp: 'Rate limits are shared.' },
+    trial: () => ({ script: BUCKET_SCRIPT, keys: [`${prefix}trial`], args: TRIAL }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
 
-  /** Changes a bucket in Redis. Rejects if there is no connection, no response in time, or an error. */
-  async function runScript(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
+  async function count(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
-    const args = [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String);
-    const run = () => redis.run(prefix + hash('sha256', key, 'base64url'), args);
-    const whenOpened = async () => {
-      await redis.opened;
-      if (isUnavailable) {
-        throw TIMED_OUT; // The fallback already counted it.
-      }
-      return run();
-    };
-    const { isGranted, missingMs } = await withTimeout(redis.isReady() ? run() : whenOpened(), timeoutMs);
+    const reply = await redis.run({
+      script: BUCKET_SCRIPT,
+      keys: [prefix + hash('sha256', key, 'base64url')],
+      args: [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String),
+    });
+    if (reply === undefined) {
+      return fallback[method](key, limit, cost);
+    }
+    const { isGranted, missingMs } = reply;
     return isGranted
       ? allowanceOf(bucket, limit, missingMs)
       : allowanceOf(bucket, limit, missingMs, waitFor(bucket, missingMs, cost));
   }
 
-  function onFailure(failure: unknown): void {
-    nextRetryAt = performance.now() + Math.max(RETRY_INTERVAL_MS, timeoutMs);
-    if (!isUnavailable && !isDisposed) {
-      isUnavailable = true;
-      const reason = failure === TIMED_OUT && redis.isReady() ? 'TIMEOUT' : redis.lastFailure();
-      logger.warn({ reason }, 'Redis is unavailable. Until it is back, each process enforces rate limits on its own.');
-    }
-  }
-
-  function onRecovery(): void {
-    if (isUnavailable && !isDisposed) {
-      isUnavailable = false;
-      logger.info('Redis is available again. Rate limits are shared.');
-    }
-  }
-
-  async function count(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
-    if (!isUnavailable && !isDisposed) {
-      try {
-        return await runScript(method, key, limit, cost);
-      } catch (failure) {
-        onFailure(failure);
-      }
-    } else if (redis.isReady() && performance.now() >= nextRetryAt) {
-      nextRetryAt = Number.POSITIVE_INFINITY; // Only one attempt at a time.
-      runScript(method, key, limit, cost).then(onRecovery, onFailure); // In the background.
-    }
-    return fallback[method](key, limit, cost);
-  }
-
   async function dispose(): Promise<void> {
-    isDisposed = true;
-    redis.close();
+    redis[Symbol.dispose]();
     await fallback.dispose();
   }
 
   return {
     take: (key, limit, cost) => count('take', key, limit, cost),
     charge: (key, limit, cost) => count('charge', key, limit, cost),
+    connected: redis.connected,
+    status: redis.status,
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
-}
-
-const TIMED_OUT = Symbol('timed out');
-
-/** Settles like the promise, or rejects with TIME_IS_OVER after the given time. */
-function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(TIMED_OUT), milliseconds);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -8,7 +8,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_DISCARDED_BYTES = 16 * MAX_BYTES;
 
 /** Reads a JSON object. Returns undefined if the request has no body. */
-export async function readJsonBody(request: IncomingMessage): Promise<Row | undefined> {
+export async function readJsonBody(request: Pick<IncomingMessage, 'headers' | 'iterator'>): Promise<Row | undefined> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) {
     return undefined;
@@ -24,7 +24,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<Row | unde
   return body;
 }
 
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: Pick<IncomingMessage, 'iterator'>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   // The response needs the connection, so leaving the loop must not close it.

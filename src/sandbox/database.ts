@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
 import { SandboxError } from './errors.ts';
 import type { Migration } from './migrations.ts';
@@ -52,10 +53,14 @@ export class SandboxDatabase {
     return this.#connection.prepare(sql);
   }
 
-  /** Runs the function in a write transaction. If the function throws, nothing is written. */
+  /**
+   * Runs the function in a write transaction. If the function throws, nothing is written.
+   *
+   * @throws {SandboxError} if the file can't be written, for example because the disk is full
+   */
   transaction<T>(run: () => T): T {
-    this.#connection.exec('BEGIN IMMEDIATE');
     try {
+      this.#connection.exec('BEGIN IMMEDIATE');
       const result = run();
       this.#connection.exec('COMMIT');
       return result;
@@ -64,7 +69,7 @@ export class SandboxDatabase {
       if (this.#connection.isTransaction) {
         this.#connection.exec('ROLLBACK');
       }
-      throw error;
+      throw describeFailure(error, this.#file);
     }
   }
 
@@ -134,29 +139,51 @@ export class SandboxDatabase {
     }
   }
 
-  /** Returns the version of the file; 0 for a new file. */
   #readVersion(): number {
-    const supported = this.#supported;
-    const version = this.#pragma('user_version');
-    const applicationId = this.#pragma('application_id');
-    const tables = integer(this.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
-    if (version === 0 && applicationId === 0 && tables === 0) {
-      return 0;
-    }
-    if (applicationId !== APPLICATION_ID || version < 1) {
-      throw new SandboxError('SANDBOX_DATABASE', `${this.#file} belongs to another application. Use another file.`);
-    }
-    if (version > supported) {
-      throw new SandboxError(
-        'SANDBOX_DATABASE',
-        `${this.#file} has data version ${version}, but this Notigraph supports versions up to ${supported}. Update Notigraph or use another file.`,
-      );
-    }
-    return version;
+    return readVersion(this.#connection, this.#file, this.#supported);
   }
+}
 
-  #pragma(name: 'user_version' | 'application_id'): number {
-    return integer(this.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+/**
+ * Returns the version of a file; 0 for a new file.
+ *
+ * @throws {SandboxError} if the file belongs to another application or a later version
+ */
+function readVersion(connection: DatabaseSync, file: string, supported: number): number {
+  const pragma = (name: string) => integer(connection.prepare(`PRAGMA ${name}`).get() ?? {}, name);
+  const version = pragma('user_version');
+  const applicationId = pragma('application_id');
+  const tables = integer(connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}, 'tables');
+  if (version === 0 && applicationId === 0 && tables === 0) {
+    return 0;
+  }
+  if (applicationId !== APPLICATION_ID || version < 1) {
+    throw new SandboxError('SANDBOX_DATABASE', `${file} belongs to another application. Use another file.`);
+  }
+  if (version > supported) {
+    throw new SandboxError(
+      'SANDBOX_DATABASE',
+      `${file} has data version ${version}, but this Notigraph supports versions up to ${supported}. Update Notigraph or use another file.`,
+    );
+  }
+  return version;
+}
+
+/**
+ * Checks that a sandbox could open a file, without opening it for writing. A file that doesn't exist is created by the sandbox.
+ *
+ * @throws {SandboxError} otherwise
+ */
+export function assertUsable(file: string, migrations: readonly Migration[]): void {
+  if (file === ':memory:' || !existsSync(file)) {
+    return;
+  }
+  try {
+    // "immutable" keeps SQLite from creating files beside it.
+    using connection = new DatabaseSync(new URL('?immutable=1', pathToFileURL(file)), { readOnly: true });
+    readVersion(connection, file, migrations.at(-1)?.version ?? 0);
+  } catch (error) {
+    throw describeFailure(error, file);
   }
 }
 

@@ -23,7 +23,13 @@ export interface HandlerDependencies {
   clock: Clock;
 }
 
-export type RequestHandler = (request: IncomingMessage) => Promise<SandboxResponse>;
+/** Part of a `node:http` request that the sandbox uses. */
+export type SandboxRequest = Pick<
+  IncomingMessage,
+  'method' | 'url' | 'headers' | 'iterator' | 'destroyed' | 'complete'
+>;
+
+export type RequestHandler = (request: SandboxRequest) => Promise<SandboxResponse>;
 
 /** Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It rejects only if there is a bug. */
 export function createHandler({
@@ -36,7 +42,7 @@ export function createHandler({
   clock,
 }: HandlerDependencies): RequestHandler {
   /** @param headers receives the headers of the response, whether the request fails or not */
-  async function respond(request: IncomingMessage, headers: Record<string, string>): Promise<SandboxResponse> {
+  async function respond(request: SandboxRequest, headers: Record<string, string>): Promise<SandboxResponse> {
     const { method = 'GET', url = '/' } = request;
     const operation = router.match(method, url);
     const environment = authenticate(request.headers.authorization);
@@ -105,7 +111,7 @@ function authenticate(authorization: string | undefined): Environment {
 }
 
 /** Reads the key on the methods that are not idempotent by definition; it is ignored on others. */
-function readIdempotencyKey({ method, headers }: IncomingMessage): string | undefined {
+function readIdempotencyKey({ method, headers }: SandboxRequest): string | undefined {
   const key = headers['idempotency-key'];
   return (method === 'POST' || method === 'PATCH') && typeof key === 'string' && key !== '' ? key : undefined;
 }

@@ -1,33 +1,56 @@
 import type { Clock } from './clock.ts';
-import { SandboxDatabase } from './database.ts';
+import { assertUsable, SandboxDatabase } from './database.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
 import { type Migration, orderMigrations } from './migrations.ts';
 import type { Resource } from './resource.ts';
+import type { SampleEnvironment } from './sample/definition.ts';
+import { toSampleRows } from './sample/sample-rows.ts';
+import { SAMPLES } from './sample/samples.ts';
 
 /** Returns the migrations of all tables, ordered by version. */
 export function collectMigrations(resources: readonly Resource[]): readonly Migration[] {
   return orderMigrations([...IDEMPOTENCY_MIGRATIONS, ...resources.flatMap(({ migrations }) => migrations)]);
 }
 
-/** Opens the database file, creates or upgrades its tables, and adds the samples of resources that are new to the file. */
-export function openDatabase(file: string, resources: readonly Resource[], clock: Clock): SandboxDatabase {
+/**
+ * Opens the database file, creates or upgrades its tables, and adds the samples of resources that are new to the file.
+ *
+ * @param samples sample records. If empty, resources get none at all
+ */
+export function openDatabase(
+  file: string,
+  resources: readonly Resource[],
+  clock: Clock,
+  samples: readonly SampleEnvironment[] = SAMPLES,
+): SandboxDatabase {
   return new SandboxDatabase(file, {
     migrations: collectMigrations(resources),
     onUpgrade(database, from) {
-      for (const { migrations, writeSamples } of resources) {
+      if (samples.length === 0) {
+        return;
+      }
+      const sampleRows = samples.map((sample) => toSampleRows(sample, clock()));
+      for (const { migrations, writeSamples, writeRecords } of resources) {
         if (migrations.every(({ version }) => version > from)) {
           writeSamples?.(database, clock);
+          for (const rows of sampleRows) {
+            writeRecords?.(database, rows);
+          }
         }
       }
     },
   });
 }
 
+/** Checks that a file can be opened. @throws {SandboxError} otherwise; the file is left unchanged */
+export const checkDatabase = (file: string, resources: readonly Resource[]): void =>
+  assertUsable(file, collectMigrations(resources));
+
 /** Replaces all records of a file by the samples. A sandbox that is using the file shows them at once. */
 export function resetDatabase(file: string, resources: readonly Resource[], clock: Clock): void {
   using database = openDatabase(file, resources, clock);
   database.recreate();
-  for (const { createHandlers } of resources) {
-    createHandlers(database, clock); // Writes the sample traffic.
+  for (const { topUpSamples } of resources) {
+    topUpSamples?.(database, clock, SAMPLES);
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import type { OperationHandler, Resource } from './resource.ts';
+import type { SampleEnvironment } from './sample/definition.ts';
 
 /**
  * Collects the handlers of all resources by `operationId`.
@@ -12,10 +13,11 @@ export function createOperations(
   operationIds: readonly string[],
   database: SandboxDatabase,
   clock: Clock,
+  samples: readonly SampleEnvironment[],
 ): ReadonlyMap<string, OperationHandler> {
   const operations = new Map<string, OperationHandler>();
   for (const resource of resources) {
-    for (const [operationId, handler] of Object.entries(resource.createHandlers(database, clock))) {
+    for (const [operationId, handler] of Object.entries(resource.createHandlers(database, clock, samples))) {
       if (!operationIds.includes(operationId) || operations.has(operationId)) {
         const problem = operations.has(operationId) ? 'has two handlers' : 'is not in the OpenAPI document';
         throw new Error(`The operation ${operationId} ${problem}.`);

@@ -2,8 +2,10 @@ import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
 import type { Migration } from './migrations.ts';
+import type { RecordRows } from './records/record-rows.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
+import type { SampleEnvironment } from './sample/definition.ts';
 
 /** List of one noun's records on the landing page. */
 export interface RecordList {
@@ -17,12 +19,24 @@ export interface RecordList {
 export interface Resource {
   /** Creates and changes the noun's tables. */
   migrations: readonly Migration[];
-  /** Writes sample records. Runs once per file, after the noun's first migration. @default no samples */
+  /** Writes sample records that only this noun knows. Runs once per file, after the noun's first migration. @default no samples */
   writeSamples?(database: SandboxDatabase, clock: Clock): void;
+  /** Writes the noun's records: those of the sample, at the same time, and those that tests add. @default none */
+  writeRecords?(database: SandboxDatabase, records: RecordRows): void;
+  /** Writes sample records of the days up to today. Without it, the noun's handlers do. @default none */
+  topUpSamples?(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]): void;
   /** Lists the noun's records on the landing page. @default not listed */
   recordList?: RecordList;
-  /** Returns a handler for each of the noun's endpoints, by the `operationId` in the OpenAPI document. */
-  createHandlers(database: SandboxDatabase, clock: Clock): Readonly<Record<string, OperationHandler>>;
+  /**
+   * Returns a handler for each of the noun's endpoints, by the `operationId` in the OpenAPI document.
+   *
+   * @param samples environments with sample records, whose traffic continues every day
+   */
+  createHandlers(
+    database: SandboxDatabase,
+    clock: Clock,
+    samples: readonly SampleEnvironment[],
+  ): Readonly<Record<string, OperationHandler>>;
 }
 
 /** A request that conforms to the OpenAPI document. */

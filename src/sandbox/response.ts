@@ -37,6 +37,12 @@ export function unexpectedErrorResponse(errorId: string, path: string, clock: Cl
   return bareResponse(500, { ...errorBody(500, message, path, clock), errorId });
 }
 
+/** Creates the response to a write that wasn't made because the file can't be written. */
+export function unwritableFileResponse(path: string, clock: Clock): SandboxResponse {
+  const message = "The sandbox can't write its file, so nothing was changed. See its log for the reason.";
+  return bareResponse(507, errorBody(507, message, path, clock));
+}
+
 function errorBody(statusCode: number, message: string | string[], path: string, clock: Clock) {
   return { statusCode, timestamp: clock().toISOString(), path, message, error: STATUS_CODES[statusCode] };
 }

@@ -1,14 +1,11 @@
 import type { Clock } from './clock.ts';
 import { assertSandboxFile } from './database.ts';
-import { createHandler } from './handler.ts';
-import { Idempotency } from './idempotency.ts';
-import { createLandingPage } from './landing-page.ts';
-import { openDatabase, resetDatabase } from './open-database.ts';
-import { createOperations } from './operations.ts';
-import { DEFAULT_RATE_LIMIT, RateLimit } from './rate-limit.ts';
+import { checkDatabase, resetDatabase } from './open-database.ts';
+import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 import { resources } from './resources/index.gen.ts';
-import { createRouter } from './router.ts';
+import { SAMPLES } from './sample/samples.ts';
 import { type RunningServer, startServer } from './server.ts';
+import { openService } from './service.ts';
 
 export { assertSandboxFile } from './database.ts';
 export { SANDBOX_KEYS } from './environments.ts';
@@ -43,31 +40,33 @@ export async function startSandbox({
   file = ':memory:',
   host = '127.0.0.1',
   port = 0,
-  rateLimit: requestsPerSecond = DEFAULT_RATE_LIMIT,
+  rateLimit = DEFAULT_RATE_LIMIT,
   now: clock = () => new Date(),
 }: SandboxOptions = {}): Promise<Sandbox> {
-  const router = await createRouter();
-  const database = openDatabase(file, resources, clock);
+  const service = await openService({ file, rateLimit, clock, samples: SAMPLES });
   let server: RunningServer;
   try {
-    const operations = createOperations(resources, router.operationIds(), database, clock);
-    const idempotency = new Idempotency(database);
-    const rateLimit = new RateLimit(requestsPerSecond, clock);
-    const landingPage = createLandingPage(resources, database);
-    const handle = createHandler({ database, router, idempotency, rateLimit, operations, landingPage, clock });
-    server = await startServer(handle, clock, host, port);
+    service.topUp();
+    server = await startServer(service.respond, host, port);
   } catch (error) {
-    database.close();
+    service[Symbol.dispose]();
     throw error;
   }
 
   let closed: Promise<void> | undefined;
   const close = () => {
-    closed ??= server.close().finally(() => database.close());
+    closed ??= server.close().finally(() => service[Symbol.dispose]());
     return closed;
   };
   return { url: server.url, close, [Symbol.asyncDispose]: close };
 }
+
+/**
+ * Checks that a sandbox could use a file, which may not exist yet.
+ *
+ * @throws {SandboxError} otherwise. The file is left unchanged
+ */
+export const checkSandboxFile = (file: string): void => checkDatabase(file, resources);
 
 /**
  * Replaces all records of a sandbox's file by the sample records.

@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 
-import type { Clock } from './clock.ts';
 import { SandboxError } from './errors.ts';
-import type { RequestHandler } from './handler.ts';
-import { type SandboxResponse, unexpectedErrorResponse } from './response.ts';
+import type { Respond } from './responder.ts';
+import type { SandboxResponse } from './response.ts';
 
 /** Maximum time that `close()` waits for in-flight requests. A stalled upload would never end. */
 const CLOSE_GRACE_MS = 5000;
@@ -17,33 +15,20 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Starts an HTTP server for the handler. */
-export async function startServer(
-  handle: RequestHandler,
-  clock: Clock,
-  host: string,
-  port: number,
-): Promise<RunningServer> {
+/** Starts an HTTP server that sends the responses of the responder. */
+export async function startServer(respond: Respond, host: string, port: number): Promise<RunningServer> {
   const inFlight = new Set<Promise<void>>();
   let closing = false;
 
   const server = createServer((request, response) => {
-    const exchange = respond().finally(() => inFlight.delete(exchange));
+    const exchange = answer().finally(() => inFlight.delete(exchange));
     inFlight.add(exchange);
 
-    async function respond(): Promise<void> {
-      let result: SandboxResponse;
-      try {
-        result = await handle(request);
-      } catch (error) {
-        if (request.destroyed && !request.complete) {
-          return; // The client disconnected before its request was complete.
-        }
-        const errorId = randomUUID();
-        console.error(`Sandbox: unexpected error ${errorId} on ${request.method} ${request.url}\n`, error);
-        result = unexpectedErrorResponse(errorId, request.url ?? '/', clock);
+    async function answer(): Promise<void> {
+      const result = await respond(request);
+      if (result !== undefined) {
+        await sendResponse(response, result, closing);
       }
-      await send(response, result, closing);
     }
   });
 
@@ -78,19 +63,24 @@ async function whenEmpty(promises: ReadonlySet<Promise<void>>): Promise<void> {
   }
 }
 
-async function send(
+/** Sends a response. @param closing whether it is the last one of its connection */
+export async function sendResponse(
   response: ServerResponse,
   { status, body, headers }: SandboxResponse,
-  closing: boolean,
+  closing = false,
 ): Promise<void> {
-  response.writeHead(status, {
+  const all = {
     ...(body !== null && {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),
     }),
     ...headers,
     ...(closing && { Connection: 'close' }),
-  });
+  };
+  for (const [name, value] of Object.entries(all)) {
+    response.setHeader(name, value); // Replaces a header whose name is written in another case.
+  }
+  response.writeHead(status);
   response.end(body ?? undefined);
   // Fails if the client disconnects, which is not an error of the sandbox.
   await finished(response).catch(() => {});

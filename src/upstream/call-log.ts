@@ -1,4 +1,4 @@
-import { isUpstreamError } from './errors/errors.ts';
+import { type Endpoint, isUpstreamError } from './errors/errors.ts';
 import type { UpstreamRequest } from './request.ts';
 import type { UpstreamResult } from './transport/exchange.ts';
 
@@ -17,6 +17,8 @@ export interface CallEntry {
   attempt?: number;
   /** Whether the call used the response of another operation's identical call. */
   shared?: true;
+  /** Age of the stored response that was used instead of a call, in milliseconds. */
+  ageMs?: number;
 }
 
 /** Records the REST calls of one operation. Exists only if the log has the level `debug`. */
@@ -40,6 +42,11 @@ export class CallLog {
   /** Records a read if it was shared. */
   read(request: UpstreamRequest, result: Promise<UpstreamResult>): Promise<UpstreamResult> {
     return this.#attempts.has(request) ? result : this.#record(request, { shared: true }, result);
+  }
+
+  /** Records a read that was answered with a stored response. */
+  cached({ method, route }: Endpoint, ageMs: number): void {
+    this.entries.push({ method, route, ageMs: Math.round(ageMs) });
   }
 
   #record(

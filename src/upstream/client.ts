@@ -1,8 +1,12 @@
 import type { Settings } from '../settings/settings.ts';
-import type { CallLog } from './call-log.ts';
+import { ReadCache, type UpstreamCache } from './cache/read-cache.ts';
+import type { Caller, Usage } from './caller.ts';
+import { createDriftCheck, type ReportDeviation } from './contract/drift-check.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
-import { callBudgetExceeded, clientClosed, endedEarly, missingCredential } from './errors/failures.ts';
+import { clientClosed, endedEarly } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
+import type { LoadOptions, Reader } from './load.ts';
+import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { isTimeoutError } from './resilience/abortable.ts';
 import { type CircuitBreakerSettings, createCircuitBreaker } from './resilience/circuit-breaker.ts';
@@ -11,19 +15,19 @@ import { type ConcurrencySettings, limitConcurrency } from './resilience/concurr
 import { createOperationDeadline, type OperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetry, type RetrySettings } from './resilience/retry.ts';
 import { createThrottle } from './resilience/throttle.ts';
-import { createExchange, type ExchangeSettings, type UpstreamResult } from './transport/exchange.ts';
+import { serverAddressOf } from './transport/call-trace.ts';
+import { createExchange, type ExchangeSettings, type TraceHeaders, type UpstreamResult } from './transport/exchange.ts';
 import { observeExchange, type UpstreamObserver } from './transport/observer.ts';
-import { assertPathParams, fillRoute } from './transport/path.ts';
+import { serviceAddressOf } from './transport/path.ts';
 import type { Signal } from './transport/signal.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
+import type { WriteAudit, WriteRecord } from './write-audit.ts';
 
-export type { UpstreamRateLimit };
+export type { Caller, UpstreamRateLimit, Usage };
 
 /** Settings of the upstream client. */
-export type UpstreamSettings = Pick<
-  Settings,
-  'upstream' | 'maxUpstreamCalls' | 'maxBulkItems' | 'upstreamIdempotency'
-> &
+export type UpstreamSettings = PrepareSettings &
+  Pick<Settings, 'upstreamIdempotency'> &
   ConcurrencySettings &
   RetrySettings &
   CircuitBreakerSettings &
@@ -35,38 +39,16 @@ export interface UpstreamDeps {
   dispatcher: SocketPool;
   /** Called for every request sent upstream. @default none */
   observer?: UpstreamObserver | undefined;
-  /** Monotonic clock of circuit breaker and throttle, in milliseconds. @default performance.now */
+  /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
+  reportDeviation?: ReportDeviation | undefined;
+  /** Log of writes. @default none */
+  audit?: WriteAudit | undefined;
+  /** Cache of reads. @default none: every read calls the service, or joins a call in flight */
+  cache?: UpstreamCache | undefined;
+  /** Monotonic clock of circuit breaker, throttle, cache and rate limits, in milliseconds. @default performance.now */
   monotonicNow?: (() => number) | undefined;
   /** Source of random numbers from 0 to 1, for the jitter of retries. @default Math.random */
   random?: (() => number) | undefined;
-}
-
-/** Credential, deadline and cancellation of the operation that makes the calls. */
-export interface Caller {
-  /** `Authorization` header, forwarded unchanged. If undefined, every call fails before it is sent. */
-  authorization: string | undefined;
-  /** Aborts every call when the client disconnects. */
-  signal: Signal;
-  /** Deadline of the operation, on the clock of `performance.now()`. Queueing and retries count too. */
-  deadlineAt: number;
-  /** Sent as `X-Request-Id`, to correlate the logs of both services. */
-  requestId: string;
-  /** Updated with every call. */
-  usage: Usage;
-}
-
-/** Cost of an operation so far. */
-export interface Usage {
-  /** Calls made by resolvers and loaders. */
-  calls: number;
-  /** Items of bulk writes. */
-  bulkItems: number;
-  /** Requests sent for these calls: fewer if calls were coalesced, more if calls were retried. */
-  requests: number;
-  /** The service's own rate limit, from the response with the fewest calls remaining. Absent if the service reported none. */
-  rateLimit?: UpstreamRateLimit;
-  /** Records the calls for the log. @default none: the log does not have the level `debug` */
-  log?: CallLog;
 }
 
 /**
@@ -85,12 +67,26 @@ export type BindCaller = (caller: Caller) => UpstreamClient;
 
 /** Creates the client and its policies, which all callers share. */
 export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamDeps): BindCaller {
-  const { upstream, maxUpstreamCalls, maxBulkItems, upstreamIdempotency } = settings;
-  const { dispatcher, observer, monotonicNow, random } = deps;
-  const prefix = upstream.pathname.replace(/\/+$/, '');
+  const { upstream, upstreamIdempotency } = settings;
+  const { dispatcher, observer, reportDeviation, audit, monotonicNow, random } = deps;
+  const cache =
+    deps.cache &&
+    new ReadCache({
+      ...deps.cache,
+      upstream: serviceAddressOf(upstream),
+      observer,
+      load,
+      isLoading: (credential, key) => coalescing.isReading(credential, key),
+      attemptTimeoutMs: settings.attemptTimeoutMs,
+      now: monotonicNow ?? (() => performance.now()),
+    });
+  const server = serverAddressOf(upstream);
+  const prepare = createPrepareCall(settings);
   const throttle = createThrottle(settings, monotonicNow);
-  const unobserved = createExchange({ origin: upstream.origin, dispatcher }, settings, throttle.note);
-  const exchange = observer === undefined ? unobserved : observeExchange(unobserved, observer);
+  const checkDrift = reportDeviation && createDriftCheck(reportDeviation, monotonicNow);
+  const unobserved = createExchange({ origin: upstream.origin, dispatcher }, settings, throttle.note, checkDrift);
+  const observed = observer === undefined ? unobserved : observeExchange(unobserved, observer);
+  const exchange = cache === undefined ? observed : cache.invalidation.dropRejected(observed);
   const coalescing = createCoalescing<UpstreamResult>();
   const concurrency = limitConcurrency(settings);
   const retry = createRetry(settings, random);
@@ -98,43 +94,41 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
 
   /** Applies the policies to one request, from the outside in. Its callers apply the operation's deadline and coalescing. */
-  function send(request: UpstreamRequest, caller: Caller, signal: Signal): Promise<UpstreamResult> {
+  function send(
+    request: UpstreamRequest,
+    caller: Caller,
+    signal: Signal,
+    { record, retries = true }: { record?: WriteRecord | undefined; retries?: boolean | undefined } = {},
+  ): Promise<UpstreamResult> {
     const { endpoint, authorization, call } = request;
     const { usage } = caller;
+    const { trace } = usage;
     usage.log?.startCall(request);
     const isRepeatable =
       endpoint.method === 'GET' ||
       endpoint.method === 'PUT' ||
       (upstreamIdempotency && call.idempotencyKey !== undefined);
-    return concurrency(authorization, endpoint, signal, () =>
-      retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt }, () =>
-        throttle(authorization, endpoint, () =>
-          circuitBreaker(endpoint, () => {
-            usage.requests += 1;
-            const result = exchange(request, signal);
-            return usage.log === undefined ? result : usage.log.attempt(request, result);
-          }),
-        ),
-      ),
-    );
-  }
-
-  /** Validates a call before it is sent, and counts it. */
-  function prepare(caller: Caller, call: UpstreamRequest['call']): UpstreamRequest {
-    const endpoint: Endpoint = { method: call.method ?? 'GET', route: call.route };
-    const { authorization, requestId, usage } = caller;
-    if (authorization === undefined) {
-      throw missingCredential(endpoint);
-    }
-    const path = prefix + buildPath(endpoint, call);
-    const [kind, limit] = call.isBulkItem
-      ? (['bulkItems', maxBulkItems] as const)
-      : (['calls', maxUpstreamCalls] as const);
-    if (usage[kind] >= limit) {
-      throw callBudgetExceeded(endpoint, limit);
-    }
-    usage[kind] += 1;
-    return { endpoint, authorization, path, requestId, call };
+    const onDelay = trace && ((milliseconds: number) => trace.retryDelayed(endpoint, milliseconds));
+    const sendOnce = (traceHeaders?: TraceHeaders) => exchange(request, signal, traceHeaders);
+    let attempts = 0;
+    const attempt = () =>
+      throttle(authorization, endpoint, () =>
+        circuitBreaker(endpoint, () => {
+          record?.sending(); // Must not be sent if it throws.
+          usage.requests += 1;
+          const resends = attempts++;
+          if (resends > 0) {
+            usage.retries = (usage.retries ?? 0) + 1;
+          }
+          const result = trace === undefined ? sendOnce() : trace.send({ endpoint, server, resends }, sendOnce);
+          return usage.log === undefined ? result : usage.log.attempt(request, result);
+        }),
+      );
+    const work = () =>
+      retries ? retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt, onDelay }, attempt) : attempt();
+    const result = concurrency(authorization, endpoint, signal, work, trace);
+    trace?.watchCall(result);
+    return result;
   }
 
   /** Runs work within the operation's deadline. Fails with an `UpstreamError` if the deadline or the client ends it early. */
@@ -149,6 +143,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       throw endedEarly(endpoint, { sent: false }, ended.reason);
     }
     deadline.startCall();
+    usage.timer?.start();
     try {
       const result = await work();
       noteRateLimit(usage, result.rateLimit);
@@ -159,24 +154,45 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       }
       throw deadline.signal.aborted ? errorAfterEnd(endpoint, error, deadline.signal.reason) : error;
     } finally {
+      usage.timer?.end();
       deadline.endCall();
     }
   }
 
+  /** Makes the call of a read, or joins one. */
+  function load(
+    request: UpstreamRequest,
+    { caller, deadline }: Reader,
+    { key, retries, follow }: LoadOptions,
+  ): Promise<UpstreamResult> {
+    return withinDeadline(request, caller.usage, deadline, () => {
+      const { usage } = caller;
+      const { log, trace } = usage;
+      let isShared = true;
+      const result = coalescing.read(request.authorization, key, deadline.signal, (shared) => {
+        isShared = false;
+        const sent = send(request, caller, shared, { retries });
+        return { result: sent, stored: follow?.(sent) };
+      });
+      if (isShared) {
+        usage.shared = (usage.shared ?? 0) + 1;
+        trace?.share(request.endpoint, result);
+      }
+      return log === undefined ? result : log.read(request, result);
+    });
+  }
+
   return (caller) => {
-    const deadline = createOperationDeadline(caller.signal, caller.deadlineAt);
+    const reader: Reader = { caller, deadline: createOperationDeadline(caller.signal, caller.deadlineAt) };
+    const { deadline } = reader;
     return {
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
         try {
-          const { log } = caller.usage;
-          const { body } = await withinDeadline(request, caller.usage, deadline, () => {
-            const result = coalescing.read(request.authorization, request.path, deadline.signal, (shared) =>
-              send(request, caller, shared),
-            );
-            return log === undefined ? result : log.read(request, result);
-          });
-          return body as T; // The contract's type: GraphQL validates the requested fields.
+          const result = await (cache === undefined
+            ? load(request, reader, { key: request.path })
+            : cache.read(request, reader));
+          return result.body as T; // The contract's type: GraphQL validates the requested fields.
         } catch (error) {
           if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
             return null;
@@ -186,9 +202,15 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       },
       async write<T>(call: UpstreamWrite) {
         const request = prepare(caller, call);
-        const { body, replayed } = await withinDeadline(request, caller.usage, deadline, () =>
-          coalescing.write(request.authorization, () => send(request, caller, deadline.signal)),
+        const record = caller.author && audit?.begin(caller.author, request);
+        const sendWrite = () =>
+          coalescing.write(request.authorization, () => send(request, caller, deadline.signal, { record }));
+        const result = withinDeadline(request, caller.usage, deadline, () =>
+          cache === undefined
+            ? sendWrite()
+            : cache.invalidation.write(request, caller.deadlineAt - performance.now(), sendWrite),
         );
+        const { body, replayed } = await (record === undefined ? result : record.follow(result));
         return { body: body as T, replayed }; // As above.
       },
     };
@@ -208,24 +230,4 @@ function noteRateLimit(usage: Usage, rateLimit: UpstreamRateLimit | undefined): 
   if (rateLimit !== undefined && rateLimit.remaining <= (usage.rateLimit?.remaining ?? rateLimit.remaining)) {
     usage.rateLimit = rateLimit;
   }
-}
-
-/** Returns the path and query of a call. Throws if an id can't be a single path segment. */
-function buildPath(endpoint: Endpoint, { route, params, query }: UpstreamCall): string {
-  if (params !== undefined) {
-    assertPathParams(endpoint, params);
-  }
-  const path = params === undefined ? route : fillRoute(route, params);
-  return query === undefined ? path : path + buildQuery(query);
-}
-
-/** Returns the query with its question mark, or an empty string. */
-function buildQuery(query: NonNullable<UpstreamCall['query']>): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) {
-      search.set(name, String(value));
-    }
-  }
-  return search.size > 0 ? `?${search}` : '';
 }

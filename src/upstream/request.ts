@@ -34,6 +34,15 @@ export interface UpstreamRequest {
   path: string;
   requestId: string;
   call: UpstreamCall & Partial<UpstreamWrite>;
+  /** Earlier response of a read, which the service can confirm with a 304. @default none */
+  known?: KnownResponse;
+}
+
+/** Earlier response. */
+export interface KnownResponse {
+  /** Its `ETag`. */
+  etag: string;
+  body: unknown;
 }
 
 /** Result of a write. */

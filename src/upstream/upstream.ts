@@ -1,8 +1,8 @@
 import type { UpstreamClient } from './client.ts';
-import { bindEndpoints } from './resources/index.gen.ts';
+import { Endpoints } from './resources/index.gen.ts';
 
 /** Endpoints of the service, bound to one caller. */
-export type Upstream = Readonly<ReturnType<typeof bindEndpoints>>;
+export type Upstream = Readonly<Omit<Endpoints, never>>;
 
 /** Binds the endpoints to one caller's client. */
-export const bindUpstream: (client: UpstreamClient) => Upstream = bindEndpoints;
+export const bindUpstream = (client: UpstreamClient): Upstream => new Endpoints(client);

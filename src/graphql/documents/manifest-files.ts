@@ -1,17 +1,16 @@
-import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { FileError, fileFingerprint, readTextFile } from '../../lib/text-file.ts';
+import type { WatchedFiles } from '../../lib/file-watcher.ts';
+import { createSettledFiles } from '../../lib/settled-files.ts';
+import { FileError, isFolder, readFolder, readTextFile } from '../../lib/text-file.ts';
 import { assertIds, type Manifest, ManifestError, parseManifest } from './manifest.ts';
 
 /** Maximum size of a manifest, in bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Manifests that can be reloaded while the process runs. */
-export interface ManifestFiles {
+export interface ManifestFiles extends WatchedFiles {
   /** Returns the current manifests: the same array until one changes. */
   manifests(): readonly Manifest[];
-  /** Reads the files again if one has changed. @throws {ManifestError} if one cannot be used; the current manifests stay in use */
-  reload(): void;
 }
 
 /**
@@ -23,22 +22,29 @@ export interface ManifestFiles {
 export function createManifestFiles(sources: readonly (string | Manifest)[]): ManifestFiles {
   const paths = sources.filter((source) => typeof source === 'string');
   const inline = sources.filter((source) => typeof source !== 'string');
-  let fingerprint: string | undefined;
-  let current: readonly Manifest[] = inline;
+  const files = createSettledFiles(readManifest);
+  let current: readonly Manifest[] | undefined;
+  let problem: unknown;
 
   function reload(): void {
-    const files = paths.flatMap(findManifests);
-    const newFingerprint = files.map((file) => file.fingerprint).join('\n');
-    if (newFingerprint !== fingerprint) {
-      const manifests = [...inline, ...files.map(({ file }) => readManifest(file))];
-      assertIds(manifests);
-      current = manifests;
-      fingerprint = newFingerprint;
+    const hasChanged = files.look(paths.flatMap(findManifests).map((file) => [file, file]));
+    if (hasChanged || current === undefined) {
+      try {
+        const manifests = [...inline, ...[...files.values().values()].map((read) => read())];
+        assertIds(manifests);
+        current = manifests;
+        problem = undefined;
+      } catch (error) {
+        problem = error;
+      }
+    }
+    if (problem !== undefined) {
+      throw problem;
     }
   }
 
   reload();
-  return { manifests: () => current, reload };
+  return { manifests: () => current ?? inline, reload, isSettling: files.isSettling };
 }
 
 /** Problem of one of the sources. */
@@ -63,7 +69,7 @@ export function findManifestProblems(sources: readonly (string | Manifest)[]): M
 function problemsAt(path: string): string[] {
   let files: string[] = [];
   const unreadable = problemsOf(() => {
-    files = findManifests(path).map(({ file }) => file);
+    files = findManifests(path);
   });
   return [...unreadable, ...files.flatMap((file) => problemsOf(() => readManifest(file)))];
 }
@@ -80,18 +86,15 @@ function problemsOf(read: () => unknown): string[] {
   }
 }
 
-function findManifests(path: string) {
+function findManifests(path: string): string[] {
   try {
-    const names = statSync(path).isDirectory()
-      ? readdirSync(path)
-          .filter((name) => name.endsWith('.json'))
-          .sort()
-          .map((name) => join(path, name))
-      : [path];
-    return names.map((file) => ({ file, fingerprint: fileFingerprint(file) }));
+    if (!isFolder(path)) {
+      return [path];
+    }
+    const names = readFolder(path).filter((name) => name.endsWith('.json'));
+    return names.sort().map((name) => join(path, name));
   } catch (cause) {
-    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
-    throw new ManifestError(`the manifest ${path} ${isMissing ? "doesn't exist" : "can't be read"}`, { cause });
+    throw cause instanceof FileError ? new ManifestError(`the manifest ${path} ${cause.message}`, { cause }) : cause;
   }
 }
 

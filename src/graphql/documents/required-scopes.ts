@@ -12,7 +12,9 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql';
+import { isRecord } from '../../lib/is-record.ts';
 import { isScope, type Scope } from '../../settings/scopes.ts';
+import { findRepresentations } from './representations.ts';
 
 /** Scopes that an operation requires, computed once for all of its executions. */
 export interface RequiredScopes {
@@ -77,11 +79,24 @@ function readRequiredScopes(
     ]),
   );
   const requirements = collect(schema, document, operation.selectionSet, root);
+  const isSubgraph = schema.getQueryType()?.getFields()._entities !== undefined;
+  const readRepresentations = isSubgraph ? findRepresentations(document, operation) : undefined;
+  /** Returns the scope of the record that a representation refers to. Loading it requires the scope, whatever is selected. */
+  const scopeOf = (representation: unknown): unknown =>
+    isRecord(representation) && typeof representation.__typename === 'string'
+      ? schema.getType(representation.__typename)?.extensions.scope
+      : undefined;
   return {
     missing(granted, variables) {
       let missing: Set<Scope> | undefined;
       for (const { scope, conditions } of requirements) {
         if (!granted.has(scope) && conditions.every((condition) => canHold(condition, variables, defaults))) {
+          missing ??= new Set();
+          missing.add(scope);
+        }
+      }
+      for (const scope of readRepresentations?.(variables).map(scopeOf) ?? []) {
+        if (isScope(scope) && !granted.has(scope)) {
           missing ??= new Set();
           missing.add(scope);
         }

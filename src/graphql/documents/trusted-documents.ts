@@ -47,12 +47,25 @@ interface TrustedDocument {
 const MAX_LOGGED = 1_000;
 
 /** Creates the lookup of trusted documents, which follows changes of the manifests. */
-export function createTrustedDocuments(files: ManifestFiles, logger: Logger): TrustedDocuments {
-  const currentIndex = memoizeBySource(() => files.manifests(), createIndex);
+export function createTrustedDocuments(
+  sources: readonly Pick<ManifestFiles, 'manifests'>[],
+  logger: Logger,
+): TrustedDocuments {
+  const indexes = sources.map((files) => memoizeBySource(() => files.manifests(), createIndex));
   const loggedHashes = new Set<string>();
 
+  const findIn = (by: 'byId' | 'byText', key: string): TrustedDocument | undefined => {
+    for (const currentIndex of indexes) {
+      const found = currentIndex()[by].get(key);
+      if (found !== undefined) {
+        return found;
+      }
+    }
+    return undefined;
+  };
+
   function findById(id: string): TrustedDocument {
-    const listed = currentIndex().byId.get(withoutHashPrefix(id));
+    const listed = findIn('byId', withoutHashPrefix(id));
     if (listed === undefined) {
       throw refuse(
         'PERSISTED_QUERY_NOT_FOUND',
@@ -63,7 +76,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   }
 
   /** Returns the text, with its SHA-256 if a manifest contains it. */
-  const findByText = (text: string): { text: string; hash?: string } => currentIndex().byText.get(text) ?? { text };
+  const findByText = (text: string): { text: string; hash?: string } => findIn('byText', text) ?? { text };
 
   /** Finds a document by its id. If the request has a text too, the id must be its SHA-256. */
   function findByIdAndText(id: unknown, query: string | undefined): { text: string; hash?: string } {
@@ -92,7 +105,7 @@ export function createTrustedDocuments(files: ManifestFiles, logger: Logger): Tr
   }
 
   return {
-    hashOf: (id) => currentIndex().byId.get(withoutHashPrefix(id))?.hash,
+    hashOf: (id) => findIn('byId', withoutHashPrefix(id))?.hash,
     find({ query, documentId, extensions }, { clientKind, mode, documents }) {
       const id = documentId ?? hashIn(extensions) ?? undefined;
       const isRestricted = mode !== 'off' || documents !== undefined;

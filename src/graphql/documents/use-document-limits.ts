@@ -1,10 +1,12 @@
 import {
   type DocumentNode,
   GraphQLError,
+  type GraphQLSchema,
   Lexer,
   NoSchemaIntrospectionCustomRule,
   parse,
   Source,
+  specifiedRules,
   TokenKind,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -51,6 +53,29 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
   };
 }
 
+/** Returns why requests with a document would be rejected; undefined if it is valid. */
+export function findDocumentProblem(
+  schema: GraphQLSchema,
+  text: string,
+  limits: DocumentLimits & Pick<Settings, 'introspection'>,
+): string | undefined {
+  const { introspection, maxTokens, maxDocumentCharacters } = limits;
+  if (text.length > maxDocumentCharacters) {
+    return `The document has more than ${maxDocumentCharacters} characters.`;
+  }
+  try {
+    const document = parseWithin(maxTokens, text);
+    const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+    const [error] = validateDocument(schema, document, rules, { maxErrors: 1, hideSuggestions: false });
+    return findExceededLimit(document, limits) ?? error?.message;
+  } catch (error) {
+    if (error instanceof GraphQLError) {
+      return error.message;
+    }
+    throw error;
+  }
+}
+
 function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof parse>): DocumentNode {
   try {
     return withoutStack(() => parse(source, { ...options, maxLexicalTokens: maxTokens }));
@@ -75,5 +100,6 @@ function hasMoreTokens(source: string | Source, max: number): boolean {
   }
 }
 
-const limitExceeded = (problem: string): GraphQLError =>
+/** Creates the error of a document that exceeds a limit. */
+export const limitExceeded = (problem: string): GraphQLError =>
   new GraphQLError(problem, { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', http: { status: 400 } } });

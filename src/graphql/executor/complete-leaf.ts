@@ -28,7 +28,12 @@ export const createLeafCompletion =
   (execution, _plan, _info, _path, value) =>
     completeLeaf(execution, type, value);
 
-function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
+/** Checks whether a value is a string, number or boolean, which is complete without an error in most cases. */
+export const isPrimitive = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+
+/** Completes a value of a scalar or enum type. */
+export function completeLeaf(execution: Execution, type: GraphQLLeafType, value: unknown): unknown {
   const serialized = serialize(execution, type, value);
   const bytes = sizeOf(serialized, execution.limits.maxResponseBytes - execution.bytes, 0);
   if (typeof serialized === 'object') {

@@ -1,5 +1,6 @@
 import { GraphQLError, type GraphQLResolveInfo, type ResponsePath } from 'graphql';
 import type { Complete, ValuePlan } from './complete.ts';
+import { completeLeaf, isPrimitive } from './complete-leaf.ts';
 import { completeResolved } from './complete-resolved.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
@@ -69,13 +70,23 @@ function completeItem(
   index: number,
   value: unknown,
 ): unknown {
-  const path: ResponsePath = { prev: listPath, key: index, typename: undefined };
+  let path: ResponsePath | undefined;
   try {
+    if (plan.leafType !== undefined && isPrimitive(value)) {
+      return completeLeaf(execution, plan.leafType, value); // Without a path.
+    }
+    path = pathOf(listPath, index);
     return completeResolved(execution, plan, info, path, value);
   } catch (error) {
-    return execution.handleError(error, plan, path);
+    return execution.handleError(error, plan, path ?? pathOf(listPath, index));
   }
 }
+
+const pathOf = (listPath: ResponsePath, index: number): ResponsePath => ({
+  prev: listPath,
+  key: index,
+  typename: undefined,
+});
 
 /** Returns the items of a list or other iterable. Throws if it has too many. */
 function toItems(execution: Execution, value: unknown, info: GraphQLResolveInfo): readonly unknown[] {

@@ -46,13 +46,17 @@ export function createAbstractCompletion(abstractType: GraphQLAbstractType, plan
     return completeObject(execution, plan, possible.type, possible.selection, info, path, value);
   }
 
+  /** Returns the completion of a value whose type name is awaited. A function of its own, so that other values need no closure. */
+  const withTypeName =
+    (value: unknown): Complete =>
+    (execution, plan, info, path, typeName) =>
+      completeRuntimeType(execution, plan, typeName, info, path, value);
+
   return (execution, plan, info, path, value) => {
     const resolveType = abstractType.resolveType ?? execution.typeResolver;
     const typeName: unknown = resolveType(value, execution.contextValue, info, abstractType);
     return isPromise(typeName)
-      ? awaitValue(execution, typeName, plan, path, (resolved) =>
-          completeRuntimeType(execution, plan, resolved, info, path, value),
-        )
+      ? awaitValue(execution, typeName, plan, info, path, withTypeName(value))
       : completeRuntimeType(execution, plan, typeName, info, path, value);
   };
 }
@@ -66,15 +70,22 @@ function completeObject(
   path: ResponsePath,
   value: unknown,
 ): unknown {
-  const check = (isTypeOf: unknown): unknown => {
+  if (!type.isTypeOf) {
+    return executeFields(execution, selection, value, plan, path);
+  }
+  const complete = ifAccepted(type, selection, value);
+  const isTypeOf: unknown = type.isTypeOf(value, execution.contextValue, info);
+  return isPromise(isTypeOf)
+    ? awaitValue(execution, isTypeOf, plan, info, path, complete)
+    : complete(execution, plan, info, path, isTypeOf);
+}
+
+/** Returns the completion of the result of `isTypeOf`. A function of its own, so that other values need no closure. */
+const ifAccepted =
+  (type: GraphQLObjectType, selection: SelectionPlan, value: unknown): Complete =>
+  (execution, plan, _info, path, isTypeOf) => {
     if (!isTypeOf) {
       throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`);
     }
     return executeFields(execution, selection, value, plan, path);
   };
-  if (!type.isTypeOf) {
-    return executeFields(execution, selection, value, plan, path);
-  }
-  const isTypeOf: unknown = type.isTypeOf(value, execution.contextValue, info);
-  return isPromise(isTypeOf) ? awaitValue(execution, isTypeOf, plan, path, check) : check(isTypeOf);
-}

@@ -1,4 +1,4 @@
-import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
+import type { GraphQLLeafType, GraphQLResolveInfo, ResponsePath } from 'graphql';
 import type { Execution, Position } from './execution.ts';
 import { markInvalidValue } from './located-error.ts';
 
@@ -18,6 +18,8 @@ export type Complete = (
 export interface ValuePlan extends Position {
   /** Completes a value that is neither null nor an error. */
   readonly complete: Complete;
+  /** The scalar or enum type of the values, also if it is non-null; undefined for other types. */
+  readonly leafType: GraphQLLeafType | undefined;
 }
 
 /** Completes a value that is not a promise. */

@@ -40,6 +40,8 @@ export class Execution implements PlanSource {
   readonly rootValue: unknown;
   readonly contextValue: unknown;
   readonly fieldResolver: GraphQLFieldResolver<unknown, unknown>;
+  /** Whether fields without a resolver are properties of their object. */
+  readonly readsProperties: boolean;
   readonly typeResolver: GraphQLTypeResolver<unknown, unknown>;
   readonly limits: Required<Limits>;
   /** Whether execution has stopped: no more fields are resolved and no more values completed. */
@@ -66,6 +68,7 @@ export class Execution implements PlanSource {
     this.rootValue = args.rootValue;
     this.contextValue = args.contextValue;
     this.fieldResolver = args.fieldResolver ?? defaultFieldResolver;
+    this.readsProperties = this.fieldResolver === defaultFieldResolver;
     this.typeResolver = args.typeResolver ?? defaultTypeResolver;
     this.limits = limits;
     this.#yieldAt = limits.valuesPerTurn;

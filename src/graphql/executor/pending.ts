@@ -1,4 +1,5 @@
-import type { ResponsePath } from 'graphql';
+import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
+import type { Complete, ValuePlan } from './complete.ts';
 import type { Execution, Position } from './execution.ts';
 import { STOPPED } from './limits.ts';
 
@@ -157,9 +158,10 @@ export class PendingList extends PendingContainer {
 export function awaitValue(
   execution: Execution,
   promise: PromiseLike<unknown>,
-  plan: Position,
+  plan: ValuePlan,
+  info: GraphQLResolveInfo,
   path: ResponsePath,
-  complete: (value: unknown) => unknown,
+  complete: Complete,
 ): Pending {
   const pending = new Pending(execution, plan, path);
   const settle = (value: unknown): void => {
@@ -173,7 +175,7 @@ export function awaitValue(
     }
     let completed: unknown;
     try {
-      completed = complete(value);
+      completed = complete(execution, plan, info, path, value);
     } catch (error) {
       pending.reject(error);
       return;

@@ -4,6 +4,7 @@ import {
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  getNullableType,
   isAbstractType,
   isLeafType,
   isListType,
@@ -58,6 +59,7 @@ function planField(
     parentType,
     resolve: definition.resolve,
     readArguments: createReadArguments(definition, node),
+    isProperty: definition.resolve === undefined && definition.args.length === 0,
     typename: definition === TypeNameMetaFieldDef ? parentType.name : undefined,
     value: planValue(definition.type, nodes),
   };
@@ -83,7 +85,9 @@ function findDefinition(
 }
 
 function planValue(type: GraphQLOutputType, nodes: readonly FieldNode[]): ValuePlan {
-  return { nodes, isNonNull: isNonNullType(type), complete: createCompletion(type, nodes) };
+  const nullable = getNullableType(type);
+  const leafType = isLeafType(nullable) ? nullable : undefined;
+  return { nodes, isNonNull: isNonNullType(type), complete: createCompletion(type, nodes), leafType };
 }
 
 function createCompletion(type: GraphQLOutputType, nodes: readonly FieldNode[]): Complete {

@@ -20,6 +20,8 @@ export interface FieldPlan {
   /** Resolver of the field; undefined for the default resolver. */
   readonly resolve: GraphQLFieldResolver<unknown, unknown> | undefined;
   readonly readArguments: ReadArguments;
+  /** Whether the default resolver reads it, and it has no arguments. */
+  readonly isProperty: boolean;
   /** Value of `__typename`; undefined for other fields. */
   readonly typename: string | undefined;
   readonly value: ValuePlan;

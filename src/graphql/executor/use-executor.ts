@@ -1,10 +1,8 @@
 import type { Plugin } from 'graphql-yoga';
-import { createExecutor } from './execute.ts';
-import type { Limits } from './limits.ts';
+import type { Execute } from './execute.ts';
 
 /** Creates a plugin that executes operations with the gateway's executor. */
-export function useExecutor(limits: Limits): Plugin {
-  const execute = createExecutor(limits);
+export function useExecutor(execute: Execute): Plugin {
   return {
     onExecute({ setExecuteFn }) {
       setExecuteFn(execute);

@@ -23,8 +23,15 @@ export interface NotificationGroupLoader {
   primeDeleted(id: string): void;
 }
 
-/** Creates the loader of an operation. */
-export function createNotificationGroupLoader(upstream: GroupEndpoints): NotificationGroupLoader {
+/**
+ * Creates the loader of an operation.
+ *
+ * @param onList called with the ids of groups that are taken from the list
+ */
+export function createNotificationGroupLoader(
+  upstream: GroupEndpoints,
+  onList?: (ids: readonly string[]) => void,
+): NotificationGroupLoader {
   let listed: Promise<NotificationGroupBody[] | null> | undefined;
   let hasLoadedOne = false;
 
@@ -40,6 +47,7 @@ export function createNotificationGroupLoader(upstream: GroupEndpoints): Notific
       hasLoadedOne = true;
       return [await loadGroup(upstream, id)];
     }
+    onList?.(ids);
     const groups = (await list()) ?? [];
     const found = alignByKey(ids, groups, idOf);
     // The contract allows `_id` to be absent; then the list doesn't show which groups are missing.

@@ -1,13 +1,18 @@
 import DataLoader from 'dataloader';
-import { createLimit } from '../../lib/limit.ts';
 import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
+import { createLimit } from '../limit.ts';
 
 /** Maximum concurrent calls per operation: the service has no list of workflows, and its free tier allows 30 calls per second. */
-const CONCURRENCY = 8;
+export const WORKFLOW_CONCURRENCY = 8;
 
-/** Loader of workflows for one operation, by id or trigger identifier. */
-export type WorkflowLoader = DataLoader<string, WorkflowBody | null>;
+/** Loader of workflows for one operation. */
+export interface WorkflowLoader {
+  /** Loads a workflow by its id or trigger identifier. */
+  load(key: string): Promise<WorkflowBody | null>;
+  /** Forgets all workflows. */
+  clearAll(): void;
+}
 
 /**
  * Creates a loader that loads each distinct id or trigger identifier once per operation. A missing workflow is null, and an error affects
@@ -15,9 +20,31 @@ export type WorkflowLoader = DataLoader<string, WorkflowBody | null>;
  * are loaded in one batch.
  */
 export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): WorkflowLoader {
-  const limit = createLimit(CONCURRENCY);
+  const limit = createLimit(WORKFLOW_CONCURRENCY);
   const load = (key: string) => limit(() => loadWorkflow(upstream, key)).catch((error: Error) => error);
-  return new DataLoader((keys) => Promise.all(keys.map(load)), { name: 'workflow' });
+  const loader = new DataLoader<string, WorkflowBody | null>((keys) => Promise.all(keys.map(load)), {
+    name: 'workflow',
+  });
+  // Repeated keys share a promise until the next microtask, before DataLoader sends the batch. Its own promise for each of them takes
+  // longer than to complete the value: a month of statistics loads ten workflows ninety times.
+  let recent: Map<string, Promise<WorkflowBody | null>> | undefined;
+  return {
+    load(key) {
+      if (recent === undefined) {
+        recent = new Map();
+        queueMicrotask(() => {
+          recent = undefined;
+        });
+      }
+      const promise = recent.get(key) ?? loader.load(key);
+      recent.set(key, promise);
+      return promise;
+    },
+    clearAll() {
+      recent = undefined;
+      loader.clearAll();
+    },
+  };
 }
 
 async function loadWorkflow(upstream: Pick<Upstream, 'getWorkflow'>, key: string): Promise<WorkflowBody | null> {

@@ -1,5 +1,7 @@
 import type { FeedBody } from '../../upstream/resources/feeds.ts';
+import { ADDS_ONLY } from '../adds-only.ts';
 import { builder } from '../builder.ts';
+import { Entity, NO_ENDPOINT } from '../entity.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -15,7 +17,7 @@ import { requireScopes } from '../require-scopes.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',
-  extensions: requireScopes('feeds:read'),
+  extensions: { ...requireScopes('feeds:read'), entity: new Entity({ id: NO_ENDPOINT }) },
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The feed's id, or null if the service sent none." }),
     identifier: t.exposeString('identifier', { description: 'The identifier that the service assigned to the feed.' }),
@@ -75,7 +77,7 @@ builder.mutationFields((t) => ({
   createFeed: t.field({
     type: CreateFeedResult,
     nullable: true,
-    extensions: requireScopes('feeds:write'),
+    extensions: { ...requireScopes('feeds:write'), ...ADDS_ONLY },
     description: 'Creates a feed. A name that already exists is a `ConflictError`.\n\nREST: `POST /v1/feeds`.',
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>

@@ -1,5 +1,8 @@
 import type { DeletionBody, NotificationGroupBody } from '../../upstream/resources/notification-groups.ts';
+import { ADDS_ONLY } from '../adds-only.ts';
 import { builder } from '../builder.ts';
+import { declareCalls } from '../dependent-calls.ts';
+import { Entity } from '../entity.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -14,7 +17,10 @@ import { requireScopes } from '../require-scopes.ts';
 
 export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
   description: 'A group of workflows, such as "Billing". Every workflow belongs to one.',
-  extensions: requireScopes('groups:read'),
+  extensions: {
+    ...requireScopes('groups:read'),
+    entity: new Entity({ id: (id, { loaders }) => loaders.notificationGroup.load(id) }),
+  },
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The group's id, or null if the service sent none." }),
     name: t.exposeString('name', { description: 'The name that people see.' }),
@@ -119,7 +125,7 @@ builder.queryFields((t) => ({
   notificationGroup: t.field({
     type: NotificationGroup,
     nullable: true,
-    extensions: { calls: '1 for the whole operation' },
+    extensions: declareCalls('1 for the whole operation'),
     description:
       'Returns the group with this id, or null if it does not exist.\n\nREST: `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
     args: { id: t.arg.id({ required: true, description: "The group's id." }) },
@@ -137,7 +143,7 @@ builder.mutationFields((t) => ({
   createNotificationGroup: t.field({
     type: CreateNotificationGroupResult,
     nullable: true,
-    extensions: requireScopes('groups:write'),
+    extensions: { ...requireScopes('groups:write'), ...ADDS_ONLY },
     description: 'Creates a group.\n\nREST: `POST /v1/notification-groups`.',
     args: { input: t.arg({ type: CreateNotificationGroupInput, required: true, description: 'The group to create.' }) },
     resolve: (_root, { input }, ctx, info) =>

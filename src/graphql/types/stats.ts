@@ -1,6 +1,7 @@
 import type { ChannelName } from '../../upstream/resources/messages.ts';
 import type { StatsEntryBody } from '../../upstream/resources/stats.ts';
 import { builder } from '../builder.ts';
+import { declareCalls } from '../dependent-calls.ts';
 import { assertRange, requireValue } from '../errors.ts';
 import { fillGaps } from '../fill-gaps.ts';
 import { requireScopes } from '../require-scopes.ts';
@@ -18,6 +19,13 @@ const MAX_FILLED_DAYS = 366;
 const MAX_WORKFLOWS = 100;
 
 const DEFAULT_WORKFLOWS = 20;
+
+/** Returns the number of workflows to load per entry. Throws BAD_USER_INPUT if it is out of range. */
+function readFirst(first: unknown): number {
+  const count = typeof first === 'number' ? first : DEFAULT_WORKFLOWS;
+  assertRange('first', count, 1, MAX_WORKFLOWS);
+  return count;
+}
 
 const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] satisfies ChannelName[];
 
@@ -41,17 +49,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       type: [Channel],
       description:
         'The channels over which the notifications were sent. Channels that are not in `Channel` are omitted.',
-      resolve: ({ _id, channels }, _args, ctx) => {
-        const known = (channels ?? []).filter(isChannel);
-        const unknown = (channels ?? []).length - known.length;
-        if (unknown > 0) {
-          ctx.logger.warn(
-            { requestId: ctx.requestId, entry: isLocalDate(_id) ? _id : undefined, unknown },
-            'left out channels that the schema does not know',
-          );
-        }
-        return known;
-      },
+      resolve: ({ channels }) => (channels ?? []).filter(isChannel), // Unknown ones are reported as contract drift.
     }),
     workflowIds: t.exposeIDList('templates', {
       description: 'The ids of the triggered workflows, including those deleted since.',
@@ -59,7 +57,11 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
     workflows: t.field({
       type: [Workflow],
       nullable: { list: true, items: true },
-      extensions: { calls: '1 per distinct id in the operation, 8 at a time' },
+      extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
+        loads: 'workflow',
+        most: ({ first }) => readFirst(first),
+        reason: 'One per distinct workflow of the statistics.',
+      }),
       description:
         'The triggered workflows, in the order of `workflowIds`, with null for each that no longer exists. A workflow that occurs in several entries is loaded once.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct id.',
       args: {
@@ -68,11 +70,8 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
           description: `The maximum number of workflows to return, 1 to ${MAX_WORKFLOWS}.`,
         }),
       },
-      resolve: ({ templates }, args, ctx) => {
-        const first = args.first ?? DEFAULT_WORKFLOWS;
-        assertRange('first', first, 1, MAX_WORKFLOWS);
-        return (templates ?? []).slice(0, first).map((id) => ctx.loaders.workflow.load(requireValue(id)));
-      },
+      resolve: ({ templates }, args, ctx) =>
+        (templates ?? []).slice(0, readFirst(args.first)).map((id) => ctx.loaders.workflow.load(requireValue(id))),
     }),
   }),
 });

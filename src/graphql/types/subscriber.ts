@@ -1,8 +1,9 @@
-import type { GraphQLResolveInfo } from 'graphql';
 import type { SubscriberBody, SubscriberFields } from '../../upstream/resources/subscribers.ts';
 import { builder } from '../builder.ts';
 import { mapBounded } from '../bulk.ts';
 import type { GatewayContext } from '../context.ts';
+import { declareCalls } from '../dependent-calls.ts';
+import { Entity, NO_ENDPOINT } from '../entity.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -22,7 +23,7 @@ const MAX_BULK = 100;
 
 const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
   description: 'A person or system that receives notifications.',
-  extensions: requireScopes('subscribers:read'),
+  extensions: { ...requireScopes('subscribers:read'), entity: new Entity({ subscriberId: NO_ENDPOINT }) },
   fields: (t) => ({
     subscriberId: t.exposeID('subscriberId', {
       description: "The id that your system gave the subscriber, usually the user's id. Unique within the environment.",
@@ -160,19 +161,14 @@ const toFields = ({ idempotencyKey: _, ...input }: typeof CreateSubscriberInput.
   ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
 });
 
-/**
- * Creates or updates a subscriber.
- *
- * @param item the position in a bulk mutation
- */
+/** Creates or updates one subscriber, which can be an item of a bulk mutation. */
 async function create(
   ctx: GatewayContext,
-  info: GraphQLResolveInfo,
   input: typeof CreateSubscriberInput.$inferInput,
-  item?: number,
+  key: string | undefined,
+  isBulkItem = false,
 ) {
-  const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey, item);
-  const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, item !== undefined);
+  const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, isBulkItem);
   return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
 }
 
@@ -185,19 +181,25 @@ builder.mutationFields((t) => ({
       'Creates a subscriber, or updates the one with the same `subscriberId`.\n\nREST: `POST /v1/subscribers`.',
     args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
     resolve: (_root, { input }, ctx, info) =>
-      toMutationResult(() => create(ctx, info, input), asInvalidInput(), asConflict),
+      toMutationResult(
+        () => create(ctx, input, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        asInvalidInput(),
+        asConflict,
+      ),
   }),
   createSubscribers: t.field({
     type: CreateSubscribersPayload,
     nullable: true,
-    extensions: { ...requireScopes('subscribers:write'), calls: '1 per subscriber, 10 at a time' },
+    extensions: { ...requireScopes('subscribers:write'), ...declareCalls('1 per subscriber, 10 at a time') },
     description: `Creates or updates 1 to ${MAX_BULK} subscribers. Each has its own result, so one failure doesn't affect the others.\n\nREST: \`POST /v1/subscribers\` per subscriber.`,
     args: { input: t.arg({ type: CreateSubscribersInput, required: true, description: 'The subscribers.' }) },
     resolve: async (_root, { input: { subscribers } }, ctx, info) => {
       assertRange('the number of subscribers', subscribers.length, 1, MAX_BULK);
+      // Before the first item is sent, because an invalid key rejects all.
+      const keys = subscribers.map((input, index) => deriveIdempotencyKey(ctx, info, input.idempotencyKey, index));
       const results = await mapBounded(subscribers, (input, index) =>
         toMutationResult(
-          () => create(ctx, info, input, index),
+          () => create(ctx, input, keys[index], true),
           asInvalidInput(['input', 'subscribers', String(index)]),
           asConflict,
           asUpstreamFailure,

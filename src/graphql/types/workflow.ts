@@ -1,6 +1,8 @@
 import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
 import { builder } from '../builder.ts';
 import type { GatewayContext } from '../context.ts';
+import { declareCalls } from '../dependent-calls.ts';
+import { Entity, type LoadByKey } from '../entity.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -36,16 +38,31 @@ const PreferenceSettings = builder.objectRef<WorkflowBody['preferenceSettings']>
   }),
 });
 
+const idOf = ({ _id, id }: WorkflowBody): string | undefined => _id ?? id;
+
+const identifierOf = ({ triggers }: WorkflowBody): string | undefined => triggers?.[0]?.identifier;
+
+/** Creates a function that loads the workflow with exactly this key. The service also finds a workflow by its other keys. */
+function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey {
+  return async (key, { loaders }) => {
+    const workflow = await loaders.workflow.load(key);
+    return workflow !== null && keyOf(workflow) === key ? workflow : null;
+  };
+}
+
 export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
   description: 'A workflow: the steps that run when an app triggers it, and the messages that they send.',
-  extensions: requireScopes('workflows:read'),
+  extensions: {
+    ...requireScopes('workflows:read'),
+    entity: new Entity({ id: loadBy(idOf), identifier: loadBy(identifierOf) }),
+  },
   fields: (t) => ({
-    id: t.id({ description: "The workflow's id.", resolve: ({ _id, id }) => requireValue(_id ?? id) }),
+    id: t.id({ description: "The workflow's id.", resolve: (workflow) => requireValue(idOf(workflow)) }),
     identifier: t.string({
       nullable: true,
       description:
         'The identifier with which apps trigger the workflow: that of the first trigger. Null if there is none.',
-      resolve: ({ triggers }) => triggers?.[0]?.identifier,
+      resolve: identifierOf,
     }),
     name: t.exposeString('name', { description: 'The name that people see.' }),
     description: t.exposeString('description', {
@@ -89,7 +106,11 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
     notificationGroup: t.field({
       type: NotificationGroup,
       nullable: true,
-      extensions: { calls: '0 if the service embeds the group, otherwise 1 for the whole operation' },
+      extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
+        loads: 'notificationGroup',
+        most: () => 1,
+        reason: 'None if the service embeds the group in the workflow.',
+      }),
       description:
         'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
       resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
@@ -187,7 +208,7 @@ builder.queryFields((t) => ({
   workflows: t.field({
     type: [Workflow],
     nullable: { list: true, items: true },
-    extensions: { calls: '1 per distinct id, 8 at a time' },
+    extensions: declareCalls('1 per distinct id, 8 at a time'),
     description: `Returns up to ${MAX_WORKFLOWS} workflows in the requested order, with null for each that does not exist. Duplicates make no extra calls.\n\nREST: \`GET /v1/workflows/{workflowIdOrIdentifier}\` per distinct id.`,
     args: {
       idsOrIdentifiers: t.arg.idList({
@@ -208,7 +229,11 @@ builder.mutationFields((t) => ({
     nullable: true,
     extensions: {
       ...requireScopes('workflows:write'),
-      calls: '1, or 2 if the service rejects it because nothing changes',
+      ...declareCalls('1, or 2 if the service rejects it because nothing changes', {
+        loads: 'workflow',
+        most: () => 1,
+        reason: 'One if the service rejects the status, to find out whether the workflow already has it.',
+      }),
     },
     description:
       'Activates or deactivates a workflow. If it already has that status, the result is a success with `changed: false`.\n\nREST: `PUT /v1/workflows/{workflowId}/status`.',

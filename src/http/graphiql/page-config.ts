@@ -2,6 +2,9 @@ import type { ShippedOperation } from '../../graphql/documents/shipped-operation
 import { ERROR_CODES } from '../../settings/error-codes.ts';
 import { withoutLinks } from '../../settings/without-links.ts';
 
+export type { ExplainedCall, Explanation } from '../../graphql/explain/explanation.ts';
+export type { UpstreamReport } from '../upstream-report.ts';
+
 /** Authentication scheme of the header `Authorization`. */
 export type Scheme = 'ApiKey' | 'Bearer';
 
@@ -14,6 +17,8 @@ export interface PageConfig {
   isSandbox: boolean;
   /** Accepted schemes. */
   schemes: readonly Scheme[];
+  /** Schemes whose clients may ask for the REST calls of an operation. */
+  explains: readonly Scheme[];
   /** Initial value of the header `Authorization`. @default none: the page asks for a credential */
   authorization?: string | undefined;
   /** Operations of the menu. */
@@ -25,7 +30,7 @@ export interface PageConfig {
 }
 
 /** Options of `createPageConfig`. */
-export type PageConfigOptions = Pick<PageConfig, 'isSandbox' | 'schemes' | 'authorization'> & {
+export type PageConfigOptions = Pick<PageConfig, 'isSandbox' | 'schemes' | 'explains' | 'authorization'> & {
   operations: readonly ShippedOperation[];
 };
 

@@ -6,9 +6,6 @@ import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
-import { sampleId } from '../sample/definition.ts';
-import { createNotificationWriter } from '../sample/notification-writer.ts';
-import { SAMPLES } from '../sample/samples.ts';
 
 export const resource: Resource = {
   migrations: [
@@ -31,25 +28,13 @@ export const resource: Resource = {
     },
   ],
 
-  writeSamples(database, clock) {
-    const writeNotification = createNotificationWriter(database);
-    const insertMessage = database.prepare(`
+  writeRecords(database, { environment, messages }) {
+    const insert = database.prepare(`
       INSERT INTO messages (id, environment_id, notification_id, workflow_id, subscriber_id, transaction_id, channel, created_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     `);
-    const createdAt = clock().toISOString();
-    for (const { environment, transactions } of SAMPLES) {
-      for (const { transactionId, workflow, subscriberId: subscriber, channels } of transactions) {
-        const id = sampleId(environment, 'notification', transactionId);
-        const environmentId = environment.id;
-        const workflowId = sampleId(environment, 'workflow', workflow);
-        const subscriberId = sampleId(environment, 'subscriber', subscriber);
-        writeNotification({ id, environmentId, workflowId, subscriberId, transactionId, channels, createdAt });
-        for (const channel of channels) {
-          const messageId = sampleId(environment, 'message', transactionId, channel);
-          insertMessage.run(messageId, environmentId, id, workflowId, subscriberId, transactionId, channel, createdAt);
-        }
-      }
+    for (const { id, notificationId, workflowId, subscriberId, transactionId, channel, createdAt } of messages) {
+      insert.run(id, environment.id, notificationId, workflowId, subscriberId, transactionId, channel, createdAt);
     }
   },
 

@@ -8,8 +8,6 @@ import { createId } from '../ids.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { type Row, text } from '../rows.ts';
-import { sampleId } from '../sample/definition.ts';
-import { SAMPLES } from '../sample/samples.ts';
 
 export const resource: Resource = {
   migrations: [
@@ -27,12 +25,10 @@ export const resource: Resource = {
     },
   ],
 
-  writeSamples(database) {
+  writeRecords(database, { environment, notificationGroups }) {
     const insert = database.prepare('INSERT INTO notification_groups (id, environment_id, name) VALUES (?, ?, ?)');
-    for (const { environment, groups } of SAMPLES) {
-      for (const name of groups) {
-        insert.run(sampleId(environment, 'group', name), environment.id, name);
-      }
+    for (const { id, name } of notificationGroups) {
+      insert.run(id, environment.id, name);
     }
   },
 

@@ -7,6 +7,7 @@ import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse } from '../response.ts';
 import { integer, json, text } from '../rows.ts';
+import { createNotificationWriter } from '../sample/notification-writer.ts';
 import { SampleTraffic } from '../sample/traffic.ts';
 
 const DEFAULT_DAYS = 32;
@@ -40,10 +41,20 @@ export const resource: Resource = {
     },
   ],
 
-  createHandlers(database, clock) {
+  writeRecords(database, { environment, notifications }) {
+    const write = createNotificationWriter(database);
+    for (const notification of notifications) {
+      write(environment, notification);
+    }
+  },
+
+  topUpSamples(database, clock, samples) {
+    new SampleTraffic(database, clock, samples).topUp();
+  },
+
+  createHandlers(database, clock, samples) {
     const stats = new Stats(database, clock);
-    const traffic = new SampleTraffic(database, clock);
-    traffic.topUp();
+    const traffic = new SampleTraffic(database, clock, samples);
     return {
       getNotificationStats({ environment, query }) {
         traffic.topUp();

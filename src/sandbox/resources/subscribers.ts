@@ -8,7 +8,6 @@ import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { isRow, json, optionalText, type Row, text } from '../rows.ts';
 import { sampleId } from '../sample/definition.ts';
-import { SAMPLES } from '../sample/samples.ts';
 import { checkSubscriber } from '../subscriber-rules.ts';
 
 export const resource: Resource = {
@@ -37,14 +36,10 @@ export const resource: Resource = {
     },
   ],
 
-  writeSamples(database) {
+  writeRecords(database, { environment, subscribers }) {
     const upsert = database.prepare(UPSERT);
-    for (const { environment, subscribers } of SAMPLES) {
-      for (const { createdAt, ...fields } of subscribers) {
-        upsert.run(
-          toParameters(environment, sampleId(environment, 'subscriber', fields.subscriberId), createdAt, fields),
-        );
-      }
+    for (const { id, createdAt, ...fields } of subscribers) {
+      upsert.run(toParameters(environment, id, createdAt, fields));
     }
   },
 

@@ -7,8 +7,6 @@ import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { flag, isRow, json, type Row, text } from '../rows.ts';
-import { SAMPLES } from '../sample/samples.ts';
-import { createWorkflowDocument } from '../sample/workflow-document.ts';
 
 export const resource: Resource = {
   migrations: [
@@ -30,18 +28,14 @@ export const resource: Resource = {
     },
   ],
 
-  writeSamples(database) {
+  writeRecords(database, { environment, workflows }) {
     const insert = database.prepare(`
       INSERT INTO workflows (id, environment_id, identifier, active, draft, updated_at, document)
       VALUES (?, ?, ?, ?, ?, ?, ?)
     `);
-    for (const { environment, workflows } of SAMPLES) {
-      for (const workflow of workflows) {
-        const document = createWorkflowDocument(environment, workflow);
-        const { identifier, active, updatedAt } = workflow;
-        const status = [Number(active), Number(!active)] as const;
-        insert.run(document._id, environment.id, identifier, ...status, updatedAt, JSON.stringify(document));
-      }
+    for (const { id, identifier, active, updatedAt, document } of workflows) {
+      const status = [Number(active), Number(!active)] as const;
+      insert.run(id, environment.id, identifier, ...status, updatedAt, JSON.stringify(document));
     }
   },
 

@@ -116,7 +116,7 @@ export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [
           unit: 'weeks',
           digestKey: 'makerId',
           updateMode: false,
-          timed: { atTime: '07:00', weekDays: ['monday'], monthDays: [] },
+          timed: { weekDays: ['monday'], monthDays: [] },
         },
       },
       {

@@ -8,7 +8,7 @@ const phone = { providerId: 'fcm', credentials: { deviceTokens: ['sample-device-
 /** Samples of the environment used in examples and documentation. */
 export const DEVELOPMENT_SAMPLE: SampleEnvironment = {
   environment: DEVELOPMENT,
-  groups: ['Lifecycle', 'Community', 'Billing', 'Orders'],
+  notificationGroups: ['Lifecycle', 'Community', 'Billing', 'Orders'],
   feeds: ['Activity', 'Billing', 'Getting started', 'Announcements'],
   workflows: DEVELOPMENT_WORKFLOWS,
   retired: {
@@ -114,7 +114,7 @@ export const DEVELOPMENT_SAMPLE: SampleEnvironment = {
       createdAt: '2025-02-03T08:31:00.000Z',
     },
   ],
-  transactions: [
+  messages: [
     {
       transactionId: 'sample-transaction-0001',
       workflow: 'welcome-onboarding',

@@ -4,7 +4,7 @@ import type { SampleEnvironment } from './definition.ts';
 /** Samples of a smaller environment. No name occurs in development too, so that tests notice records of the wrong environment. */
 export const PRODUCTION_SAMPLE: SampleEnvironment = {
   environment: PRODUCTION,
-  groups: ['Live customer mail', 'Live operations'],
+  notificationGroups: ['Live customer mail', 'Live operations'],
   feeds: ['Live activity', 'Live announcements'],
   workflows: [
     {
@@ -102,7 +102,7 @@ export const PRODUCTION_SAMPLE: SampleEnvironment = {
       createdAt: '2025-05-22T06:05:49.388Z',
     },
   ],
-  transactions: [
+  messages: [
     {
       transactionId: 'live-transaction-0001',
       workflow: 'live-status-page',

@@ -6,7 +6,6 @@ import { text } from '../rows.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from './definition.ts';
 import { createNotificationWriter } from './notification-writer.ts';
 import { createRandom, pick } from './random.ts';
-import { SAMPLES } from './samples.ts';
 
 const DAYS = 90;
 /** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
@@ -21,15 +20,17 @@ const RETIRED_AGE = 36;
 export class SampleTraffic {
   readonly #database: SandboxDatabase;
   readonly #clock: Clock;
+  readonly #samples: readonly SampleEnvironment[];
   readonly #write: ReturnType<typeof createNotificationWriter>;
   readonly #lastDay: StatementSync;
   readonly #setLastDay: StatementSync;
   readonly #activeWorkflows: StatementSync;
   #filledUpTo = '';
 
-  constructor(database: SandboxDatabase, clock: Clock) {
+  constructor(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]) {
     this.#database = database;
     this.#clock = clock;
+    this.#samples = samples;
     this.#write = createNotificationWriter(database);
     this.#lastDay = database.prepare('SELECT last_day FROM sample_traffic WHERE environment_id = ?');
     this.#setLastDay = database.prepare(`
@@ -47,7 +48,7 @@ export class SampleTraffic {
       return;
     }
     this.#database.transaction(() => {
-      for (const sample of SAMPLES) {
+      for (const sample of this.#samples) {
         this.#fillEnvironment(sample, now);
       }
     });
@@ -92,9 +93,8 @@ export class SampleTraffic {
       const count = Math.round(expectedCount(traffic, new Date(start).getUTCDay()) * (0.7 + 0.6 * random()));
       for (let number = 1; number <= count; number++) {
         serial++;
-        this.#write({
+        this.#write(environment, {
           id: `${idPrefix}${serial.toString(16).padStart(7, '0')}`,
-          environmentId: environment.id,
           workflowId,
           subscriberId: pick(random, recipients),
           transactionId: `${identifier}-${day}-${number}`,

@@ -1,44 +1,61 @@
 import type { Environment } from '../environments.ts';
-import { type Channel, type SampleFilter, type SampleStep, type SampleWorkflow, sampleId } from './definition.ts';
+import type { Channel, FilterRecord, StepRecord, WorkflowRecord } from '../records/records.ts';
+import { sampleId } from './definition.ts';
 
 const CHANNELS: readonly Channel[] = ['in_app', 'email', 'sms', 'chat', 'push'];
 
+/** Ids that a workflow contains, and the time of a record without one. */
+export interface WorkflowContext {
+  id: string;
+  groupId: string;
+  /** Returns the id of a feed by its name. */
+  feedIdOf(feed: string): string;
+  now: string;
+}
+
 /** Creates the JSON object of a workflow as the service returns it, without `active`, `draft` and `updatedAt`, which have their own columns. */
-export function createWorkflowDocument(environment: Environment, workflow: SampleWorkflow) {
-  const id = sampleId(environment, 'workflow', workflow.identifier);
+export function createWorkflowDocument(environment: Environment, workflow: WorkflowRecord, context: WorkflowContext) {
+  const { id, groupId, now } = context;
+  const { identifier, name = identifier, critical = false, tags = [], steps = [], createdAt = now } = workflow;
   return {
     _id: id,
     id,
-    name: workflow.name,
+    name,
     ...(workflow.description !== undefined && { description: workflow.description }),
     preferenceSettings: Object.fromEntries(
       CHANNELS.map((channel) => [channel, (workflow.preferred ?? CHANNELS).includes(channel)]),
     ),
-    critical: workflow.critical,
-    tags: workflow.tags,
-    steps: workflow.steps.map((step, index) => createStep(environment, workflow, step, index)),
+    critical,
+    tags,
+    steps: steps.map((step, index) => createStep(environment, workflow, step, index, context)),
     triggers: [createTrigger(environment, workflow)],
     _organizationId: environment.organizationId,
     _environmentId: environment.id,
     _creatorId: environment.creatorId,
-    _notificationGroupId: sampleId(environment, 'group', workflow.group),
+    _notificationGroupId: groupId,
     _parentId: null,
     deleted: false,
     ...(workflow.data !== undefined && { data: workflow.data }),
     isBlueprint: false,
-    createdAt: workflow.createdAt,
+    createdAt,
     __v: 0,
   };
 }
 
-function createStep(environment: Environment, workflow: SampleWorkflow, step: SampleStep, index: number) {
+function createStep(
+  environment: Environment,
+  workflow: WorkflowRecord,
+  step: StepRecord,
+  index: number,
+  context: WorkflowContext,
+) {
   const id = sampleId(environment, 'step', workflow.identifier, index);
-  const template = createTemplate(environment, workflow, step, index);
+  const template = createTemplate(environment, workflow, step, index, context);
   return {
     _id: id,
     id,
     uuid: createUuid(environment, workflow.identifier, index),
-    name: step.name,
+    name: step.name ?? step.type,
     _templateId: template._id,
     active: true,
     shouldStopOnFail: step.shouldStopOnFail ?? false,
@@ -50,7 +67,14 @@ function createStep(environment: Environment, workflow: SampleWorkflow, step: Sa
   };
 }
 
-function createTemplate(environment: Environment, workflow: SampleWorkflow, step: SampleStep, index: number) {
+function createTemplate(
+  environment: Environment,
+  workflow: WorkflowRecord,
+  step: StepRecord,
+  index: number,
+  { feedIdOf, now }: WorkflowContext,
+) {
+  const { createdAt = now, updatedAt = now } = workflow;
   const id = sampleId(environment, 'template', workflow.identifier, index);
   return {
     _id: id,
@@ -67,29 +91,30 @@ function createTemplate(environment: Environment, workflow: SampleWorkflow, step
     _environmentId: environment.id,
     _organizationId: environment.organizationId,
     _creatorId: environment.creatorId,
-    _feedId: step.feed === undefined ? null : sampleId(environment, 'feed', step.feed),
+    _feedId: step.feed === undefined ? null : feedIdOf(step.feed),
     _layoutId: step.type === 'email' ? sampleId(environment, 'layout', 'default') : null,
     deleted: false,
-    createdAt: workflow.createdAt,
-    updatedAt: workflow.updatedAt,
+    createdAt,
+    updatedAt,
     __v: 0,
   };
 }
 
-function createFilter(environment: Environment, workflow: SampleWorkflow, filter: SampleFilter, place: string) {
+function createFilter(environment: Environment, workflow: WorkflowRecord, filter: FilterRecord, place: string) {
   const id = sampleId(environment, 'filter', workflow.identifier, place);
   return { _id: id, id, isNegated: false, type: 'BOOLEAN', ...filter };
 }
 
-function createTrigger(environment: Environment, workflow: SampleWorkflow) {
+function createTrigger(environment: Environment, workflow: WorkflowRecord) {
+  const { steps = [] } = workflow;
   const id = sampleId(environment, 'trigger', workflow.identifier);
-  const types = new Set(workflow.steps.map(({ type }) => type));
+  const types = new Set(steps.map(({ type }) => type));
   return {
     _id: id,
     id,
     type: 'event',
     identifier: workflow.identifier,
-    variables: placeholdersOf(workflow.steps).map((name) => {
+    variables: placeholdersOf(steps).map((name) => {
       const variableId = sampleId(environment, 'trigger-variable', workflow.identifier, name);
       return { _id: variableId, id: variableId, name, type: 'String' };
     }),
@@ -102,7 +127,7 @@ function createTrigger(environment: Environment, workflow: SampleWorkflow) {
 }
 
 /** Returns the names of the {{placeholders}} to be set by the trigger. Placeholders of the subscriber are set by the service. */
-function placeholdersOf(steps: readonly SampleStep[]): string[] {
+function placeholdersOf(steps: readonly StepRecord[]): string[] {
   const texts = steps.map(({ subject = '', content = '' }) => `${subject} ${JSON.stringify(content)}`).join(' ');
   const names = Array.from(texts.matchAll(/{{\s*([\w.]+)\s*}}/g), ([, name = '']) => name);
   return [...new Set(names)].filter((name) => !/^(subscriber|step)\./.test(name));

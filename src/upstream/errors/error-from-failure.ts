@@ -1,4 +1,5 @@
 import { BodyError } from '../transport/body.ts';
+import { ProxyError } from '../transport/proxy-tunnel.ts';
 import { BufferLimitError, type Progress } from '../transport/receive.ts';
 import type { Endpoint, UpstreamError } from './errors.ts';
 import { badResponse, brokenConnection, bufferLimitExceeded, notConnected, timedOut } from './failures.ts';
@@ -13,7 +14,11 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
   }
   const { code, name, message } = describe(failure);
   if (!sent) {
-    return notConnected(endpoint, failure, isTlsFailure(code));
+    return notConnected(
+      endpoint,
+      failure,
+      isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent),
+    );
   }
   if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return timedOut(endpoint, status, failure);

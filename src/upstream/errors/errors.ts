@@ -17,6 +17,7 @@ import type { UpstreamRateLimit } from './rate-limit.ts';
  * | UPSTREAM_BAD_RESPONSE | a response that violates the contract |
  * | OVERLOADED | too many calls of this credential are already queued, or too much data is being received |
  * | BUDGET_EXCEEDED | the operation has used up its upstream calls |
+ * | AUDIT_UNAVAILABLE | the write was not sent, because the audit log can't be written |
  * | CLIENT_CLOSED | the client has disconnected; appears only in logs and metrics |
  */
 export type UpstreamErrorCode =
@@ -32,6 +33,7 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_BAD_RESPONSE'
   | 'OVERLOADED'
   | 'BUDGET_EXCEEDED'
+  | 'AUDIT_UNAVAILABLE'
   | 'CLIENT_CLOSED';
 
 /** Outcome of a failed write. `NOT_APPLIED` is certain, so it is safe to send again; `UNKNOWN` may have been applied. */

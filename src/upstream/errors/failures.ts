@@ -80,14 +80,14 @@ export function endedEarly(
   return sent ? timedOut(endpoint, status, reason) : notSentInTime(endpoint, reason);
 }
 
-/** Returns the error for a failed connection: nothing was applied. TLS failures are not retried, because they would fail again. */
-export const notConnected = (endpoint: Endpoint, cause: unknown, isTlsFailure: boolean): UpstreamError =>
+/** Returns the error for a failed connection: nothing was applied. Failures of TLS, and refusals of a proxy, are not retried. */
+export const notConnected = (endpoint: Endpoint, cause: unknown, isPermanent: boolean): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_UNAVAILABLE',
     message: 'The notification service cannot be reached.',
     endpoint,
     retryable: true,
-    retry: isTlsFailure ? 'never' : 'always',
+    retry: isPermanent ? 'never' : 'always',
     isOutage: true,
     cause,
   });
@@ -187,6 +187,17 @@ export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamE
     code: 'BUDGET_EXCEEDED',
     message: `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`,
     endpoint,
+    sent: false,
+  });
+
+/** Returns the error for a write that was not sent because it can't be recorded. */
+export const auditUnavailable = (endpoint: Endpoint): UpstreamError =>
+  new UpstreamError({
+    code: 'AUDIT_UNAVAILABLE',
+    message: 'Changes are not possible at the moment, because the gateway cannot record them.',
+    endpoint,
+    retryable: true,
+    retryAfterSeconds: 1,
     sent: false,
   });
 

@@ -11,6 +11,13 @@ interface SharedRead<T> {
   isSettled: boolean;
 }
 
+/** Read that was started. */
+export interface StartedRead<T> {
+  result: Promise<T>;
+  /** Resolves once later reads find the result elsewhere. Until then, they join this one. Never rejects. @default with the result */
+  stored: Promise<void> | undefined;
+}
+
 /** In-flight reads that identical reads can join. */
 export interface Coalescing<T> {
   /**
@@ -19,7 +26,9 @@ export interface Coalescing<T> {
    *
    * @param start makes the call; its signal is aborted once no reader is left
    */
-  read(credential: string, address: string, signal: Signal, start: (signal: Signal) => Promise<T>): Promise<T>;
+  read(credential: string, address: string, signal: Signal, start: (signal: Signal) => StartedRead<T>): Promise<T>;
+  /** Returns whether a read can be joined. */
+  isReading(credential: string, address: string): boolean;
   /** Runs a write. Reads that start during the write don't join earlier ones, nor do reads that start after it. */
   write(credential: string, work: () => Promise<T>): Promise<T>;
 }
@@ -39,15 +48,21 @@ export function createCoalescing<T>(): Coalescing<T> {
     }
   }
 
-  function startShared(reads: SharedRead<T>[], address: string, start: (signal: Signal) => Promise<T>): SharedRead<T> {
+  function startShared(
+    reads: SharedRead<T>[],
+    address: string,
+    start: (signal: Signal) => StartedRead<T>,
+  ): SharedRead<T> {
     const controller = new Abort();
-    const shared: SharedRead<T> = { address, readers: 0, controller, isSettled: false, result: start(controller) };
+    const { result, stored } = start(controller);
+    const shared: SharedRead<T> = { address, readers: 0, controller, isSettled: false, result };
     reads.push(shared);
     const settled = () => {
       shared.isSettled = true;
-      stopSharing(reads, shared);
     };
-    shared.result.then(settled, settled);
+    result.then(settled, settled);
+    const stop = () => stopSharing(reads, shared);
+    (stored ?? result).then(stop, stop);
     return shared;
   }
 
@@ -64,6 +79,7 @@ export function createCoalescing<T>(): Coalescing<T> {
         }
       });
     },
+    isReading: (credential, address) => inFlight.get(credential).some((read) => read.address === address),
     async write(credential, work) {
       const reads = inFlight.get(credential);
       reads.length = 0;

@@ -23,6 +23,8 @@ export interface RetryableCall {
   signal: Signal;
   /** Deadline of the call, on the clock of `performance.now()`. */
   deadlineAt: number;
+  /** Called before the pause that precedes a retry. */
+  onDelay?: ((milliseconds: number) => void) | undefined;
 }
 
 /** Runs a call, and retries it if necessary. */
@@ -74,6 +76,7 @@ export function createRetry(settings: RetrySettings, random: () => number = Math
             throw error;
           }
           isOutcomeUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
+          call.onDelay?.(delay);
           await sleep(delay, call.signal).catch(() => {}); // If aborted, the call fails with `error`.
           const maxWaitMs = Math.min(retryMaxDelayMs, call.deadlineAt - performance.now());
           isRetrying = !call.signal.aborted && (await budget.startRetry(maxWaitMs, call.signal));

@@ -10,18 +10,59 @@ import * as workflows from './workflows.ts';
 /** Parameters of an endpoint without the client. */
 type Rest<F> = F extends (client: UpstreamClient, ...args: infer Args) => unknown ? Args : never;
 
-/** Binds every endpoint to one caller's client. */
-export const bindEndpoints = (client: UpstreamClient) => ({
-  createFeed: (...args: Rest<typeof feeds.createFeed>) => feeds.createFeed(client, ...args),
-  createNotificationGroup: (...args: Rest<typeof notificationGroups.createNotificationGroup>) => notificationGroups.createNotificationGroup(client, ...args),
-  createSubscriber: (...args: Rest<typeof subscribers.createSubscriber>) => subscribers.createSubscriber(client, ...args),
-  deleteFeed: (...args: Rest<typeof feeds.deleteFeed>) => feeds.deleteFeed(client, ...args),
-  deleteMessagesByTransaction: (...args: Rest<typeof messages.deleteMessagesByTransaction>) => messages.deleteMessagesByTransaction(client, ...args),
-  deleteNotificationGroup: (...args: Rest<typeof notificationGroups.deleteNotificationGroup>) => notificationGroups.deleteNotificationGroup(client, ...args),
-  getNotificationGroup: (...args: Rest<typeof notificationGroups.getNotificationGroup>) => notificationGroups.getNotificationGroup(client, ...args),
-  getNotificationStats: (...args: Rest<typeof stats.getNotificationStats>) => stats.getNotificationStats(client, ...args),
-  getWorkflow: (...args: Rest<typeof workflows.getWorkflow>) => workflows.getWorkflow(client, ...args),
-  listNotificationGroups: (...args: Rest<typeof notificationGroups.listNotificationGroups>) => notificationGroups.listNotificationGroups(client, ...args),
-  updateNotificationGroup: (...args: Rest<typeof notificationGroups.updateNotificationGroup>) => notificationGroups.updateNotificationGroup(client, ...args),
-  updateWorkflowStatus: (...args: Rest<typeof workflows.updateWorkflowStatus>) => workflows.updateWorkflowStatus(client, ...args),
-});
+/** Every endpoint, bound to one caller's client. Each operation creates one, so the endpoints are methods, which are shared. */
+export class Endpoints {
+  readonly #client: UpstreamClient;
+
+  constructor(client: UpstreamClient) {
+    this.#client = client;
+  }
+
+  createFeed(...args: Rest<typeof feeds.createFeed>) {
+    return feeds.createFeed(this.#client, ...args);
+  }
+
+  createNotificationGroup(...args: Rest<typeof notificationGroups.createNotificationGroup>) {
+    return notificationGroups.createNotificationGroup(this.#client, ...args);
+  }
+
+  createSubscriber(...args: Rest<typeof subscribers.createSubscriber>) {
+    return subscribers.createSubscriber(this.#client, ...args);
+  }
+
+  deleteFeed(...args: Rest<typeof feeds.deleteFeed>) {
+    return feeds.deleteFeed(this.#client, ...args);
+  }
+
+  deleteMessagesByTransaction(...args: Rest<typeof messages.deleteMessagesByTransaction>) {
+    return messages.deleteMessagesByTransaction(this.#client, ...args);
+  }
+
+  deleteNotificationGroup(...args: Rest<typeof notificationGroups.deleteNotificationGroup>) {
+    return notificationGroups.deleteNotificationGroup(this.#client, ...args);
+  }
+
+  getNotificationGroup(...args: Rest<typeof notificationGroups.getNotificationGroup>) {
+    return notificationGroups.getNotificationGroup(this.#client, ...args);
+  }
+
+  getNotificationStats(...args: Rest<typeof stats.getNotificationStats>) {
+    return stats.getNotificationStats(this.#client, ...args);
+  }
+
+  getWorkflow(...args: Rest<typeof workflows.getWorkflow>) {
+    return workflows.getWorkflow(this.#client, ...args);
+  }
+
+  listNotificationGroups(...args: Rest<typeof notificationGroups.listNotificationGroups>) {
+    return notificationGroups.listNotificationGroups(this.#client, ...args);
+  }
+
+  updateNotificationGroup(...args: Rest<typeof notificationGroups.updateNotificationGroup>) {
+    return notificationGroups.updateNotificationGroup(this.#client, ...args);
+  }
+
+  updateWorkflowStatus(...args: Rest<typeof workflows.updateWorkflowStatus>) {
+    return workflows.updateWorkflowStatus(this.#client, ...args);
+  }
+}

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../lib/is-record.ts';
+import { unwrap } from '../contract/envelope.ts';
 import { containsLargeObject } from './large-objects.ts';
 import type { BodyPlan, Headers, UpstreamResponse } from './receive.ts';
 
@@ -24,24 +25,34 @@ export function planBody(status: number, headers: Headers, expected: Expected, m
   return { keep, maxBytes: keep ? (isFailure ? MAX_ERROR_BYTES : maxBytes) : MAX_DISCARDED_BYTES };
 }
 
+/** Body of a successful response, with and without its envelope. */
+interface SuccessBody {
+  /** As the service sent it. */
+  sent: unknown;
+  body: unknown;
+}
+
+const NO_BODY: SuccessBody = { sent: undefined, body: undefined };
+
 /**
- * Returns the body of a 2xx response without its envelope.
+ * Reads the body of a 2xx response.
  *
  * @param maxListItems maximum list length; longer lists are rejected before they are sorted or mapped
  * @throws {BodyError} if the body violates the contract
  */
-export function readSuccess(response: UpstreamResponse, expected: Expected, maxListItems: number): unknown {
+export function readSuccess(response: UpstreamResponse, expected: Expected, maxListItems: number): SuccessBody {
   if (expected === 'nothing') {
-    return undefined;
+    return NO_BODY;
   }
-  const body = unwrap(readJson(response));
+  const sent = readJson(response);
+  const body = unwrap(sent);
   if (Array.isArray(body) && body.length > maxListItems) {
     throw new BodyError(`the list has more than ${maxListItems} items`);
   }
   if (expected === 'record' ? !isRecord(body) : !(Array.isArray(body) && body.every(isRecord))) {
     throw new BodyError(`the body is not a ${expected}`);
   }
-  return body;
+  return { sent, body };
 }
 
 /** Returns the body of a failed response, or undefined if it is unreadable. */
@@ -92,12 +103,3 @@ export const headerOf = (headers: Headers, name: string): string | undefined => 
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 };
-
-/**
- * Removes the `{ "data": … }` envelope of a body, if any.
- *
- * A workflow or subscriber without an envelope may have its own `data` field. Such records also have `_organizationId`, which
- * envelopes don't.
- */
-export const unwrap = (body: unknown): unknown =>
-  isRecord(body) && Object.hasOwn(body, 'data') && !Object.hasOwn(body, '_organizationId') ? body.data : body;

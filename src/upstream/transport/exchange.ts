@@ -1,5 +1,6 @@
 import { VERSION } from '../../lib/version.ts';
 import type { Settings } from '../../settings/settings.ts';
+import type { DriftCheck } from '../contract/drift-check.ts';
 import { errorFromFailure } from '../errors/error-from-failure.ts';
 import { errorFromResponse } from '../errors/error-from-response.ts';
 import { isUpstreamError } from '../errors/errors.ts';
@@ -8,6 +9,7 @@ import { readRateLimit, type UpstreamRateLimit } from '../errors/rate-limit.ts';
 import type { UpstreamRequest, WriteResult } from '../request.ts';
 import { isTimeoutError } from '../resilience/abortable.ts';
 import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './body.ts';
+import { readETag } from './etag.ts';
 import { type Progress, receive } from './receive.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
@@ -26,28 +28,42 @@ export type ExchangeSettings = Pick<Settings, 'attemptTimeoutMs' | 'maxUpstreamB
 /** Sent as `User-Agent`. */
 const USER_AGENT = `notigraph/${VERSION}`;
 
+/** Headers that propagate the trace context upstream. */
+export interface TraceHeaders {
+  traceparent: string;
+  tracestate?: string;
+}
+
 /** Decoded response. */
 export interface UpstreamResult extends WriteResult<unknown> {
   status: number;
   rateLimit: UpstreamRateLimit | undefined;
+  /** `ETag` of a read. Absent if there is none, or it is invalid. */
+  etag?: string;
 }
 
 /** Sends one request once and decodes its response. Fails only with `UpstreamError`. */
-export type Exchange = (request: UpstreamRequest, signal: Signal) => Promise<UpstreamResult>;
+export type Exchange = (
+  request: UpstreamRequest,
+  signal: Signal,
+  traceHeaders?: TraceHeaders,
+) => Promise<UpstreamResult>;
 
 /**
  * Creates the function that sends requests.
  *
  * @param noteRateLimit called for every response that reports the service's rate limit
+ * @param checkDrift called with the body of every successful response
  */
 export const createExchange =
   (
     { origin, dispatcher }: ExchangeTarget,
     { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems }: ExchangeSettings,
     noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
+    checkDrift?: DriftCheck,
   ): Exchange =>
-  async (request, signal) => {
-    const { endpoint, authorization, call } = request;
+  async (request, signal, traceHeaders) => {
+    const { endpoint, authorization, call, known } = request;
     if (signal.aborted) {
       throw endedEarly(endpoint, { sent: false }, signal.reason);
     }
@@ -59,7 +75,7 @@ export const createExchange =
           origin,
           path: request.path,
           method: endpoint.method,
-          headers: buildHeaders(request),
+          headers: buildHeaders(request, traceHeaders),
           body: call.body === undefined ? null : JSON.stringify(call.body),
         },
         (status, headers) => planBody(status, headers, call.expect, maxUpstreamBodyBytes),
@@ -71,8 +87,14 @@ export const createExchange =
         noteRateLimit(authorization, rateLimit);
       }
       if (status <= 299) {
-        const body = readSuccess(response, call.expect, maxUpstreamListItems);
-        return { status, body, replayed: headerOf(headers, 'idempotency-replay') === 'true', rateLimit };
+        const { sent, body } = readSuccess(response, call.expect, maxUpstreamListItems);
+        checkDrift?.(endpoint, sent);
+        const etag = endpoint.method === 'GET' ? readETag(headers) : undefined;
+        const replayed = headerOf(headers, 'idempotency-replay') === 'true';
+        return { status, body, replayed, rateLimit, ...(etag !== undefined && { etag }) };
+      }
+      if (status === 304 && known !== undefined) {
+        return { status, body: known.body, replayed: false, rateLimit, etag: known.etag };
       }
       throw errorFromResponse(
         {
@@ -96,7 +118,10 @@ export const createExchange =
   };
 
 /** Returns the headers of a request. Headers of the client's request are not forwarded. */
-function buildHeaders({ authorization, requestId, call }: UpstreamRequest): Record<string, string> {
+function buildHeaders(
+  { authorization, requestId, call, known }: UpstreamRequest,
+  traceHeaders: TraceHeaders | undefined,
+): Record<string, string> {
   const headers: Record<string, string> = {
     authorization,
     accept: 'application/json',
@@ -109,5 +134,8 @@ function buildHeaders({ authorization, requestId, call }: UpstreamRequest): Reco
   if (call.idempotencyKey !== undefined) {
     headers['idempotency-key'] = call.idempotencyKey;
   }
-  return headers;
+  if (known !== undefined) {
+    headers['if-none-match'] = known.etag;
+  }
+  return traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders);
 }

@@ -1,3 +1,4 @@
+import type { CachedResource } from '../../settings/cache.ts';
 import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from '../errors/errors.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -14,21 +15,38 @@ export interface UpstreamState {
   waiting: number;
 }
 
+/**
+ * Answer to a read that can be cached. Stored responses: `fresh`, `revalidating` (requested again in the background), `stale` (the service failed).
+ * Requests: `miss` (nothing stored, or it is too old), `bypass` (the client wants current data), `unavailable` (the store doesn't respond).
+ */
+export type CachedReadResult = 'fresh' | 'revalidating' | 'stale' | 'miss' | 'bypass' | 'unavailable';
+
+/** Reason for no longer using stored responses: a write, one that may have been applied, or a key that the service rejected. */
+export type InvalidationReason = 'write' | 'unknown write' | 'rejected key';
+
+/** Receiver of a cache's metrics. */
+export interface CacheObserver {
+  /** Called once for each read that can be cached, with the age of a stored response. */
+  read(resource: CachedResource, result: CachedReadResult, ageMs?: number): void;
+  /** Called when stored responses are no longer used. */
+  invalidated(reason: InvalidationReason): void;
+}
+
 /** Receiver of the upstream client's metrics. */
-export interface UpstreamObserver {
+export interface UpstreamObserver extends CacheObserver {
   /** Called when a request ends. Every retry is a request. */
   ended(endpoint: Endpoint, result: RequestResult, milliseconds: number): void;
-  /** Called once, with a function that returns the current state. */
+  /** Called once by each client, with a function that returns its current state. */
   watch(getState: () => UpstreamState): void;
 }
 
 /** Wraps an exchange to report every request to the observer. */
 export const observeExchange =
   (exchange: Exchange, observer: UpstreamObserver): Exchange =>
-  (request, signal) => {
+  (request, signal, traceHeaders) => {
     const startedAt = performance.now();
     const ended = (result: RequestResult) => observer.ended(request.endpoint, result, performance.now() - startedAt);
-    const result = exchange(request, signal);
+    const result = exchange(request, signal, traceHeaders);
     result.then(
       () => ended('2xx'),
       (failure: unknown) => ended(resultOf(failure)),

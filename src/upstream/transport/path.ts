@@ -1,5 +1,6 @@
 import type { Endpoint } from '../errors/errors.ts';
 import { invalidInput } from '../errors/failures.ts';
+import type { UpstreamCall } from '../request.ts';
 
 /** Maximum length of an id. Real ids are much shorter. */
 const MAX_ID_LENGTH = 256;
@@ -56,7 +57,7 @@ function* decodedForms(id: string): Generator<string> {
 }
 
 /** Fills a path template (`/v1/feeds/{feedId}`) with ids that `findIdProblem` accepts, each as one encoded segment. */
-export function fillRoute(route: string, params: Readonly<Record<string, string>>): string {
+function fillRoute(route: string, params: Readonly<Record<string, string>>): string {
   let path = '';
   let from = 0;
   for (let open = route.indexOf('{'); open >= 0; open = route.indexOf('{', from)) {
@@ -76,4 +77,37 @@ export function assertPathParams(endpoint: Endpoint, params: Readonly<Record<str
       throw invalidInput(endpoint, { path: [name], message: `The id ${problem}.` });
     }
   }
+}
+
+type PathParts = Pick<UpstreamCall, 'route' | 'params' | 'query'>;
+
+/** Returns the path and query of a call. Throws if an id can't be a single path segment. */
+export function buildPath(endpoint: Endpoint, call: PathParts): string {
+  if (call.params !== undefined) {
+    assertPathParams(endpoint, call.params);
+  }
+  return fillPath(call);
+}
+
+/** Returns the path and query of a call, whatever its ids are. */
+export function fillPath({ route, params, query }: PathParts): string {
+  const path = params === undefined ? route : fillRoute(route, params);
+  return query === undefined ? path : path + buildQuery(query);
+}
+
+/** Returns the path of the service's address, to which the paths of calls are added. */
+export const pathPrefixOf = ({ pathname }: URL): string => pathname.replace(/\/+$/, '');
+
+/** Returns the address of the service, the same for all ways to write it. */
+export const serviceAddressOf = (upstream: URL): string => upstream.origin + pathPrefixOf(upstream);
+
+/** Returns the query with its question mark, or an empty string. */
+function buildQuery(query: NonNullable<UpstreamCall['query']>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) {
+      search.set(name, String(value));
+    }
+  }
+  return search.size > 0 ? `?${search}` : '';
 }

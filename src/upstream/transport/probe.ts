@@ -2,6 +2,8 @@ import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
 import { errorFromFailure } from '../errors/error-from-failure.ts';
 import { headerOf } from './body.ts';
+import { pathPrefixOf } from './path.ts';
+import { ProxyError } from './proxy-tunnel.ts';
 import { receive, type UpstreamResponse } from './receive.ts';
 import { Abort } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
@@ -17,10 +19,12 @@ const TIMEOUT_MS = 3_000;
 /**
  * Sends one read without an API key to the service, because there is none at startup. Services respond with 401.
  *
+ * @param name name of the service in the sentence. @default none
  * @returns a problem as a sentence, for the operator; undefined if there is none
  */
-export async function probeUpstream(baseUrl: URL, dispatcher: SocketPool): Promise<string | undefined> {
-  const path = baseUrl.pathname.replace(/\/+$/, '') + ROUTE;
+export async function probeUpstream(baseUrl: URL, dispatcher: SocketPool, name?: string): Promise<string | undefined> {
+  const subject = name === undefined ? 'upstream' : `upstream "${name}"`;
+  const path = pathPrefixOf(baseUrl) + ROUTE;
   try {
     const response = await receive(
       dispatcher,
@@ -33,40 +37,45 @@ export async function probeUpstream(baseUrl: URL, dispatcher: SocketPool): Promi
       (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }),
       { credential: '', progress: { sent: false, status: undefined }, signal: new Abort(), timeoutMs: TIMEOUT_MS },
     );
-    return findProblem(response, baseUrl, path);
+    return findProblem(response, baseUrl, path, subject);
   } catch (failure) {
+    if (failure instanceof ProxyError) {
+      return `The ${subject} is unreachable: ${failure.message}.`;
+    }
     const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
     const progress = { sent: true, status: undefined };
     const reason =
       typeof code === 'string' ? code : errorFromFailure({ method: 'GET', route: ROUTE }, failure, progress).message;
-    return `The upstream is unreachable (${reason}).`;
+    return `The ${subject} is unreachable (${reason}).`;
   }
 }
 
-const REMEDY = 'Set the upstream to the base address of the REST API, with its path prefix but without /v1.';
+/** Remedy for an address that isn't that of the service. */
+export const REMEDY = 'Set the upstream to the base address of the REST API, with its path prefix but without /v1.';
 
 /** Returns what shows that the server is not the service. The key is missing, so any 4xx status is possible except those for unknown paths. */
 function findProblem(
   { status, headers, body, isTooLong }: UpstreamResponse,
   baseUrl: URL,
   path: string,
+  subject: string,
 ): string | undefined {
   if (status >= 500) {
-    return `The upstream is failing: it responds with status ${status}.`;
+    return `The ${subject} is failing: it responds with status ${status}.`;
   }
   if (status >= 300 && status <= 399) {
     const target = URL.parse(headerOf(headers, 'location') ?? '', baseUrl)?.origin;
     const place = target === undefined || target === baseUrl.origin ? 'to another page' : `to ${target}`;
-    return `The upstream redirects ${place}, and redirects are not followed. ${REMEDY}`;
+    return `The ${subject} redirects ${place}, and redirects are not followed. ${REMEDY}`;
   }
   if (/\bhtml\b/i.test(headerOf(headers, 'content-type') ?? '')) {
-    return `The upstream responds with HTML instead of JSON: it seems to be a website or a sign-in page. ${REMEDY}`;
+    return `The ${subject} responds with HTML instead of JSON: it seems to be a website or a sign-in page. ${REMEDY}`;
   }
   if (status === 404 || status === 405 || status === 410) {
-    return `The upstream has no ${path}: it responds with status ${status}. ${REMEDY}`;
+    return `The ${subject} has no ${path}: it responds with status ${status}. ${REMEDY}`;
   }
   return status <= 299 && !isTooLong && !hasList(body)
-    ? `The response of the upstream to GET ${path} doesn't match the contract: it is not a list of records. ${REMEDY}`
+    ? `The response of the ${subject} to GET ${path} doesn't match the contract: it is not a list of records. ${REMEDY}`
     : undefined;
 }
 

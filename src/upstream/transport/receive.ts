@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { joinBytes } from '../../lib/join-bytes.ts';
 import { timeoutError } from '../resilience/abortable.ts';
+import { joinBytes } from './join-bytes.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 
@@ -138,8 +138,8 @@ class Receiver implements WaitingHandler {
   #keep(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#bufferedBytes += chunk.byteLength;
-    this.#pool.bufferedBytes += chunk.byteLength;
-    if (this.#pool.bufferedBytes > this.#pool.maxBufferedBytes) {
+    this.#pool.buffer.bytes += chunk.byteLength;
+    if (this.#pool.buffer.bytes > this.#pool.buffer.maxBytes) {
       this.#end(new BufferLimitError('too many bytes are being received'));
     }
   }
@@ -177,7 +177,7 @@ class Receiver implements WaitingHandler {
   }
 
   #release(): void {
-    this.#pool.bufferedBytes -= this.#bufferedBytes;
+    this.#pool.buffer.bytes -= this.#bufferedBytes;
     this.#bufferedBytes = 0;
     clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.abort);

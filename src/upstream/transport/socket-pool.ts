@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher, errors } from 'undici';
+import { Client, type Dispatcher, errors } from 'undici';
+import type { Connect } from './connector.ts';
+import { type InterimResponses, tolerateInterimResponses } from './interim-responses.ts';
 
 /** Handler of a request that may be queued for a socket. */
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
@@ -8,14 +10,20 @@ export interface WaitingHandler extends Dispatcher.DispatchHandler {
   onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void;
 }
 
+/** Count of the bytes of response bodies that are being received. Updated by the receivers. */
+export interface ResponseBuffer {
+  bytes: number;
+  readonly maxBytes: number;
+}
+
 /** Options of a socket pool. */
 export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'connectTimeout'> {
   /** Maximum number of sockets. */
   connections: number;
-  /** Time limit for connecting, in milliseconds. */
-  connectTimeoutMs: number;
-  /** Maximum bytes of response bodies that are being received. */
-  maxBufferedBytes: number;
+  /** Opens a connection. */
+  connect: Connect;
+  /** Bytes of responses, which several pools can share. */
+  buffer: ResponseBuffer;
   /** Whether a socket is closed instead of being reused for another credential. */
   isIsolated: boolean;
 }
@@ -25,6 +33,7 @@ interface Slot {
   client: Client;
   /** Undefined while there is no connection. */
   socket: Socket | undefined;
+  interimResponses: InterimResponses | undefined;
   /** Credential of the last request. */
   credential: string | undefined;
   /** Whether the client can't accept a request currently. */
@@ -53,14 +62,12 @@ const MAX_RESTING = 16;
  * `QUIET_MS`, a new one, the one idle the longest. Within the first two it takes the most recently used one, to use few sockets.
  */
 export class SocketPool {
-  /** Bytes of response bodies that are being received. Updated by the receivers. */
-  bufferedBytes = 0;
-  readonly maxBufferedBytes: number;
+  readonly buffer: ResponseBuffer;
   readonly #origin: string;
   readonly #limit: number;
   readonly #isIsolated: boolean;
   readonly #clientOptions: Client.Options;
-  readonly #connect: buildConnector.connector;
+  readonly #connect: Connect;
   readonly #slots: Slot[] = [];
   /** Slots with an idle socket, in the order they became idle. */
   readonly #idle: Slot[] = [];
@@ -71,17 +78,13 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(
-    origin: string,
-    { connections, connectTimeoutMs, maxBufferedBytes, isIsolated, ...clientOptions }: SocketPoolOptions,
-  ) {
-    this.maxBufferedBytes = maxBufferedBytes;
+  constructor(origin: string, { connections, connect, buffer, isIsolated, ...clientOptions }: SocketPoolOptions) {
+    this.buffer = buffer;
     this.#origin = origin;
     this.#limit = connections;
     this.#isIsolated = isIsolated;
     this.#clientOptions = { ...clientOptions, pipelining: 1, allowH2: false };
-    const options: Partial<buildConnector.BuildOptions> = { allowH2: false, timeout: connectTimeoutMs };
-    this.#connect = buildConnector(options as buildConnector.BuildOptions); // The types require a port, which is passed with each call.
+    this.#connect = connect;
   }
 
   /** Sends a request as soon as a socket is available. */
@@ -121,12 +124,13 @@ export class SocketPool {
         return idle.splice(i, 1)[0];
       }
     }
-    if (!this.#isIsolated && idle.length > 0) {
-      const quietSince = performance.now() - QUIET_MS;
-      const quiet = idle.findLastIndex(({ idleSince }) => idleSince <= quietSince);
-      if (quiet >= 0) {
-        return idle.splice(quiet, 1)[0];
-      }
+    const quietSince = performance.now() - QUIET_MS;
+    const [longestIdle] = idle;
+    if (!this.#isIsolated && longestIdle !== undefined && longestIdle.idleSince <= quietSince) {
+      return idle.splice(
+        idle.findLastIndex(({ idleSince }) => idleSince <= quietSince),
+        1,
+      )[0];
     }
     if (!this.#isIsolated && idle.length >= MAX_RESTING) {
       return idle.shift();
@@ -144,6 +148,7 @@ export class SocketPool {
             return;
           }
           slot.socket = socket;
+          slot.interimResponses = tolerateInterimResponses(socket);
           socket.on('readable', () => {
             if (!slot.isBusy) {
               socket.destroy(); // Needed because undici tolerates line breaks before a response.
@@ -152,7 +157,14 @@ export class SocketPool {
           callback(null, socket);
         }),
     });
-    const slot: Slot = { client, socket: undefined, credential: undefined, isBusy: false, idleSince: 0 };
+    const slot: Slot = {
+      client,
+      socket: undefined,
+      interimResponses: undefined,
+      credential: undefined,
+      isBusy: false,
+      idleSince: 0,
+    };
     client.on('drain', () => this.#release(slot));
     client.on('disconnect', () => this.onDisconnect(slot));
     this.#slots.push(slot);
@@ -165,6 +177,7 @@ export class SocketPool {
     }
     slot.credential = credential;
     slot.isBusy = true;
+    slot.interimResponses?.expect();
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
       this.#release(slot); // undici rejected the request as invalid and emits no event.
     }
@@ -201,6 +214,7 @@ export class SocketPool {
 
   onDisconnect(slot: Slot): void {
     slot.socket = undefined;
+    slot.interimResponses = undefined;
     const at = this.#idle.indexOf(slot);
     if (at >= 0) {
       this.#idle.splice(at, 1);

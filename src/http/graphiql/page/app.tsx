@@ -3,9 +3,11 @@ import { HistoryStore } from '@graphiql/plugin-history';
 import { GraphiQLProvider, pick, useGraphiQL, useGraphiQLActions, useMonaco } from '@graphiql/react';
 import { useEffect, useMemo, useState } from 'react';
 import type { PageConfig } from './config.ts';
+import { type CostChannel, createCostChannel, mayExplain, useTabCosts } from './costs.ts';
 import { type Credential, useCredential } from './credential.ts';
 import { Editors } from './editors.tsx';
 import { createFetcher } from './fetcher.ts';
+import { useFieldCounts } from './field-counts.ts';
 import { Header } from './header.tsx';
 import { CloseIcon } from './icons.tsx';
 import { openStorage } from './page-storage.ts';
@@ -22,7 +24,11 @@ export function App({ config }: { config: PageConfig }) {
   const [storage] = useState(() => openStorage(config, location.search));
   const credential = useCredential(config);
   const { read, ask } = credential;
-  const fetcher = useMemo(() => createFetcher({ read, ask }), [read, ask]);
+  const [channel] = useState(createCostChannel);
+  const fetcher = useMemo(
+    () => createFetcher({ read, ask, channel, mayExplain: (authorization) => mayExplain(config, authorization) }),
+    [read, ask, channel, config],
+  );
   const schema = useSchema(credential);
   return (
     <GraphiQLProvider
@@ -36,7 +42,7 @@ export function App({ config }: { config: PageConfig }) {
     >
       <DocExplorerStore>
         <HistoryStore>
-          <Layout config={config} credential={credential} schema={schema} />
+          <Layout config={config} credential={credential} schema={schema} channel={channel} />
         </HistoryStore>
       </DocExplorerStore>
     </GraphiQLProvider>
@@ -48,11 +54,14 @@ interface LayoutProps {
   config: PageConfig;
   credential: Credential;
   schema: PageSchema;
+  channel: CostChannel;
 }
 
-function Layout({ config, credential, schema }: LayoutProps) {
+function Layout({ config, credential, schema, channel }: LayoutProps) {
   const isReady = useThemes();
   const [share, setShare] = useShare();
+  const costs = useTabCosts(channel);
+  useFieldCounts(costs.report);
   return (
     <>
       <Header config={config} credential={credential} schema={schema} />
@@ -66,9 +75,9 @@ function Layout({ config, credential, schema }: LayoutProps) {
         <PluginPane />
         {isReady && (
           <>
-            <Editors grow={share} />
+            <Editors grow={share} channel={channel} />
             <Splitter share={share} onMove={setShare} />
-            <ResponsePane grow={100 - share} config={config} />
+            <ResponsePane grow={100 - share} config={config} costs={costs} />
           </>
         )}
       </main>

@@ -1,7 +1,9 @@
 import { HeaderEditor, pick, QueryEditor, useGraphiQL, VariableEditor } from '@graphiql/react';
 import { useEffect, useState } from 'react';
+import type { CostChannel } from './costs.ts';
 import { ChevronIcon } from './icons.tsx';
 import { Toolbar } from './toolbar.tsx';
+import { useExplain } from './use-explain.ts';
 
 /** Editor below the operation. */
 type Tool = 'variables' | 'headers';
@@ -11,12 +13,13 @@ const TOOLS: Readonly<Record<Tool, string>> = { variables: 'Variables', headers:
 const declaresVariables = (query: string): boolean => /^\s*(?:query|mutation)\b[^{(]*\(\s*\$/m.test(query);
 
 /** Operation with its variables and headers. */
-export function Editors({ grow }: { grow: number }) {
+export function Editors({ grow, channel }: { grow: number; channel: CostChannel }) {
+  const explain = useExplain(channel);
   const [tool, toggle] = useTool();
   useLabels();
   return (
     <section className="editors" aria-label="Request" style={{ flexGrow: grow }}>
-      <Toolbar />
+      <Toolbar onExplain={explain} />
       <div className="query">
         <QueryEditor />
       </div>

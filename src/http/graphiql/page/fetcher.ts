@@ -1,21 +1,45 @@
 import type { Fetcher, FetcherParams } from '@graphiql/toolkit';
 import { type ExecutionResult, getOperationAST, parse } from 'graphql';
+import { type CostChannel, takeCosts } from './costs.ts';
 import type { Credential } from './credential.ts';
 import { send } from './send.ts';
 
-/** Creates the function that runs operations. Without a credential it asks for one instead of sending. */
-export function createFetcher({ read, ask }: Pick<Credential, 'read' | 'ask'>): Fetcher {
+/** Options of `createFetcher`. */
+interface FetcherOptions extends Pick<Credential, 'read' | 'ask'> {
+  channel: CostChannel;
+  /** Returns whether requests with this header may ask for their calls. */
+  mayExplain(authorization: string): boolean;
+}
+
+/** Creates the function that runs or explains operations. Without a credential it asks for one instead of sending. */
+export function createFetcher({ read, ask, channel, mayExplain }: FetcherOptions): Fetcher {
+  /** Returns the extensions that ask for the calls. A plan is also asked for if it isn't allowed, because the response says why. */
+  const extensionsFor = (authorization: string, isExplaining: boolean): { extensions?: Record<string, true> } =>
+    isExplaining
+      ? { extensions: { explain: true } }
+      : mayExplain(authorization)
+        ? { extensions: { upstream: true } }
+        : {};
+
   return (params, { headers: typed = {} } = {}) => {
     const headers = toStrings(typed);
-    const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-    const authorization = hasOwn ? undefined : read();
-    const isMissing = !hasOwn && authorization === undefined;
+    const own = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
+    const authorization = own ?? read();
+    const { isExplaining } = channel;
     return cancellable(async (signal) => {
-      if (isMissing) {
+      if (authorization === undefined) {
         ask();
         return undefined;
       }
-      return send(withOperationName(params), { ...headers, ...(authorization && { authorization }) }, signal);
+      channel.receive({});
+      const response = await send(
+        { ...withOperationName(params), ...extensionsFor(authorization, isExplaining) },
+        own === undefined ? { ...headers, authorization } : headers,
+        signal,
+      );
+      const { result, costs } = takeCosts(response);
+      channel.receive(costs);
+      return result;
     });
   };
 }

@@ -1,15 +1,26 @@
 import { pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
 import { useEffect, useRef } from 'react';
 import type { PageConfig } from './config.ts';
+import { CostBar } from './cost-bar.tsx';
+import type { Costs } from './costs.ts';
 import { ErrorHelp } from './error-help.tsx';
+import { Plan } from './plan.tsx';
 import { Welcome } from './welcome.tsx';
 
-/** Response of the active tab, or a welcome before the first one. */
-export function ResponsePane({ config, grow }: { config: PageConfig; grow: number }) {
+/** Options of the pane. */
+interface ResponsePaneProps {
+  config: PageConfig;
+  costs: Costs;
+  grow: number;
+}
+
+/** Response or plan of the active tab, or a welcome before the first one. */
+export function ResponsePane({ config, costs: { report, explanation }, grow }: ResponsePaneProps) {
   const { tabs, activeTabIndex, isFetching } = useGraphiQL(pick('tabs', 'activeTabIndex', 'isFetching'));
   const response = tabs[activeTabIndex]?.response ?? '';
   const isFirst = tabs.every((tab) => !tab.response);
   const isEmpty = response === '' && !isFetching;
+  const isPlanned = explanation !== undefined && !response.includes('"errors"');
   const pane = useRef<HTMLElement>(null);
   useEffect(() => {
     if (isFetching) {
@@ -20,9 +31,11 @@ export function ResponsePane({ config, grow }: { config: PageConfig; grow: numbe
     <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: grow }}>
       {isEmpty && <Welcome config={config} isFirst={isFirst} />}
       {isFetching && <Spinner />}
-      <div className="result" hidden={isEmpty}>
+      {explanation && <Plan explanation={explanation} />}
+      <div className="result" hidden={isEmpty || isPlanned}>
         <ResponseEditor />
       </div>
+      <CostBar report={report} />
       <ErrorHelp response={response} errorCodes={config.errorCodes} />
     </section>
   );

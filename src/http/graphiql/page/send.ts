@@ -1,17 +1,18 @@
 import type { FetcherParams } from '@graphiql/toolkit';
-import type { ExecutionResult } from 'graphql';
+import type { GatewayResult } from './costs.ts';
 
 /** Sends an operation to the endpoint, which has the address of the page. */
 export async function send(
-  params: FetcherParams,
+  params: FetcherParams & { extensions?: Readonly<Record<string, true>> },
   headers: Readonly<Record<string, string>>,
   signal?: AbortSignal,
-): Promise<ExecutionResult> {
+): Promise<GatewayResult> {
   const response = await fetch(location.pathname, {
     method: 'POST',
     headers: {
       accept: 'application/graphql-response+json, application/json',
       'content-type': 'application/json',
+      'x-graphql-client-name': 'GraphiQL',
       ...headers,
     },
     body: JSON.stringify(params),

@@ -1,11 +1,12 @@
 import { formatShortcutForOS, KEY_MAP, pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import { PlayIcon, StopIcon } from './icons.tsx';
+import { EXPLAIN_SHORTCUT } from './use-explain.ts';
 
 /** Shortcut of the button "Run", as on the keyboard. */
 export const RUN_SHORTCUT = formatShortcutForOS(KEY_MAP.runQuery.key);
 
 /** Buttons above the operation. */
-export function Toolbar() {
+export function Toolbar({ onExplain }: { onExplain: () => void }) {
   const { run, stop, prettifyEditors, copyQuery, mergeQuery, setOperationName } = useGraphiQLActions();
   const { isFetching, operations = [], operationName } = useGraphiQL(pick('isFetching', 'operations', 'operationName'));
   const names = operations.flatMap(({ name }) => name?.value ?? []);
@@ -18,6 +19,16 @@ export function Toolbar() {
         onClick={isFetching ? stop : run}
       >
         {isFetching ? <StopIcon /> : <PlayIcon />} {isFetching ? 'Stop' : 'Run'}
+      </button>
+      <button
+        type="button"
+        className="button"
+        title={`List the REST calls without sending them (${EXPLAIN_SHORTCUT})`}
+        disabled={operations.length === 0}
+        aria-disabled={isFetching} // A disabled button would lose the focus.
+        onClick={isFetching ? undefined : onExplain}
+      >
+        Explain
       </button>
       {names.length > 1 && (
         <select

@@ -38,6 +38,9 @@ export function Welcome({ config, isFirst }: WelcomeProps) {
           <strong>Operations</strong>, at the top, has a ready example of everything the API can do.
         </li>
         <li>
+          <strong>Explain</strong> lists the REST calls of an operation without sending them.
+        </li>
+        <li>
           <strong>Docs</strong> describes every type and field. While you type, <kbd>Ctrl-Space</kbd> completes.
         </li>
       </ul>

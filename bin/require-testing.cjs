@@ -1,0 +1,5 @@
+'use strict';
+
+require('./supported-node.cjs');
+
+module.exports = require('../dist/library/testing/index.js');

@@ -1,0 +1,46 @@
+import {
+  type DocumentNode,
+  Kind,
+  type OperationDefinitionNode,
+  type ValueNode,
+  valueFromASTUntyped,
+  visit,
+} from 'graphql';
+
+/** Returns the representations that an operation passes to `_entities`, for the variables that the client sent. */
+export type ReadRepresentations = (variables: Readonly<Record<string, unknown>>) => readonly unknown[];
+
+/**
+ * Finds the representations of an operation. Also counts those of fields that are skipped, because that can only lead to a refusal that
+ * explains itself.
+ *
+ * @returns undefined if the operation doesn't use `_entities`
+ */
+export function findRepresentations(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): ReadRepresentations | undefined {
+  const values: ValueNode[] = [];
+  for (const definition of document.definitions) {
+    if (definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION) {
+      visit(definition, {
+        Field: ({ name, arguments: args = [] }) => {
+          values.push(...(name.value === '_entities' ? args.map(({ value }) => value) : []));
+        },
+      });
+    }
+  }
+  if (values.length === 0) {
+    return undefined;
+  }
+  const defaults = Object.fromEntries(
+    (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+      defaultValue === undefined ? [] : [[variable.name.value, valueFromASTUntyped(defaultValue)]],
+    ),
+  );
+  return (variables) => {
+    const given = { ...defaults, ...variables };
+    // A value in place of a list is a list of one item.
+    return values.flatMap((value) => valueFromASTUntyped(value, given) ?? []);
+  };
+}

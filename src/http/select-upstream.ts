@@ -1,0 +1,78 @@
+import type { ClientKind, Identity } from '../auth/identity.ts';
+import { defaultUpstream } from '../auth/tenant-upstreams.ts';
+import { memoize } from '../lib/memoize.ts';
+import { refuse } from '../settings/refuse.ts';
+import type { Settings } from '../settings/settings.ts';
+import { toHostname } from '../settings/upstreams.ts';
+import { type IncomingRequest, pathOf } from './request.ts';
+
+/** Selects the upstream of each request. Nothing that a client sends is a name: it only selects from the configured ones. */
+export interface UpstreamSelector {
+  /** Returns the paths at which an endpoint is served: its own, and one for each upstream with a prefix. */
+  pathsOf(endpoint: string): ReadonlySet<string>;
+  /**
+   * Returns the name of the upstream; undefined if there is only one.
+   *
+   * @param tenantUpstream upstream of the credential's tenant, which is the only one that its key may be sent to
+   * @throws {Refusal} MISDIRECTED_REQUEST
+   */
+  select(request: IncomingRequest, clientKind: ClientKind, tenantUpstream: string | undefined): string | undefined;
+}
+
+/** Maximum cached hosts. A gateway is reached under few of them. */
+const MAX_HOSTS = 100;
+
+/**
+ * Creates the selector of upstreams.
+ *
+ * @param endpoints paths of all endpoints that call upstreams or issue tokens for them
+ */
+export function createUpstreamSelector(
+  upstreams: Settings['upstreams'],
+  endpoints: readonly string[],
+): UpstreamSelector {
+  const entries = Object.entries(upstreams ?? {});
+  const prefixes = entries.flatMap(([name, { pathPrefix }]) =>
+    pathPrefix === undefined ? [] : [{ name, pathPrefix }],
+  );
+  const byPath = new Map(
+    prefixes.flatMap(({ name, pathPrefix }) => endpoints.map((endpoint) => [pathPrefix + endpoint, name])),
+  );
+  const byHost = new Map(entries.flatMap(([name, { hosts = [] }]) => hosts.map((host) => [host, name])));
+  const findByHost = memoize((host) => byHost.get(hostnameOf(host)), MAX_HOSTS);
+  const fallback = defaultUpstream(upstreams);
+
+  return {
+    pathsOf: (endpoint) => new Set([endpoint, ...prefixes.map(({ pathPrefix }) => pathPrefix + endpoint)]),
+    select(request, clientKind, tenantUpstream) {
+      if (upstreams === undefined) {
+        return undefined;
+      }
+      const path = byPath.size === 0 ? undefined : byPath.get(pathOf(request));
+      const host = byHost.size === 0 ? undefined : findByHost(request.host ?? '');
+      const selected = tenantUpstream ?? (clientKind === 'browser' ? undefined : (path ?? host ?? fallback));
+      if (selected === undefined) {
+        throw refuse('MISDIRECTED_REQUEST', 'This host and path select no upstream. Use the address of one.');
+      }
+      if ((path ?? selected) !== selected || (host ?? selected) !== selected) {
+        throw refuse(
+          'MISDIRECTED_REQUEST',
+          tenantUpstream === undefined
+            ? 'The host and the path select different upstreams. Use the address of one.'
+            : "The credential's tenant has another upstream than this host or path. Use the address of the tenant's upstream.",
+        );
+      }
+      return selected;
+    },
+  };
+}
+
+/** Adds the upstream of a request to the identity of its caller. The same key at two upstreams is two callers. */
+export function withUpstream(identity: Identity, upstream: string | undefined): Identity {
+  return upstream === undefined
+    ? identity
+    : { ...identity, upstream, callerId: ['upstream', upstream, identity.callerId].join('\n') };
+}
+
+/** Returns the host in the form of `settings.upstreams`: without port, in lower case, and an absolute name without its last dot. */
+const hostnameOf = (host: string): string => toHostname(URL.parse(`http://${host}`)?.hostname ?? '');

@@ -1,0 +1,37 @@
+import type { Logger } from 'pino';
+import { createSharedResources } from '../lib/shared-resources.ts';
+import type { Settings } from '../settings/settings.ts';
+import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import { createRedisRateLimiter } from './redis-rate-limiter.ts';
+
+/** Store of the counters. */
+type Store = Settings['rateLimits']['store'];
+
+/** Rate limiters by store. Gateways with the same store share one, so that a gateway that replaces another one doesn't refill its limits. */
+export interface RateLimiters {
+  /**
+   * Opens the rate limiter of a store. It is closed when everybody who opened it has disposed it.
+   *
+   * @throws {MissingPackageError} if the store is Redis and its client is not installed
+   */
+  open(store: Store): RateLimiter;
+}
+
+/**
+ * Creates an empty set of rate limiters.
+ *
+ * @param now monotonic clock of those in memory, in milliseconds. @default performance.now
+ */
+export function createRateLimiters(logger: Logger, now?: () => number): RateLimiters {
+  const limiters = createSharedResources<RateLimiter>();
+  return {
+    open(store) {
+      const { resource, release } = limiters.open(JSON.stringify(store), () => createRateLimiter(store, logger, now));
+      return { ...resource, dispose: release, [Symbol.asyncDispose]: release };
+    },
+  };
+}
+
+const createRateLimiter = (store: Store, logger: Logger, now?: () => number): RateLimiter =>
+  store === 'memory' ? createMemoryRateLimiter({ now }) : createRedisRateLimiter({ ...store.redis, logger });

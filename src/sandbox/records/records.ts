@@ -1,0 +1,97 @@
+/** Channel of the service. */
+export type Channel = 'in_app' | 'email' | 'sms' | 'chat' | 'push';
+
+/** Records of one environment. Most members have defaults, and ids follow from names, so that they are the same in every run. */
+export interface Records {
+  notificationGroups?: readonly NamedRecord[];
+  feeds?: readonly NamedRecord[];
+  workflows?: readonly WorkflowRecord[];
+  subscribers?: readonly SubscriberRecord[];
+  messages?: readonly TransactionRecord[];
+  statistics?: readonly DayRecord[];
+}
+
+/** Name of a notification group or feed, optionally with its id. */
+export type NamedRecord = string | { id?: string; name: string };
+
+export interface WorkflowRecord {
+  id?: string;
+  /** Identifier of its trigger. */
+  identifier: string;
+  /** @default the identifier */
+  name?: string;
+  /** @default none */
+  description?: string;
+  /** Name or id of its notification group. @default none: the group is null */
+  group?: string;
+  /** @default [] */
+  tags?: readonly string[];
+  /** @default true */
+  active?: boolean;
+  /** @default false */
+  critical?: boolean;
+  /** @default the current time */
+  createdAt?: string;
+  /** @default the current time */
+  updatedAt?: string;
+  /** @default [] */
+  steps?: readonly StepRecord[];
+  /** Channels that are enabled by default. @default all */
+  preferred?: readonly Channel[];
+  /** @default none */
+  data?: Record<string, unknown>;
+}
+
+export interface StepRecord {
+  /** @default the type */
+  name?: string;
+  type: Channel | 'digest' | 'delay';
+  subject?: string;
+  /** Text with placeholders such as `{{name}}`, or the blocks of an email. */
+  content?: string | readonly Record<string, unknown>[];
+  /** Name or id of the in-app feed. */
+  feed?: string;
+  metadata?: Record<string, unknown>;
+  filters?: readonly FilterRecord[];
+  shouldStopOnFail?: boolean;
+  replyCallback?: Record<string, unknown>;
+}
+
+export interface FilterRecord {
+  value: 'AND' | 'OR';
+  children: readonly { field: string; value: string; operator: string; on: string }[];
+}
+
+export interface SubscriberRecord {
+  id?: string;
+  subscriberId: string;
+  firstName?: string;
+  lastName?: string;
+  email?: string;
+  phone?: string;
+  avatar?: string;
+  locale?: string;
+  data?: Record<string, unknown>;
+  channels?: readonly Record<string, unknown>[];
+  /** @default the current time */
+  createdAt?: string;
+}
+
+/** Messages of one transaction, which can be deleted. */
+export interface TransactionRecord {
+  transactionId: string;
+  /** Channels of the messages, one each. @default ['email'] */
+  channels?: readonly Channel[];
+}
+
+/** Statistics of one day. */
+export interface DayRecord {
+  /** UTC day, `YYYY-MM-DD`. */
+  date: string;
+  /** Identifiers or ids of the workflows that sent notifications. @default [] */
+  workflows?: readonly string[];
+  /** Number of notifications, at least one per workflow. @default one per workflow, or one */
+  count?: number;
+  /** @default ['email'] */
+  channels?: readonly Channel[];
+}

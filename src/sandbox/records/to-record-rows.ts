@@ -1,0 +1,113 @@
+import type { Environment } from '../environments.ts';
+import { sampleId } from '../sample/definition.ts';
+import { createWorkflowDocument } from '../sample/workflow-document.ts';
+import type { NamedRow, NotificationRow, RecordRows, WorkflowRow } from './record-rows.ts';
+import type { DayRecord, NamedRecord, Records, WorkflowRecord } from './records.ts';
+
+/** Kinds of records that others refer to. */
+export type ReferredKind = 'group' | 'feed' | 'workflow';
+
+/** Returns the id of an earlier record by its id or name; undefined if there is none. */
+export type FindRecord = (kind: ReferredKind, idOrName: string) => string | undefined;
+
+/** Id of a record that was deleted: statistics of the real service contain them. */
+const ANY_ID = /^[0-9a-f]{24}$/;
+
+/**
+ * Completes records: adds ids, and replaces names of other records by their ids.
+ *
+ * @param find finds records that were written earlier
+ * @throws {TypeError} if a record refers to one that doesn't exist, or is invalid
+ */
+export function toRecordRows(
+  { notificationGroups = [], feeds = [], workflows = [], subscribers = [], messages = [], statistics = [] }: Records,
+  environment: Environment,
+  now: Date,
+  find: FindRecord = () => undefined,
+): RecordRows {
+  const groupRows = notificationGroups.map(toNamedRow('group'));
+  const feedRows = feeds.map(toNamedRow('feed'));
+  const createdAt = now.toISOString();
+
+  function toNamedRow(kind: 'group' | 'feed'): (record: NamedRecord) => NamedRow {
+    return (record) => {
+      const { id, name } = typeof record === 'string' ? { name: record } : record;
+      return { id: id ?? sampleId(environment, kind, name), name };
+    };
+  }
+
+  function idOf(kind: ReferredKind, rows: readonly NamedRow[], idOrName: string): string | undefined {
+    return rows.find(({ id, name }) => id === idOrName || name === idOrName)?.id ?? find(kind, idOrName);
+  }
+
+  function toWorkflowRow(workflow: WorkflowRecord): WorkflowRow {
+    const { identifier, group, active = true, updatedAt = createdAt } = workflow;
+    const id = workflow.id ?? sampleId(environment, 'workflow', identifier);
+    const user = `The workflow "${identifier}"`;
+    const document = createWorkflowDocument(environment, workflow, {
+      id,
+      groupId:
+        group === undefined
+          ? sampleId(environment, 'group', '')
+          : (idOf('group', groupRows, group) ?? refuse(user, 'notification group', group)),
+      feedIdOf: (feed) => idOf('feed', feedRows, feed) ?? refuse(user, 'feed', feed),
+      now: createdAt,
+    });
+    return { id, identifier, active, updatedAt, document };
+  }
+
+  const workflowRows = workflows.map(toWorkflowRow);
+  const workflowNames = workflowRows.map(({ id, identifier }) => ({ id, name: identifier }));
+
+  function toNotifications({ date, workflows: ids = [], count, channels = ['email'] }: DayRecord): NotificationRow[] {
+    if (!/^\d{4}-\d\d-\d\d$/.test(date) || Number.isNaN(Date.parse(date))) {
+      throw new TypeError(`The statistics have the day "${date}". Use YYYY-MM-DD.`);
+    }
+    const workflowIds = ids.map(
+      (id) =>
+        idOf('workflow', workflowNames, id) ??
+        (ANY_ID.test(id) ? id : refuse(`The statistics record of ${date}`, 'workflow', id)),
+    );
+    const total = count ?? Math.max(1, ids.length);
+    if (total < Math.max(1, ids.length)) {
+      throw new TypeError(`The statistics of ${date} need a count of at least ${Math.max(1, ids.length)}.`);
+    }
+    return Array.from({ length: total }, (_, i) => ({
+      // Day and number, which no endpoint returns.
+      id: sampleId(environment, 'notification', date, ...ids, i),
+      workflowId: workflowIds[i % workflowIds.length] ?? sampleId(environment, 'workflow', ''),
+      subscriberId: sampleId(environment, 'subscriber', ''),
+      transactionId: `${date}-${i}`,
+      channels,
+      createdAt: `${date}T00:00:00.000Z`,
+    }));
+  }
+
+  return {
+    environment,
+    notificationGroups: groupRows,
+    feeds: feedRows,
+    workflows: workflowRows,
+    subscribers: subscribers.map((subscriber) => ({
+      createdAt,
+      ...subscriber,
+      id: subscriber.id ?? sampleId(environment, 'subscriber', subscriber.subscriberId),
+    })),
+    messages: messages.flatMap(({ transactionId, channels = ['email'] }) =>
+      channels.map((channel) => ({
+        id: sampleId(environment, 'message', transactionId, channel),
+        notificationId: sampleId(environment, 'notification', transactionId),
+        workflowId: '',
+        subscriberId: '',
+        transactionId,
+        channel,
+        createdAt,
+      })),
+    ),
+    notifications: statistics.flatMap(toNotifications),
+  };
+}
+
+function refuse(user: string, kind: string, idOrName: string): never {
+  throw new TypeError(`${user} refers to the ${kind} "${idOrName}", which doesn't exist. Add it to the records.`);
+}

@@ -1,0 +1,22 @@
+import type { RecordRows } from '../records/record-rows.ts';
+import { toRecordRows } from '../records/to-record-rows.ts';
+import { type SampleEnvironment, sampleId } from './definition.ts';
+
+/** Returns the sample records of an environment as the resources write them, but no traffic. */
+export function toSampleRows(sample: SampleEnvironment, now: Date): RecordRows {
+  const { environment, messages: transactions } = sample;
+  const rows = toRecordRows(sample, environment, now);
+  const notifications = transactions.map(({ transactionId, workflow, subscriberId, channels }) => ({
+    id: sampleId(environment, 'notification', transactionId),
+    workflowId: sampleId(environment, 'workflow', workflow),
+    subscriberId: sampleId(environment, 'subscriber', subscriberId),
+    transactionId,
+    channels,
+    createdAt: now.toISOString(),
+  }));
+  const messages = rows.messages.map((message) => {
+    const { workflowId, subscriberId } = notifications.find(({ id }) => id === message.notificationId) ?? message;
+    return { ...message, workflowId, subscriberId };
+  });
+  return { ...rows, messages, notifications };
+}

@@ -1,0 +1,21 @@
+/** Type of a JSON value. */
+export type JsonType = 'string' | 'number' | 'boolean' | 'object' | 'array' | 'null';
+
+/** Values that the contract permits at one place of a response. */
+export interface Shape {
+  /** Permitted types. @default all; the value is free-form */
+  types?: readonly JsonType[];
+  /** All permitted values. @default any value of the types */
+  values?: readonly string[];
+  /** Format of a string. @default any */
+  format?: 'date-time';
+  /** Items of a list. @default free-form */
+  items?: Shape;
+  /** Known fields of an object. @default free-form */
+  fields?: Readonly<Record<string, Shape>>;
+  /** Fields that are always present. @default none */
+  required?: readonly string[];
+}
+
+/** Shapes of successful responses without their envelope, by route and method. An endpoint that responds without a body has none. */
+export type ResponseShapes = Readonly<Record<string, Readonly<Record<string, Shape>>>>;

@@ -1,0 +1,94 @@
+import type { CacheSettings } from '../settings/cache.ts';
+import type { Settings } from '../settings/settings.ts';
+import { cachedReadsOf } from './cache/cached-reads.ts';
+import type { CacheStore } from './cache/store.ts';
+import type { Caller, Usage } from './caller.ts';
+import type { UpstreamClient } from './client.ts';
+import { toCurl } from './curl.ts';
+import type { Endpoint } from './errors/errors.ts';
+import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
+import type { UpstreamCall, UpstreamRequest } from './request.ts';
+import { serviceAddressOf } from './transport/path.ts';
+
+/** Use of the cache for a read. */
+export interface RecordedCache {
+  /** State of the stored response now. `unknown` if the path is not known. */
+  state: 'fresh' | 'stale' | 'absent' | 'unknown';
+  /** Age up to which a response is used without asking the service. */
+  freshSeconds: number;
+}
+
+/** Error of a write that was recorded instead of sent. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+}
+
+/** Records the calls of one caller. Sends nothing, and counts toward nothing but its own limits. */
+export interface Recorder {
+  /** Limits of an operation: calls, items of bulk writes, and items of a list in a response. */
+  readonly limits: { calls: number; bulkItems: number; listItems: number };
+  /**
+   * Creates a client that records calls. Calls that would be rejected before they are sent fail in the same way. Other reads return null, and writes
+   * fail with `NotSent`.
+   */
+  client(onCall: (request: UpstreamRequest) => void): UpstreamClient;
+  /** Returns the request of a read without recording it. */
+  requestOf(call: UpstreamCall): UpstreamRequest;
+  /** Returns the command that sends a request; undefined if it can't be shown. */
+  curlOf(request: UpstreamRequest): string | undefined;
+  /** Returns the use of the cache for an endpoint, and for a request if it is known; undefined if responses are not cached. Leaves no trace in the cache. */
+  cacheOf(endpoint: Endpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined>;
+}
+
+/** Binds a recorder to one caller. */
+export type BindRecorder = (caller: Pick<Caller, 'authorization' | 'requestId'>) => Recorder;
+
+/** Settings of a recorder. */
+export type RecorderSettings = PrepareSettings & Pick<Settings, 'maxUpstreamListItems'>;
+
+/** Creates recorders of calls to one upstream. */
+export function createRecorder(
+  settings: RecorderSettings,
+  cache: { store: Pick<CacheStore, 'ageOf'>; settings: CacheSettings } | undefined,
+): BindRecorder {
+  const { upstream, maxUpstreamCalls, maxBulkItems, maxUpstreamListItems } = settings;
+  const prepare = createPrepareCall(settings);
+  const cachedReads = cache && cachedReadsOf(cache.settings);
+  const limits = { calls: maxUpstreamCalls, bulkItems: maxBulkItems, listItems: maxUpstreamListItems };
+
+  async function cacheOf({ method, route }: Endpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
+    const windows = method === 'GET' ? cachedReads?.get(route)?.windows : undefined;
+    if (cache === undefined || windows === undefined) {
+      return undefined;
+    }
+    const freshSeconds = windows.freshMs / 1_000;
+    if (request === undefined) {
+      return { state: 'unknown', freshSeconds };
+    }
+    const owner = { upstream: serviceAddressOf(upstream), credential: request.authorization };
+    const ageMs = await cache.store.ageOf({ owner, path: request.path });
+    const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
+    return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
+  }
+
+  return ({ authorization, requestId }) => {
+    const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
+    const caller = { authorization, requestId, usage };
+    return {
+      limits,
+      client: (onCall) => ({
+        async read(call) {
+          onCall(prepare(caller, call));
+          return null;
+        },
+        async write(call) {
+          onCall(prepare(caller, call));
+          throw new NotSent('The write was recorded, but not sent.');
+        },
+      }),
+      requestOf: (call) => prepare({ ...caller, usage: { calls: 0, bulkItems: 0, requests: 0 } }, call),
+      curlOf: (request) => toCurl(upstream.origin, request),
+      cacheOf,
+    };
+  };
+}

@@ -1,0 +1,127 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import {
+  createSecretFiles,
+  problemsOf,
+  type Secret,
+  SecretError,
+  type SecretProblem,
+  type SourceProblem,
+} from '../../lib/secret-files.ts';
+import type { TlsSettings } from '../../settings/upstreams.ts';
+
+/** TLS contexts made of the current certificates. */
+export interface TlsContexts {
+  /** For connections to the service: with the client certificate. */
+  service: SecureContext;
+  /** For connections to a proxy, which must not see the client certificate. */
+  proxy: SecureContext;
+}
+
+/** Certificates that can be replaced while the process runs. */
+export interface TlsFiles {
+  /** Returns the current contexts: a new object after a change. */
+  current(): TlsContexts;
+  /** Reads the files again if they changed. Throws a `SecretError` if they are invalid, and keeps the previous ones. */
+  reload(): void;
+  /** Whether a file has just changed, so that another look should follow soon. */
+  isSettling(): boolean;
+}
+
+/** Reads the certificates, and returns all problems. */
+export const findTlsProblems = (
+  settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
+): readonly SourceProblem[] => problemsOf(() => createTlsFiles(settings));
+
+/**
+ * Reads the certificates of TLS connections.
+ *
+ * @param onCertificate called with the expiry of each client certificate that is used from now on
+ * @throws {SecretError} if one is invalid, or the private key belongs to another certificate
+ */
+export function createTlsFiles(
+  settings: Readonly<Partial<Record<keyof TlsSettings, Secret>>>,
+  onCertificate: (expiry: Date) => void = () => {},
+): TlsFiles {
+  const files = createSecretFiles({ secrets: settings }, findPemProblem);
+  let source = files.secrets();
+  let current = toContexts(source, onCertificate);
+  return {
+    current: () => current,
+    isSettling: () => files.isSettling?.() ?? false,
+    reload() {
+      try {
+        files.reload();
+      } finally {
+        // A pair is replaced one file after the other. Until both have changed, this throws and the previous pair stays.
+        if (files.secrets() !== source) {
+          current = toContexts(files.secrets(), onCertificate);
+          source = files.secrets();
+        }
+      }
+    },
+  };
+}
+
+function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry: Date) => void): TlsContexts {
+  const [ca, cert, key] = ['ca', 'clientCertificate', 'clientKey'].map((name) => secrets.get(name));
+  if (cert !== undefined && key !== undefined) {
+    const certificate = new X509Certificate(cert);
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) {
+      throw new SecretError([
+        { name: 'clientKey', problem: 'the private key does not belong to the client certificate' },
+      ]);
+    }
+    onCertificate(certificate.validToDate);
+  }
+  const trusted = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] };
+  return {
+    service: createSecureContext({
+      ...trusted,
+      ...(cert !== undefined && { cert }),
+      ...(key !== undefined && { key }),
+    }),
+    proxy: createSecureContext(trusted),
+  };
+}
+
+/** Returns the first problem of the certificates and the key, without quoting them, or undefined. */
+function findPemProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
+  for (const [name, text] of secrets) {
+    const problem = name === 'clientKey' ? findKeyProblem(text) : findCertificateProblem(text);
+    if (problem !== undefined) {
+      return { name, problem };
+    }
+  }
+  return undefined;
+}
+
+function findKeyProblem(text: string): string | undefined {
+  if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
+    return 'the private key has a passphrase; remove it';
+  }
+  return isValid(() => createPrivateKey(text)) ? undefined : 'the private key is not valid PEM';
+}
+
+/** One certificate of several in a text. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+function findCertificateProblem(text: string): string | undefined {
+  const certificates = text.match(CERTIFICATE) ?? [];
+  const announced = text.split('-----BEGIN ').length - 1;
+  if (certificates.length === 0 || certificates.length < announced) {
+    return 'the certificate is not valid PEM; only certificates may be in it';
+  }
+  return certificates.every((certificate) => isValid(() => new X509Certificate(certificate)))
+    ? undefined
+    : 'the certificate is not valid PEM';
+}
+
+function isValid(parse: () => unknown): boolean {
+  try {
+    parse();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,186 @@
+import type { Logger } from 'pino';
+import { type CacheSettings, cacheSettingsOf } from '../settings/cache.ts';
+import type { GatewaySettings } from '../settings/settings.ts';
+import type { CacheStores } from './cache/cache-stores.ts';
+import type { CacheStore } from './cache/store.ts';
+import {
+  type BindCaller,
+  type Caller,
+  createUpstreamClient,
+  type UpstreamClient,
+  type UpstreamDeps,
+} from './client.ts';
+import type { ReportDeviation } from './contract/drift-check.ts';
+import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts';
+import type { Connect } from './transport/connector.ts';
+import { createDispatcher } from './transport/dispatcher.ts';
+import type { UpstreamObserver } from './transport/observer.ts';
+import { serviceAddressOf } from './transport/path.ts';
+import { probeUpstream } from './transport/probe.ts';
+import { Abort } from './transport/signal.ts';
+import type { ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
+import { createTlsFiles, type TlsFiles } from './transport/tls-files.ts';
+
+/** Services that calls can be sent to. Each has its own connections, policies and limits. */
+export interface Upstreams {
+  /**
+   * Binds the client of an upstream to one caller.
+   *
+   * @param name one of the configured names; undefined for the only upstream, which has no name
+   */
+  bind(name: string | undefined, caller: Caller): UpstreamClient;
+  /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
+  record(name: string | undefined, caller: Parameters<BindRecorder>[0]): Recorder;
+  /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
+  check(): Promise<string | undefined>;
+  /** Returns the bytes of responses that are being received, from all upstreams. */
+  bufferedBytes(): number;
+  /** Store of the cache; undefined if nothing is cached. */
+  cacheStore: CacheStore | undefined;
+  /** Certificates to reload. */
+  files: readonly TlsFiles[];
+  /** Closes the connections once in-flight calls have ended. */
+  close(): Promise<void>;
+}
+
+/** Settings of one upstream. */
+export type SettingsOfUpstream = GatewaySettings & { upstream: URL };
+
+/** Dependencies of `createUpstreams`. */
+export interface UpstreamsDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'random' | 'audit'> {
+  logger: Logger;
+  /** Returns the current time. */
+  now: () => Date;
+  /** Stores of caches, which outlive the upstreams. */
+  cacheStores: CacheStores;
+  /** Opens connections to the services. @default over the network */
+  connect?: Connect | undefined;
+  /** Returns the observer of an upstream. @default none */
+  observerOf?: ((name: string | undefined) => UpstreamObserver) | undefined;
+  /** Returns the function that is called for an upstream's deviations from the contract. @default none */
+  deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
+}
+
+interface Connected {
+  bind: BindCaller;
+  record: BindRecorder;
+  pool: SocketPool;
+  check(): Promise<string | undefined>;
+}
+
+/**
+ * Creates the clients of all upstreams.
+ *
+ * @throws {SecretError} if a certificate, a key or the secret of the cache is invalid
+ * @throws {MissingPackageError} if the cache is in Redis, but its client is not installed
+ */
+export function createUpstreams(
+  settings: GatewaySettings,
+  { logger, now, cacheStores, connect: openConnection, observerOf, deviationReporterOf, ...deps }: UpstreamsDeps,
+): Upstreams {
+  const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
+  const closing = new Abort();
+  const configured = listUpstreams(settings);
+  const tlsFiles = new Map(configured.map(([name, own]) => [name, readTls(name, own)]));
+  const cached = configured.flatMap(([, own]) => cacheSettingsOf(own.cache) ?? []);
+  const cache = cached[0] && cacheStores.open(cached[0], deps.monotonicNow); // After the files, which may be invalid.
+
+  function readTls(name: string | undefined, { tls }: SettingsOfUpstream): TlsFiles | undefined {
+    return (
+      tls &&
+      createTlsFiles(tls, (expiry) => {
+        if (expiry < now()) {
+          logger.warn({ upstream: name, expiry }, 'The client certificate for the upstream has expired.');
+        }
+      })
+    );
+  }
+
+  /** Without a cache, an upstream stores nothing, but its writes change what another upstream with the same service has stored. */
+  function settingsOfUncached({ upstream }: SettingsOfUpstream): CacheSettings | undefined {
+    const [same] = configured.flatMap(([, other]) =>
+      serviceAddressOf(other.upstream) === serviceAddressOf(upstream) ? (cacheSettingsOf(other.cache) ?? []) : [],
+    );
+    return same && { ...same, workflows: 'off', notificationGroups: 'off', statistics: 'off' };
+  }
+
+  function connect(name: string | undefined, own: SettingsOfUpstream): Connected {
+    const tls = tlsFiles.get(name);
+    const cacheSettings = cacheSettingsOf(own.cache) ?? settingsOfUncached(own);
+    const pool = createDispatcher(own.upstream.origin, own, {
+      buffer,
+      tls,
+      onTunnel: logProxyProblems(logger, name),
+      connect: openConnection,
+    });
+    const ownCache = cache && cacheSettings && { store: cache.resource, settings: cacheSettings, closing };
+    return {
+      bind: createUpstreamClient(own, {
+        ...deps,
+        dispatcher: pool,
+        observer: observerOf?.(name),
+        reportDeviation: deviationReporterOf?.(name),
+        cache: ownCache,
+      }),
+      record: createRecorder(own, ownCache),
+      pool,
+      check: () => probeUpstream(own.upstream, pool, name),
+    };
+  }
+
+  const byName = new Map(configured.map(([name, own]) => [name, connect(name, own)]));
+  const all = [...byName.values()];
+
+  function find(name: string | undefined): Connected {
+    const upstream = byName.get(name);
+    if (upstream === undefined) {
+      throw new Error('The upstream of a call is not configured.');
+    }
+    return upstream;
+  }
+
+  return {
+    bind: (name, caller) => find(name).bind(caller),
+    record: (name, caller) => find(name).record(caller),
+    async check() {
+      const problems = await Promise.all(all.map(({ check }) => check()));
+      return problems.filter((problem) => problem !== undefined).join(' ') || undefined;
+    },
+    bufferedBytes: () => buffer.bytes,
+    cacheStore: cache?.resource,
+    files: [...tlsFiles.values()].filter((files) => files !== undefined),
+    async close() {
+      closing.abort();
+      await Promise.all(all.map(({ pool }) => pool.close()));
+      await cache?.release();
+    },
+  };
+}
+
+/** Returns the settings of each upstream by name. The only upstream of `upstream` has no name. */
+export function listUpstreams(settings: GatewaySettings): (readonly [string | undefined, SettingsOfUpstream])[] {
+  const { upstream, upstreams } = settings;
+  if (upstreams !== undefined) {
+    return Object.entries(upstreams).map(([name, { url, cache: isCached, ...own }]) => [
+      name,
+      { ...settings, ...own, cache: isCached && settings.cache, upstream: url },
+    ]);
+  }
+  return upstream === undefined ? [] : [[undefined, { ...settings, upstream }]];
+}
+
+/** Returns a function that logs a problem of the proxy once, and when it is over. */
+function logProxyProblems(logger: Logger, upstream: string | undefined): (problem: string | undefined) => void {
+  let logged: string | undefined;
+  return (problem) => {
+    if (problem === logged) {
+      return;
+    }
+    logged = problem;
+    if (problem === undefined) {
+      logger.info({ upstream }, 'The proxy to the upstream works again.');
+    } else {
+      logger.warn({ upstream, reason: problem }, 'The proxy to the upstream fails.');
+    }
+  };
+}
