@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     // Node.js runs the tests as it runs the gateway: it removes the types by itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: ['--conditions=notigraph-source'], // The examples import the package, which isn't built.
     globalSetup: './test/runner/build-graphiql.ts',
     isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.
     maxWorkers: 3, // For two cores: many tests wait.
@@ -18,7 +19,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS] },
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts', 'examples/testing/*.vitest.test.ts'],
+          exclude: [...TAKES_LONG, ...TAKES_SAMPLES, ...BUILDS],
+        },
       },
       {
         extends: true,

@@ -10,6 +10,7 @@ const COVERED = [
   'bench',
   'codegen',
   'codegen.ts',
+  'deploy',
   'docs',
   'examples',
   'schema/operations',
@@ -21,7 +22,7 @@ const COVERED = [
 const EXTENSIONS = new Set(['.css', '.graphql', '.html', '.js', '.md', '.mjs', '.ts', '.tsx', '.yaml', '.yml']);
 
 /** Excluded files: installed, built and generated ones, and this file. */
-const LEFT_OUT = /(?:^|\/)(?:node_modules|dist|english\.test\.ts|[\w-]+\.gen\.ts)(?:\/|$)/;
+const LEFT_OUT = /(?:^|\/)(?:node_modules|dist|\.runtime|english\.test\.ts|[\w-]+\.gen\.ts)(?:\/|$)/;
 
 /** Phrases that are hard to read, and their replacements. A space matches any whitespace, including line breaks in comments. */
 const PHRASES: readonly (readonly [phrase: RegExp, instead: string])[] = [

@@ -16,7 +16,10 @@ const FILES = [
   'schema/operations/Topics.graphql',
 ];
 
-/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document and four files. */
+/** Table with a line for each write. */
+const WRITE_EFFECTS = 'src/upstream/cache/write-effects.ts';
+
+/** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and a line about its write. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
   for (const file of FILES) {
     const next = (collectMigrations(resources).at(-1)?.version ?? 0) + 1;
@@ -24,6 +27,11 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
     await mkdir(dirname(copy.path(file)), { recursive: true });
     await writeFile(copy.path(file), text.replace('NEXT_VERSION', String(next)));
   }
+  const writes = await copy.read(WRITE_EFFECTS);
+  await writeFile(
+    copy.path(WRITE_EFFECTS),
+    writes.replace("\n  'POST /v1/feeds'", "\n  'POST /v1/topics': undefined,$&"),
+  );
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
   const { tags, paths, components } = parse(await readFile(join(TOPICS, 'openapi.yaml'), 'utf8'));
   const [allTags, allPaths, schemas] = [['tags'], ['paths'], ['components', 'schemas']].map((at) => document.getIn(at));

@@ -1,7 +1,9 @@
-import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { SecretError } from '../../src/lib/secret-files.ts';
+import { watchFiles } from '../../src/lib/file-watcher.ts';
+import { createSecretFiles, SecretError } from '../../src/lib/secret-files.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -154,39 +156,60 @@ describe("a tenant's key", () => {
     expect(problems()).toEqual([]);
   });
 
-  it.each<[string, string, RegExp]>([
-    ['is empty', '', /^the key of tenant globex is empty, too long, or /],
-    ['is a line break', '\n', /^the key of tenant globex is empty, too long, or /],
-    ['has two lines', 'canary-one\ncanary-two\n', /^the key of tenant globex is empty, too long, or /],
-    ['has a space', 'canary key', /^the key of tenant globex is empty, too long, or /],
-    ['has a scheme before it', 'ApiKey canary', /^the key of tenant globex is empty, too long, or /],
-    ['has another header after it', 'canary\r\nx-admin: 1', /^the key of tenant globex is empty, too long, or /],
-    ['is not ASCII', 'canärykey', /^the key of tenant globex is empty, too long, or /],
-    ['begins with a byte order mark', '\uFEFFcanary', /^the key of tenant globex is empty, too long, or /],
-    ["is another tenant's", 'key-of-acme', /^the tenants acme and globex have the same key$/],
-    ['is far too large', `canary${'x'.repeat(64 * 1024)}`, /globex is larger than 64 KiB$/],
-  ])(
-    'that %s is rejected: the previous key stays in use, and the problem is logged once',
-    async (_, content, problem) => {
-      const folder = await createFolder();
-      await writeFile(folder.path('acme'), 'key-of-acme');
-      await writeFile(folder.path('globex'), 'key-of-globex');
-      const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
-      const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
-      await writeFile(folder.path('.globex'), content);
-      await rename(folder.path('.globex'), folder.path('globex')); // Renaming keeps the gateway from reading a partial file.
-      await eventually(() => problems().length > 0);
-      expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-of-acme', 'ApiKey key-of-globex']);
-      await new Promise((resolve) => setTimeout(resolve, 200)); // Several more reloads.
-      expect(problems()).toEqual([expect.stringMatching(problem)]);
-      expect(JSON.stringify(gateway.log)).not.toMatch(/canary|canär|key-of-acme/);
+  it('that is invalid is rejected: the previous key stays in use, and the problems are logged once', async () => {
+    const invalid = {
+      empty: '',
+      break: '\n',
+      lines: 'canary-one\ncanary-two\n',
+      space: 'canary key',
+      scheme: 'ApiKey canary',
+      header: 'canary\r\nx-admin: 1',
+      letters: 'canärykey',
+      mark: '\uFEFFcanary',
+      twin: 'key-of-acme',
+      large: `canary${'x'.repeat(64 * 1024)}`,
+    };
+    const tenants = Object.keys(invalid);
+    const folder = await createFolder();
+    /** Replaces all keys at once. */
+    const publish = async (version: string, keys: Record<string, string>) => {
+      await mkdir(folder.path(version));
+      await Promise.all(Object.entries(keys).map(([tenant, key]) => writeFile(folder.path(version, tenant), key)));
+      await symlink(version, folder.path('next'));
+      await rename(folder.path('next'), folder.path('keys'));
+    };
+    const keysOf = (prefix: string) => Object.fromEntries(tenants.map((tenant) => [tenant, `${prefix}-of-${tenant}`]));
+    await publish('valid', { acme: 'key-of-acme', ...keysOf('key') });
+    const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path('keys') } });
+    async function keys() {
+      const found: string[] = [];
+      for (const tenant of tenants) {
+        found.push(await keyFor(tokenOf(tenant)));
+      }
+      return found;
+    }
 
-      await writeFile(folder.path('.globex'), 'key-that-is-fine');
-      await rename(folder.path('.globex'), folder.path('globex'));
-      await eventually(async () => (await keyFor(globex)) === 'ApiKey key-that-is-fine');
-      expect(problems()).toHaveLength(1);
-    },
-  );
+    await publish('invalid', { acme: 'key-of-acme', ...invalid });
+    await eventually(() => problems().length > 0);
+    expect(await keys()).toEqual(tenants.map((tenant) => `ApiKey key-of-${tenant}`));
+    await new Promise((resolve) => setTimeout(resolve, 200)); // Several more reloads.
+    expect(problems()).toHaveLength(1);
+    const logged = String(problems()[0]).split('; ');
+    expect(logged).toHaveLength(tenants.length);
+    for (const tenant of tenants.filter((name) => name !== 'twin' && name !== 'large')) {
+      expect(logged).toContainEqual(
+        `the key of tenant ${tenant} is empty, too long, or contains a space or another invalid character`,
+      );
+    }
+    expect(logged).toContainEqual('the tenants acme and twin have the same key');
+    expect(logged).toContainEqual(expect.stringMatching(/large is larger than 64 KiB$/));
+    expect(JSON.stringify(gateway.log)).not.toMatch(/canary|canär|key-of-acme/);
+
+    await publish('fixed', { acme: 'key-of-acme', ...keysOf('next') });
+    await eventually(async () => (await keyFor(tokenOf('empty'))) === 'ApiKey next-of-empty');
+    expect(await keys()).toEqual(tenants.map((tenant) => `ApiKey next-of-${tenant}`));
+    expect(problems()).toHaveLength(1);
+  });
 
   it('stays in use when its folder or file is deleted', async () => {
     const folder = await createFolder();
@@ -210,6 +233,66 @@ describe("a tenant's key", () => {
       `the file ${folder.path('globex')} doesn't exist`,
       `the folder ${folder.path('keys')} doesn't exist`,
     ]);
+  });
+});
+
+describe('a file with a key', () => {
+  /** Watches one file every ten seconds, by a clock that only the test moves. */
+  async function watchFile(content: string) {
+    const file = (await createFolder()).path('key');
+    await writeFile(file, content);
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const files = createSecretFiles({ secrets: { acme: { file } } });
+    const problems: string[] = [];
+    const logger = pino({}, { write: (line: string) => problems.push(JSON.parse(line).problem) });
+    const watcher = watchFiles([files], 10, logger);
+    onTestFinished(() => watcher[Symbol.dispose]());
+    return { file, key: () => files.secrets().get('acme'), problems };
+  }
+
+  it('is not used while it is written in pieces', async () => {
+    const { file, key, problems } = await watchFile('first-key');
+    vi.advanceTimersByTime(9_900);
+    for (const piece of ['', 'sec', 'second', 'second-k']) {
+      await writeFile(file, piece);
+      vi.advanceTimersByTime(200);
+      expect(key()).toBe('first-key');
+    }
+    await writeFile(file, 'second-key');
+    vi.advanceTimersByTime(1_000);
+    expect([key(), problems]).toEqual(['second-key', []]);
+  });
+
+  it('that was incomplete at the start is read again soon', async () => {
+    const { file, key } = await watchFile('first-');
+    await writeFile(file, 'first-key');
+    vi.advanceTimersByTime(1_000);
+    expect(key()).toBe('first-key');
+  });
+
+  it('is noticed when it is rewritten with the same size and time of modification', async () => {
+    const { file, key } = await watchFile('first-key');
+    const setTime = () => utimes(file, 1_000_000_000, 1_000_000_000);
+    await setTime();
+    vi.advanceTimersByTime(11_000);
+    await writeFile(file, 'other-key');
+    await setTime();
+    vi.advanceTimersByTime(11_000);
+    expect(key()).toBe('other-key');
+  });
+
+  it('keeps its key while it is replaced by deleting it first', async () => {
+    const { file, key, problems } = await watchFile('first-key');
+    vi.advanceTimersByTime(9_900);
+    await rm(file);
+    vi.advanceTimersByTime(200);
+    expect(key()).toBe('first-key');
+    await writeFile(file, 'second-key');
+    vi.advanceTimersByTime(200);
+    expect(key()).toBe('first-key');
+    vi.advanceTimersByTime(1_000);
+    expect([key(), problems]).toEqual(['second-key', []]);
   });
 });
 

@@ -119,6 +119,14 @@ describe('while time passes, the dashboard', () => {
     expect(dashboard.upstream()).toEqual([]);
     await page.context().setOffline(false);
     await page.getByText('Updated just now').waitFor();
+
+    await page.route(dashboard.gateway.url, async (route) => {
+      const response = await route.fetch();
+      const cache = { stale: true, ageSeconds: 184 };
+      await route.fulfill({ response, json: { ...(await response.json()), extensions: { cache } } });
+    });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByText('Updated 3 min ago').waitFor();
   });
 
   it('shows placeholders as large as the content, so that nothing moves when it arrives', async () => {

@@ -63,10 +63,14 @@ it.each(SCREENS)('GraphiQL has no accessibility violations: $title', async ({ vi
   await page.getByRole('button', { name: 'Workflow', exact: true }).click();
   await runOperation(page);
   await page.locator('.error-help h2').waitFor();
+  await page.locator('.cost-bar summary').click();
   await page.getByRole('button', { name: 'Operations' }).click();
   await page.getByRole('menu').waitFor();
   found.push(...(await violations(page)));
   await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.locator('.plan summary').first().click();
+  found.push(...(await violations(page)));
 
   expect([...new Set(found)].filter((violation) => !(violation in NOT_OURS))).toEqual([]);
 });

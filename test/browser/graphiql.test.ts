@@ -132,6 +132,68 @@ describe('GraphiQL on the sandbox', () => {
     expect(shared.problems).toEqual([]);
   });
 
+  it('shows the calls of each field below the response and in the editor, per tab', async () => {
+    const { page } = shared;
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    const request = await runOperation(page);
+    expect(request.postDataJSON().extensions).toEqual({ upstream: true });
+    const summary = page.locator('.cost-bar summary');
+    await summary.getByText(/^Upstream: 2 calls · \d+ ms/).waitFor();
+    expect(await page.locator('.result').textContent()).not.toContain('extensions');
+    for (const field of ['workflow(', 'notificationGroup']) {
+      await page
+        .locator('.query .view-line', { hasText: field })
+        .locator('.field-count', { hasText: /^1.call$/ })
+        .waitFor();
+    }
+
+    await summary.click();
+    const rows = await page.locator('.cost-bar tbody tr').allTextContents();
+    expect(rows).toEqual(['Query.workflow1', 'Workflow.notificationGroup1']);
+    await page.getByRole('button', { name: 'Delete feed', exact: true }).click();
+    await summary.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Workflow', exact: true }).click();
+    await summary.waitFor();
+    expect(shared.problems).toEqual([]);
+  });
+
+  it('explains an operation instead of sending it, with a button and from the keyboard', async () => {
+    const { page } = shared;
+    const explain = page.getByRole('button', { name: 'Explain' });
+    const plan = page.getByRole('region', { name: 'Plan' });
+    await page.getByRole('button', { name: 'Create notification group', exact: true }).click();
+    gateway.forget();
+    await explain.press('Enter');
+    await plan.getByText('1 call of at most 50. A token needs the scopes groups:write, groups:read.').waitFor();
+    await plan.getByText('POST /v1/notification-groups', { exact: true }).waitFor();
+    await plan.getByText('Never shared').waitFor();
+    expect(await explain.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
+    await plan.getByText('curl', { exact: true }).click();
+    expect(await plan.locator('pre').textContent()).toMatch(/^curl .+ApiKey \*\*\*/);
+    await page.context().grantPermissions(['clipboard-write']);
+    await plan.getByRole('button', { name: 'Copy the curl command of POST /v1/notification-groups' }).click();
+    await plan.getByText('Replace *** with your key.').waitFor();
+    expect(await page.locator('.result').isVisible()).toBe(false);
+    expect(gateway.upstream()).toEqual([]);
+
+    await page.getByRole('button', { name: 'Notification stats', exact: true }).click();
+    expect(await plan.count()).toBe(0);
+    await page.locator('.query .view-lines').click();
+    await page.keyboard.press('Control+Shift+Enter');
+    await plan.getByText('One per distinct workflow of the statistics.').waitFor();
+    expect(gateway.upstream()).toEqual([]);
+    await runOperation(page);
+    await page.locator('.cost-bar').waitFor();
+    expect(await plan.count()).toBe(0);
+
+    await page.getByRole('button', { name: 'New tab' }).click();
+    await page.waitForFunction(
+      () => document.querySelector<HTMLButtonElement>('.toolbar button[title*="List"]')?.disabled,
+    );
+    await page.getByRole('button', { name: 'Close New tab' }).click();
+    expect(shared.problems).toEqual([]);
+  });
+
   it('loads nothing from elsewhere, because the browser blocks it', async () => {
     const { page } = shared;
     await page.getByRole('button', { name: 'Docs' }).click();

@@ -2,6 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { formatReport } from '../../src/cli/check/format-report.ts';
+import { createReport } from '../../src/cli/check/report.ts';
+import { readCommandLine } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { ConfigError } from '../../src/cli/config/config-error.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SCOPES } from '../../src/settings/scopes.ts';
@@ -14,6 +18,7 @@ import {
   names,
   ROOT,
   read,
+  readConsole,
   readLinks,
   rows,
   runCurl,
@@ -21,8 +26,9 @@ import {
 } from '../support/docs.ts';
 
 const CONFIGURATION = read('docs/configuration.md');
+const EXPLAIN = read('docs/explain.md');
 
-const PAGES = ['.', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
+const PAGES = ['.', 'deploy', 'docs', 'examples/dashboard', '.github'].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),
@@ -33,14 +39,30 @@ describe('the configuration files of the docs', () => {
     expect(load(addTo(block)).clients.browser?.scopes).toContain('workflows:read');
   });
 
+  it.each(blocks(read('docs/caching.md'), 'yaml'))('block %# of docs/caching.md is valid', (block) => {
+    expect(load(block).cache).toBeTypeOf('object');
+  });
+
+  it.each(blocks(read('docs/federation.md'), 'yaml'))('block %# of docs/federation.md is valid', (block) => {
+    expect(load(block).federation).not.toBe(false);
+  });
+
   it('in docs/configuration.md are valid, and the invalid example gets exactly the problems listed below it', () => {
     const [complete = '', wrong = '', ...others] = blocks(CONFIGURATION, 'yaml');
     expect(others).toEqual([]);
     expect(load(complete).reloadSeconds).toBe(10);
-    const problems = expect.objectContaining({ problems: blocks(CONFIGURATION, '')[0]?.trim().split('\n') });
+    const problems = expect.objectContaining({ message: blocks(CONFIGURATION, '')[0]?.trim() });
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(problems);
     expect(() => load(wrong.replace('env: ACME_KEY', 'env:  ACME_KEY'))).toThrow(ConfigError);
   });
+});
+
+it('notigraph check prints what docs/configuration.md shows', async () => {
+  const [[variable = '', , , ...argv] = [], output] = readConsole(blocks(CONFIGURATION, 'console')[0]);
+  const [name = '', value = ''] = variable.split('=');
+  const commandLine = readCommandLine(['check', ...argv], COMMANDS);
+  const report = await createReport(commandLine, { env: { [name]: value }, platform: 'linux' });
+  expect(formatReport(report, 'text')).toBe(output);
 });
 
 it('the table of scopes in docs/frontend.md matches the schema for every field', () => {
@@ -96,6 +118,15 @@ it('docs/monitoring.md names the fields of the log lines', async () => {
     expect(Object.keys(fields).filter((field) => !names(row).includes(field))).toEqual([]);
     expect(Object.keys(fields).length).toBeGreaterThan(2);
   }
+});
+
+it('the request in docs/explain.md gets the explanation below it', async () => {
+  const gateway = await startConfigured('{}');
+  const [request = ''] = blocks(EXPLAIN, 'sh');
+  const response = await runCurl(request, gateway.url.replace('/graphql', ''));
+  const explained = (await response.text()).replace(/http:\/\/127\.0\.0\.1:\d+/g, 'https://api.example.com');
+  expect(JSON.parse(explained)).toEqual(JSON.parse(blocks(EXPLAIN, 'json')[0] ?? ''));
+  expect(gateway.upstream()).toEqual([]);
 });
 
 it.each(PAGES)('every link and path in %s leads somewhere', (file) => {

@@ -287,7 +287,7 @@ describe('the programs of the docs', () => {
       cwd: project.path(),
       encoding: 'utf8',
     });
-    expect({ programs: programs.length, status, stdout }).toEqual({ programs: 3, status: 0, stdout: '' });
+    expect({ programs: programs.length, status, stdout }).toEqual({ programs: 2, status: 0, stdout: '' });
   });
 
   it('in docs/embedding.md create a gateway with the documented clients', async () => {

@@ -3,7 +3,7 @@ import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { blocks, read, rows } from '../support/docs.ts';
+import { blocks, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 
 const README = read('README.md');
@@ -43,20 +43,6 @@ it('docs/configuration.md names every option and variable of the help', () => {
   expect(new Set(named).size).toBeGreaterThan(12);
   const ofNoSetting = ['--help', '--version'];
   expect(named.filter((name) => !page.includes(name) && !ofNoSetting.includes(name))).toEqual([]);
-});
-
-it('the README has the CPU times of docs/benchmarks.md', () => {
-  const benchmarks = read('docs/benchmarks.md');
-  const heading = /^\| \| hand-written proxy (.*)$/m;
-  const subjects = ['hand-written proxy', ...(heading.exec(README)?.[1] ?? '').split('|').map((cell) => cell.trim())];
-  const workloads = rows(README, heading);
-  expect(workloads.length).toBeGreaterThan(2);
-  for (const [title = '', ...figures] of workloads) {
-    const measured = rows(benchmarks.slice(benchmarks.indexOf(`### ${title}\n`)), /^\| subject /m);
-    const cpuOf = (subject: string) =>
-      measured.find(([name]) => name?.toLowerCase().includes(subject.toLowerCase()))?.[1];
-    expect([title, ...figures]).toEqual([title, ...subjects.filter((name) => name !== '').map(cpuOf)]);
-  }
 });
 
 it('docs/dependencies.md describes every dependency', () => {

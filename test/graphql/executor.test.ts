@@ -251,6 +251,41 @@ describe('results', () => {
     ]);
   });
 
+  it('of fields without a resolver equal those of graphql-js, and read each property as often', async () => {
+    const document = parse('{ text other number numbers texts withArgs item { id number required } }');
+    const reads: string[] = [];
+    const rootValue = {
+      get text() {
+        reads.push('text');
+        return 'a';
+      },
+      get other() {
+        reads.push('other');
+        return null;
+      },
+      get number(): number {
+        reads.push('number');
+        throw new Error('broken');
+      },
+      numbers: [1, null, 'x', 3],
+      texts: ['a', Promise.resolve('b'), 3],
+      withArgs({ count }: { count: number }, _context: unknown, { fieldName }: { fieldName: string }) {
+        return `${fieldName} ${count} ${this === rootValue}`;
+      },
+      item: Object.assign(Object.create({ id: 'inherited' }), { number: 2.5 }),
+    };
+    const args = { schema: SCHEMA, document, rootValue };
+    const expected = await execute(args);
+    expect(expected).toMatchObject({ data: { withArgs: 'withArgs 1 true' } });
+    const expectedReads = reads.splice(0);
+    expect(JSON.stringify(await createExecutor(DEFAULTS)(args))).toBe(JSON.stringify(expected));
+    expect(reads).toEqual(expectedReads);
+    const fieldResolver: Resolve = (_source, _args, _context, { fieldName }) => (fieldName === 'text' ? 'own' : null);
+    expect(await createExecutor(DEFAULTS)({ ...args, fieldResolver })).toEqual(
+      await execute({ ...args, fieldResolver }),
+    );
+  });
+
   it('of introspection equal those of graphql-js', () => {
     const document = parse(
       '{ __schema { types { name fields { name type { name ofType { name } } } } } __type(name: "Item") { name } text }',
@@ -774,7 +809,7 @@ describe('the executor plugin', () => {
       schema: schemaOf({ numbers: () => invalid(200), text: () => 'of the first schema' }),
       maskedErrors: false,
       logging: false,
-      plugins: [useExecutor({ ...DEFAULTS, maxErrors: 3 }), replaceSchema],
+      plugins: [useExecutor(createExecutor({ ...DEFAULTS, maxErrors: 3 })), replaceSchema],
     });
     const response = await yoga.fetch('http://localhost/graphql', {
       method: 'POST',

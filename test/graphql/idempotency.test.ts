@@ -109,6 +109,14 @@ it('an empty key is rejected before any upstream call', async () => {
   expect(gateway.upstream()).toHaveLength(0);
 });
 
+it('an empty key of one item rejects a bulk mutation before any item is sent', async () => {
+  await using gateway = await startSandboxedGateway();
+  const subscribers = [{ subscriberId: 'a', idempotencyKey: '' }, { subscriberId: 'b' }];
+  expect((await gateway.send(CreateSubscribers, { input: { subscribers } })).codes).toEqual(['BAD_USER_INPUT']);
+  await gateway.data('{ notificationGroups { name } }'); // An item would have been sent by now.
+  expect(gateway.upstream().map(({ method }) => method)).toEqual(['GET']);
+});
+
 it('people of one tenant who send the same key do not get each other’s response', async () => {
   const signer = createSigner();
   await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));

@@ -92,7 +92,8 @@ describe('a preflight', () => {
   const GRANTED = {
     'access-control-allow-methods': 'GET, POST',
     'access-control-allow-headers':
-      'authorization, content-type, idempotency-key, x-request-id, graphql-require-preflight',
+      'authorization, cache-control, content-type, idempotency-key, x-request-id, graphql-require-preflight, traceparent, ' +
+      'tracestate, x-graphql-client-name, x-graphql-client-version, apollographql-client-name, apollographql-client-version',
     'access-control-max-age': '86400',
     vary: 'Origin',
   };

@@ -101,7 +101,6 @@ it('a target that is not valid in a URL is rejected with 400', async () => {
   for (const [method, path] of [
     ['GET', 'http://[:::::]/graphql'],
     ['POST', 'http://localhost:99999/graphql'],
-    ['GET', '//[x'],
   ]) {
     const request = sendRequest({ host: new URL(gateway.url).hostname, port: new URL(gateway.url).port, method, path });
     request.end();

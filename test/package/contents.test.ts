@@ -12,10 +12,13 @@ import { readLinks } from '../support/docs.ts';
 import {
   CLIENT_PROGRAM,
   FETCH_PROGRAM,
+  MOCKS_PROGRAM,
   PLUGIN_PROGRAM,
   SERVER_PROGRAM,
+  TESTING_PROGRAM,
   TYPED_CLIENT_PROGRAM,
   TYPED_PROGRAM,
+  TYPED_TESTING_PROGRAM,
 } from '../support/package-programs.ts';
 import { packProject, refusalOf } from '../support/packed-project.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
@@ -34,6 +37,8 @@ const GROUPS =
 const LOADING = [
   ['module', "import 'notigraph'"],
   ['commonjs', "require('notigraph')"],
+  ['module', "import 'notigraph/testing'"],
+  ['commonjs', "require('notigraph/testing')"],
 ] as const;
 
 /** Runs Node.js in the folder with the package. */
@@ -78,9 +83,11 @@ it('contains the program and the files it reads, but no sources', async () => {
   const folders = ['README.md', 'LICENSE', 'bin', 'dist', 'docs', 'schema'];
   expect(await readdir(root)).toEqual(expect.arrayContaining(folders));
   const files = await readdir(root, { recursive: true });
-  expect(files).toContain(join('schema', 'schema.graphql'));
+  expect(files).toEqual(
+    expect.arrayContaining([join('schema', 'schema.graphql'), join('schema', 'config.schema.json')]),
+  );
   expect(files.filter((file) => /(^|[^d])\.ts$/.test(file) && !file.endsWith('.d.ts'))).toEqual([]);
-  expect(files.filter((file) => /test|\.db|\.env|\.tgz/.test(file))).toEqual([]);
+  expect(files.filter((file) => /\.test\.|(?:^|[\\/])test[\\/]|\.db|\.env|\.tgz/.test(file))).toEqual([]);
 });
 
 it('contains the target of every relative link in its pages', async () => {
@@ -132,7 +139,7 @@ it('names the command that installs the client of Redis', async () => {
     signal: null,
     stdout: '',
     stderr:
-      'Notigraph can\'t start: rate limits in Redis need the package @redis/client. Install it with "npm install @redis/client@6".\n',
+      'NOTIGRAPH_CONFIG_TEXT:1:15: rateLimits.store: Redis needs the package @redis/client. Install it with "npm install @redis/client@6".\n',
   });
 });
 
@@ -161,6 +168,16 @@ it('is the same with `require` and `import`, and shares graphql with the plugins
   await writeFile(program, PLUGIN_PROGRAM);
   const { stdout, stderr } = await run(process.execPath, [program], { timeout: 20_000 });
   expect({ stdout, stderr }).toEqual({ stdout: "[ 'createGateway' ] true\nstopped SAME\n", stderr: '' });
+});
+
+it('has a gateway for tests, which only that part loads with its database', async () => {
+  await writeFile(join(installFolder, 'testing.js'), TESTING_PROGRAM);
+  const options = ['--disable-warning=ExperimentalWarning', 'testing.js'];
+  const { stdout, stderr } = await run(process.execPath, options, { cwd: installFolder, timeout: 20_000 });
+  expect({ stdout, stderr }).toEqual({
+    stdout: 'false true Billing UPSTREAM_TIMEOUT 4\ntrue function\n',
+    stderr: '',
+  });
 });
 
 it('has a client without the dependencies of the gateway', async () => {
@@ -225,17 +242,36 @@ it.each([
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
 
+it('has mocks for msw that run, and compile, without the dependencies of the gateway', async () => {
+  await symlink(join(ROOT, 'node_modules', 'msw'), join(clientFolder, 'node_modules', 'msw'), 'dir');
+  await writeFile(join(clientFolder, 'mocks.js'), MOCKS_PROGRAM);
+  await writeFile(join(clientFolder, 'mocks.ts'), MOCKS_PROGRAM);
+  const { stdout, stderr } = await run(process.execPath, ['mocks.js'], { cwd: clientFolder, timeout: 20_000 });
+  expect({ stdout, stderr }).toEqual({ stdout: '503 OVERLOADED\n', stderr: '' });
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];
+  const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules', '@types')];
+  const compiled = spawnSync(process.execPath, [tsc, ...options, ...types, 'mocks.ts'], {
+    cwd: clientFolder,
+    encoding: 'utf8',
+  });
+  expect(compiled).toMatchObject({ status: 0, stdout: '' });
+});
+
 it('has types that compile in a strict program', async () => {
   await writeFile(join(installFolder, 'program.ts'), TYPED_PROGRAM);
+  await writeFile(join(installFolder, 'testing.ts'), TYPED_TESTING_PROGRAM);
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-  const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts'], {
+  const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, 'program.ts', 'testing.ts'], {
     cwd: installFolder,
     encoding: 'utf8',
   });
   expect(status).not.toBeNull();
   // Ignores errors in the types of other packages, which most programs skip.
-  expect(stdout.split('\n').filter((line) => /^(program\.ts|node_modules\/notigraph\/)/.test(line))).toEqual([]);
+  expect(
+    stdout.split('\n').filter((line) => /^(program\.ts|testing\.ts|node_modules\/notigraph\/)/.test(line)),
+  ).toEqual([]);
 });
 
 it.each([

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import type { RateLimit } from '../../src/settings/clients.ts';
+import type { RateLimit } from '../../src/settings/rate-limits.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';

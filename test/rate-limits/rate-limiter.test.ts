@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
 import type { RateLimiter } from '../../src/rate-limits/rate-limiter.ts';
 import { createRedisRateLimiter } from '../../src/rate-limits/redis-rate-limiter.ts';
-import type { RateLimit } from '../../src/settings/clients.ts';
+import type { RateLimit } from '../../src/settings/rate-limits.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 
 /** Limit that refills one call per hour, so that nothing is refilled during a test. */

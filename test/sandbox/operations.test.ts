@@ -16,7 +16,7 @@ const handling = (operationId: string): Resource => ({
 async function collect(all: readonly Resource[]): Promise<string[]> {
   const database = openDatabase(':memory:', resources, now);
   try {
-    return [...createOperations(all, (await createRouter()).operationIds(), database, now).keys()];
+    return [...createOperations(all, (await createRouter()).operationIds(), database, now, []).keys()];
   } finally {
     database.close();
   }

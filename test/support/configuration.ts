@@ -1,8 +1,9 @@
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { ConfigError } from '../../src/cli/config/config-error.ts';
+import type { Config } from '../../src/cli/config/create-config.ts';
 import { readEnvironment } from '../../src/cli/config/environment.ts';
-import { type Config, type Files, loadConfig } from '../../src/cli/config/load-config.ts';
+import { type Files, loadConfig } from '../../src/cli/config/load-config.ts';
 
 /** Sources of a configuration. */
 export interface Sources {
@@ -29,7 +30,7 @@ export function problemsOf(sources: Sources): readonly string[] {
     return [];
   } catch (error) {
     if (error instanceof ConfigError) {
-      return error.problems;
+      return error.message.split('\n');
     }
     throw error;
   }

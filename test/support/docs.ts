@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import type { Config } from '../../src/cli/config/load-config.ts';
+import type { Config } from '../../src/cli/config/create-config.ts';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
@@ -25,6 +25,12 @@ export const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)]
     .filter(([, of]) => of === language)
     .map(([, , block = '']) => block);
+
+/** Returns the words of the command in a block of a terminal, and its output. */
+export function readConsole(block = ''): [words: string[], output: string] {
+  const [, command = '', output = ''] = /^\$ (.*)\n([\s\S]*)$/.exec(block) ?? [];
+  return [command.split(' '), output];
+}
 
 /** Returns the cells of the rows of the first table after a matching heading. */
 export function rows(text: string, heading: RegExp): string[][] {

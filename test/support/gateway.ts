@@ -15,6 +15,8 @@ export interface TestRequest {
   /** `Authorization` header; null sends no header. @default the development key of the sandbox */
   authorization?: string | null;
   headers?: Record<string, string>;
+  /** Parameter `extensions`. @default none */
+  extensions?: Record<string, unknown>;
 }
 
 export interface TestResponse<Data = Record<string, unknown>> {
@@ -32,6 +34,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly url: string;
   /** Parsed log lines so far. */
   readonly log: Record<string, unknown>[];
+  /** Returns the metrics in Prometheus' text format. */
+  metrics(): Promise<string>;
   /** Returns the number of in-flight requests. */
   running(): number;
   /** Sends an operation and returns its response. */
@@ -66,7 +70,7 @@ export async function startGateway(
   const url = server.url + gateway.endpoint;
 
   const send: TestGateway['send'] = async (document, variables, request = {}) => {
-    const { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers } = request;
+    const { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions } = request;
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -75,7 +79,7 @@ export async function startGateway(
         ...(authorization !== null && { authorization }),
         ...headers,
       },
-      body: JSON.stringify({ query: String(document), variables }),
+      body: JSON.stringify({ query: String(document), variables, extensions }),
     });
     const body = await response.json();
     const codes = (body.errors ?? []).map(({ extensions }: { extensions?: { code: unknown } }) => extensions?.code);
@@ -85,6 +89,7 @@ export async function startGateway(
   return {
     url,
     log,
+    metrics: gateway.metrics,
     running: () => server.load().running,
     send,
     async data(document, variables, request) {
@@ -100,6 +105,12 @@ export async function startGateway(
     },
   };
 }
+
+/** Returns the places at which the gateway found deviations from the contract. */
+export const deviationsIn = (log: TestGateway['log']): string[] =>
+  log.flatMap(({ msg, method, route, path, kind }) =>
+    String(msg).includes('deviates from the contract') ? `${method} ${route} ${path} ${kind}` : [],
+  );
 
 /** Gateway in front of a sandbox. Records all upstream requests and validates them against the contract when disposed. */
 export interface SandboxedGateway extends TestGateway {
@@ -134,7 +145,7 @@ export async function startSandboxedGateway({
       await gateway[Symbol.asyncDispose]();
       await recorder[Symbol.asyncDispose]();
       await sandbox.close();
-      const problems = recorder.exchanges.flatMap((exchange) => check(exchange));
+      const problems = [...recorder.exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(gateway.log)];
       if (problems.length > 0) {
         throw new Error(`Requests or responses violate the contract:\n${problems.join('\n')}`);
       }

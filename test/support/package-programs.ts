@@ -116,3 +116,56 @@ export const TYPED_CLIENT_PROGRAM = `
   // @ts-expect-error The operation does not select the field.
   answer.data?.workflow?.payloadSchema;
 `;
+
+/** Mocks an operation with `notigraph/testing/msw`; compiles as TypeScript too. */
+export const MOCKS_PROGRAM = `
+  import { setupServer } from 'msw/node';
+  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
+  import { gatewayError, mocks } from 'notigraph/testing/msw';
+
+  const server = setupServer(mocks.NotificationGroups(() => ({ errors: [gatewayError('OVERLOADED')] })));
+  server.listen();
+  const notigraph = createClient({ url: 'http://mocked.example.com/graphql', retries: false });
+  const { errors, status } = await notigraph.request(NotificationGroupsDocument);
+  console.log(status, errors?.[0]?.extensions.code);
+  server.close();
+`;
+
+/** Program that tests against a gateway in memory. node:sqlite is only loaded by `notigraph/testing`. */
+export const TESTING_PROGRAM = `
+  import { createGateway } from 'notigraph';
+  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
+
+  const hasSqlite = () => process.moduleLoadList.some((name) => name.endsWith(' sqlite'));
+  await createGateway({ upstream: 'http://127.0.0.1:9' }).dispose();
+  const before = hasSqlite();
+  const { createTestGateway, SANDBOX_KEYS } = await import('notigraph/testing');
+  await using gateway = await createTestGateway({ records: { notificationGroups: ['Billing'] } });
+  const { data } = await gateway.client.request(NotificationGroupsDocument);
+  gateway.fail('GET /v1/notification-groups', 'timeout');
+  const { errors } = await gateway.client.request(NotificationGroupsDocument);
+  console.log(before, hasSqlite(), data.notificationGroups[0].name, errors[0].extensions.code, gateway.calls.length);
+  console.log(gateway.key === SANDBOX_KEYS.development, typeof createClient);
+`;
+
+export const TYPED_TESTING_PROGRAM = `
+  import { WorkflowDocument } from 'notigraph/client';
+  import { createTestGateway, type Records, type TestGateway, type UpstreamCall } from 'notigraph/testing';
+
+  const records: Records = { workflows: [{ identifier: 'a', steps: [{ type: 'email' }] }] };
+  const gateway: TestGateway = await createTestGateway({ records, cache: true, now: new Date() });
+  const { data } = await gateway.client.request(WorkflowDocument, { idOrIdentifier: 'a' });
+  const name: string | undefined = data?.workflow?.name;
+  const response: Response = await gateway.fetch(gateway.url, { method: 'POST' });
+  const calls: readonly UpstreamCall[] = gateway.calls;
+  gateway.fail('GET /v1/workflows/{id}', 503, { times: 1, params: { id: 'a' } }).recover();
+  gateway.clock.advance({ seconds: 1 });
+  console.log(name, response.status, calls[0]?.endpoint === 'GET /v1/notification-groups');
+
+  // @ts-expect-error The route does not exist.
+  gateway.fail('GET /v1/workflow/{id}', 503);
+  // @ts-expect-error The service is in memory.
+  await createTestGateway({ upstream: 'https://example.com' });
+  // @ts-expect-error The record has no such field.
+  gateway.seed({ workflows: [{ identifier: 'a', nmae: 'A' }] });
+`;

@@ -26,6 +26,7 @@ export interface Vitals {
 export interface ProbedGateway extends AsyncDisposable {
   /** URL of the GraphQL endpoint. */
   readonly url: string;
+  readonly pid: number;
   /** Number of log lines so far, by pino level. */
   readonly logLines: ReadonlyMap<number, number>;
   /** Measures the process. @param garbage whether to collect garbage first */
@@ -79,6 +80,7 @@ export async function startProbedGateway(
 
   return {
     url: await listening.promise,
+    pid: child.pid ?? 0,
     logLines,
     vitals(garbage = 'keep garbage') {
       const vitals = lastRequest.then(() => requestVitals(garbage));

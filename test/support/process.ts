@@ -10,6 +10,8 @@ export interface ProcessOptions {
   /** Working directory, where `.env` and the sandbox file are searched for. */
   cwd: string;
   args?: readonly string[];
+  /** Options of Node.js. @default none */
+  nodeArgs?: readonly string[];
   /** Environment variables besides PATH. @default none */
   env?: Readonly<Record<string, string>>;
   /** Program to run. @default src/cli/main.ts */
@@ -24,17 +26,24 @@ export interface ExitResult {
 }
 
 /** Notigraph running in a separate process. */
-export interface NotigraphProcess extends AsyncDisposable {
-  /** URL of the GraphQL endpoint. */
-  readonly url: string;
+export interface RunningProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** Its result, once it has exited. */
+  readonly ended: Promise<ExitResult>;
   /** Returns everything printed so far. */
   output(): string;
-  /** Waits until the output matches the pattern. */
-  printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray>;
+  /** Waits until the output matches the pattern `times` times, by default once. @returns the last match */
+  printed(stream: 'stdout' | 'stderr', pattern: RegExp, times?: number): Promise<RegExpExecArray>;
   /** Closes the reading ends of its output, as a reader that has ended does. */
   closeOutput(): void;
   /** Sends a signal and waits for the process to exit. */
   stop(signal: NodeJS.Signals): Promise<ExitResult>;
+}
+
+/** Gateway running in a separate process. */
+export interface NotigraphProcess extends RunningProcess {
+  /** URL of the GraphQL endpoint. */
+  readonly url: string;
 }
 
 /** Runs Notigraph with options that make it exit, and returns its result. */
@@ -48,17 +57,28 @@ export async function runNotigraph(options: ProcessOptions): Promise<ExitResult>
 
 /** Starts Notigraph, on a free port unless the arguments name one, and waits until it has printed its banner. */
 export async function startNotigraph({ args = [], ...options }: ProcessOptions): Promise<NotigraphProcess> {
-  const { child, text, ended } = startProcess({
+  const running = spawnNotigraph({
     ...options,
     args: ['--port', '0', ...args],
     // Prevents load shedding on a busy machine.
     env: { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env },
   });
+  const [, url = ''] = await running.printed(
+    'stdout',
+    /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
+  );
+  return { ...running, url };
+}
 
-  async function printed(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
+/** Starts Notigraph with any command. */
+export function spawnNotigraph(options: ProcessOptions): RunningProcess {
+  const { child, text, ended } = startProcess(options);
+
+  async function printed(stream: 'stdout' | 'stderr', pattern: RegExp, times = 1): Promise<RegExpExecArray> {
+    const every = new RegExp(pattern, `${pattern.flags}g`);
     for (;;) {
-      const found = pattern.exec(text[stream]);
-      if (found !== null) {
+      const found = [...text[stream].matchAll(every)][times - 1];
+      if (found !== undefined) {
         return found;
       }
       if (child.exitCode !== null || child.signalCode !== null) {
@@ -75,12 +95,9 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
     return ended;
   }
 
-  const [, url = ''] = await printed(
-    'stdout',
-    /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
-  );
   return {
-    url,
+    pid: child.pid ?? 0,
+    ended,
     output: () => text.stdout + text.stderr,
     printed,
     closeOutput() {
@@ -92,8 +109,8 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
   };
 }
 
-function startProcess({ cwd, args = [], env = {}, main = MAIN }: ProcessOptions) {
-  const child = spawn(process.execPath, [main, ...args], {
+function startProcess({ cwd, nodeArgs = [], args = [], env = {}, main = MAIN }: ProcessOptions) {
+  const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
     cwd,
     env: { ...CHILD_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -19,6 +19,9 @@ export interface TestRedis extends AsyncDisposable {
   kill(): Promise<void>;
   /** Restarts the server, empty, on the same port. */
   start(): Promise<void>;
+  /** Keeps the server from doing anything until it is resumed. */
+  pause(): void;
+  resume(): void;
   /** Sends a command and returns its reply. */
   command(...args: string[]): Promise<unknown>;
 }
@@ -36,9 +39,10 @@ export async function startRedis({ password }: { password?: string } = {}): Prom
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     child = started;
+    const ended = once(started, 'exit').then(() => [undefined]);
     let printed = '';
     while (!printed.includes('Ready to accept connections')) {
-      const [chunk] = await Promise.race([once(started.stdout, 'data'), once(started, 'exit').then(() => [undefined])]);
+      const [chunk] = await Promise.race([once(started.stdout, 'data'), ended]);
       if (chunk === undefined) {
         throw new Error(`Redis ended before it was ready:\n${printed}`);
       }
@@ -61,6 +65,8 @@ export async function startRedis({ password }: { password?: string } = {}): Prom
     url,
     kill,
     start,
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     async command(...args) {
       const client = createClient({ url });
       await client.connect();

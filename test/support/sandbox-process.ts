@@ -10,17 +10,31 @@ export interface SandboxProcess extends AsyncDisposable {
   url: string;
   /** Returns everything printed to stdout so far. */
   output(): string;
+  /** Returns everything printed to stderr so far. */
+  errors(): string;
   /** Sends a signal and waits for the process to exit. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
+/** Returns the command that runs the sandbox, with a maximum size of its files. */
+const commandOf = (args: readonly string[], maxBlocks?: number): [program: string, args: string[]] =>
+  maxBlocks === undefined
+    ? [process.execPath, [MAIN, 'sandbox', ...args]]
+    : ['sh', ['-c', 'ulimit -f "$0" && exec "$@"', String(maxBlocks), process.execPath, MAIN, 'sandbox', ...args]];
+
 /** Starts the sandbox in a separate process and waits until it listens. */
-export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
-  const child = spawn(process.execPath, [MAIN, 'sandbox', '--port', '0', ...args], {
+export const spawnSandbox = (...args: string[]): Promise<SandboxProcess> => spawnLimitedSandbox(undefined, ...args);
+
+/** Starts a sandbox whose files can't grow beyond so many blocks of 512 bytes, as on a full disk. */
+export async function spawnLimitedSandbox(maxBlocks: number | undefined, ...args: string[]): Promise<SandboxProcess> {
+  const child = spawn(...commandOf(['--port', '0', ...args], maxBlocks), {
     env: CHILD_ENV,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
+  let [output, errors] = ['', ''];
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk;
+  });
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk;
@@ -29,7 +43,7 @@ export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
         resolve(address);
       }
     });
-    child.once('exit', (code) => reject(new Error(`The sandbox ended with ${code} before it listened`)));
+    child.once('exit', (code) => reject(new Error(`The sandbox ended with ${code} before it listened:\n${errors}`)));
   });
   const ended = ending(child);
   const stop = (signal: NodeJS.Signals) => {
@@ -39,6 +53,7 @@ export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
   return {
     url,
     output: () => output,
+    errors: () => errors,
     stop,
     async [Symbol.asyncDispose]() {
       await stop('SIGKILL');
@@ -47,8 +62,11 @@ export async function spawnSandbox(...args: string[]): Promise<SandboxProcess> {
 }
 
 /** Runs the sandbox with flags that make it exit, and returns its result. */
-export async function runSandbox(...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, 'sandbox', ...args], {
+export const runSandbox = (...args: string[]) => runLimitedSandbox(undefined, ...args);
+
+/** Runs a sandbox whose files can't grow beyond so many blocks of 512 bytes, and returns its result. */
+export async function runLimitedSandbox(maxBlocks: number | undefined, ...args: string[]) {
+  const child = spawn(...commandOf(args, maxBlocks), {
     env: CHILD_ENV,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

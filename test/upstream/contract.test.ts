@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ContractCheck, createContractCheck } from '../support/contract.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import * as operations from '../support/operations.gen.ts';
 import { PREFIX, startPlainUpstream } from '../support/plain-upstream.ts';
 import { type Recorder, startRecorder } from '../support/recorder.ts';
@@ -223,6 +223,10 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
     expect(takeCalls()[0]).toBe('GET /v1/notifications/graph/stats?days=4');
     expect((await run(operations.NotificationStats)).notificationStats?.length).toBeGreaterThan(0);
     expect(takeCalls()[0]).toBe('GET /v1/notifications/graph/stats');
+  });
+
+  it('the gateway reports no deviation from the contract', () => {
+    expect(deviationsIn(gateway.log)).toEqual([]);
   });
 
   it('the tests above run every shipped operation', () => {

@@ -124,7 +124,7 @@ describe('an upstream that breaks HTTP', () => {
     'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
-    'sends an unexpected 100': bad,
+    'sends eleven interim responses': bad,
     'switches the protocol': bad,
     'responds with 304': bad,
     'sends an HTML page': bad,
@@ -211,13 +211,28 @@ describe('an upstream that breaks HTTP', () => {
     }
   });
 
-  it('by sending informational responses first is tolerated', async () => {
-    await using setup = await setUp((request, { send }) => {
-      send(
-        `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${formatResponse(healthyResponse(request))}`,
-      );
+  it.each([
+    ['in one piece', 200],
+    ['in pieces of 5 bytes', 5],
+    ['in pieces of 9 bytes', 9],
+  ])('by sending interim responses first, %s, is tolerated', async (_, size) => {
+    const interim = [
+      '100 Continue\r\n',
+      '103 Early Hints\r\nlink: </a>\r\n',
+      '102 Processing\r\n',
+      '100 Continue\r\nx: 1\r\n',
+    ];
+    await using setup = await setUp(async (request, { send }) => {
+      const bytes = interim.map((head) => `HTTP/1.1 ${head}\r\n`).join('') + formatResponse(healthyResponse(request));
+      for (let at = 0; at < bytes.length; at += size) {
+        send(bytes.slice(at, at + size));
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
     });
-    expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
+    for (let i = 0; i < 3; i += 1) {
+      expect(await setup.run(READ)).toMatchObject({ result: { id: 'w1' }, error: undefined });
+    }
+    expect(setup.upstream.requests.map(({ connection }) => connection)).toEqual([1, 1, 1]);
   });
 
   it('by closing the connection to end the body is tolerated', async () => {

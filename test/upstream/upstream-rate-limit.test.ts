@@ -250,7 +250,7 @@ describe('the usage of an operation', () => {
         const { signal } = new AbortController();
         const deadlineAt = performance.now() + 5_000;
         const client = bindCaller({ authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', usage });
-        return { usage, ...bindUpstream(client) };
+        return Object.assign(bindUpstream(client), { usage });
       },
       async [Symbol.asyncDispose]() {
         await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);

@@ -10,6 +10,7 @@ export function createClient(session: Session): Client {
   return new Client({
     url: GATEWAY_URL,
     preferGetMethod: false,
+    fetchOptions: { headers: { 'x-graphql-client-name': 'dashboard' } }, // For the gateway's metrics and log.
     exchanges: [
       cacheExchange,
       stampExchange,

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { buildSchema, parse, validate } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { createReport } from '../../bench/report.ts';
+import type { Results } from '../../bench/results.ts';
+import { compareWithTargets } from '../../bench/targets.ts';
+import { createDocument } from '../../bench/unique-document.ts';
+
+it('docs/benchmarks.md and its charts show the newest results', () => {
+  for (const [path, content] of Object.entries(createReport())) {
+    expect(readFileSync(path, 'utf8'), `${path}: run "node bench/report.ts"`).toBe(content);
+  }
+});
+
+describe('documents that never repeat', () => {
+  const documents = Array.from({ length: 500 }, (_, index) => createDocument(index));
+
+  it('are valid', () => {
+    const schema = buildSchema(readFileSync('schema/schema.graphql', 'utf8'));
+    expect(documents.slice(0, 24).flatMap((document) => validate(schema, parse(document)))).toEqual([]);
+  });
+
+  it('have no name in common, so that a cache of normalized documents misses too', () => {
+    const names = documents.flatMap((document) => [...new Set(document.match(/\b(?:Q\d+|a\w{6})\b/g))]);
+    expect(names.length).toBe(500 * 12);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('targets', () => {
+  const figures = { rounds: 5, cpuUs: 100, perSecond: 1, p50Us: 1, p99Us: 1, calls: 1, ratio: 1.31, spread: 0 };
+  const RESULTS: Results = {
+    takenAt: '2026-01-01T00:00:00.000Z',
+    minutes: 1,
+    machine: { cpu: '', cores: 2, memory: 1, kernel: '', node: '' },
+    revision: { commit: '', changed: false },
+    settings: { rounds: 5, seconds: 1 },
+    subjects: [],
+    skipped: [],
+    workloads: [
+      { key: 'q1', title: '', judgedBy: 'cpu', subjects: { floor: { figures }, notigraph: { figures } } },
+      {
+        key: 'q2',
+        title: '',
+        judgedBy: 'cpu',
+        subjects: { floor: { figures }, notigraph: { figures, fault: 'spread' } },
+      },
+    ],
+    latency: [
+      { key: 'q1', rate: 1, subjects: {}, ratios: Array(10).fill(1.2), ratio: 1.2 },
+      { key: 'm1', rate: 2, subjects: {}, ratios: [1.2], ratio: 1.2 },
+    ],
+    rest: {},
+    starts: { packagedMs: 400, sourceMs: 801 },
+    mixed: {
+      early: { requests: 100_000, ours: 200e6, floor: 130e6 },
+      late: { requests: 300_000, ours: 210e6, floor: 180e6 },
+      heap: 40e6,
+      peak: { ours: 210e6, floor: 180e6 },
+    },
+    faults: [{ section: 'documents', reason: 'refused' }],
+  };
+
+  it.each([
+    ['Q1 CPU time per request', 'missed', '1.31'],
+    ['Q2 CPU time per request', 'void', '1.31'],
+    ['Q3 CPU time per request', 'not measured', '—'],
+    ['Q1 p99 at 1 requests per second', 'met', '1.20'],
+    ['M1 p99 at 2 requests per second', 'void', '1.20'],
+    ['resident memory under mixed load, above the floor’s', 'missed', '70 MB'],
+    ['memory growth from 100000 to 300000 mixed requests', 'met', '5.0 %'],
+    ['time to the first response, packaged', 'met', '400 ms'],
+    ['time to the first response, from source with a warm compile cache', 'missed', '801 ms'],
+    ['CPU time per request of documents that never repeat', 'void', '—'],
+  ])('%s: %s', (value, verdict, result) => {
+    expect(compareWithTargets(RESULTS).find((row) => row.value === value)).toMatchObject({ verdict, result });
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { read } from '../support/docs.ts';
+
+const PAGE = read('docs/comparison.md');
+
+/** Addresses at which the projects publish: documentation, repositories and package registries. */
+const OFFICIAL =
+  /^https:\/\/(?:www\.apollographql\.com\/docs|docs\.rs\/crate\/apollo-(?:router|federation)|crates\.io\/crates\/apollo-router|the-guild\.dev\/graphql|hasura\.io\/(?:docs|connectors)|github\.com\/(?:apollographql|hasura|tailcallhq|notigraph)|www\.npmjs\.com\/package\/@tailcallhq)\//;
+
+const SOURCES = new Map(
+  [...PAGE.matchAll(/^\[([\w-]+)\]: (\S+)$/gm)].map(([, name = '', address = '']) => [name, address]),
+);
+
+const references = (text: string): string[] => [...text.matchAll(/\]\[([\w-]+)\]/g)].map(([, name = '']) => name);
+
+describe('the sources of docs/comparison.md', () => {
+  it('are all defined, and all used', () => {
+    expect([...new Set(references(PAGE))].toSorted()).toEqual([...SOURCES.keys()].toSorted());
+    expect(SOURCES.size).toBeGreaterThan(30);
+  });
+
+  it('are published by the projects themselves', () => {
+    expect([...SOURCES.values()].filter((address) => !OFFICIAL.test(address))).toEqual([]);
+    expect(PAGE).not.toMatch(/\]\(http/);
+  });
+
+  it.each(['Apollo Connectors', 'Hive Gateway and Mesh', 'Tailcall', 'Hasura'])(
+    'support the section of %s, which begins with what is better there',
+    (title) => {
+      const section = PAGE.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? '';
+      expect(section.trimStart()).toMatch(/^Better at: /);
+      expect(references(section).length).toBeGreaterThan(1);
+    },
+  );
+});

@@ -1,0 +1,254 @@
+import { composeServices } from '@theguild/federation-composition';
+import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
+import { blocks, read } from '../support/docs.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { group, workflow } from '../support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+const SUBGRAPH = read('schema/subgraph.graphql');
+const ROUTER_SECRET = 'a-secret-of-the-router-for-tests';
+const ENTITIES = `query ($representations: [_Any!]!) {
+  _entities(representations: $representations) {
+    __typename
+    ... on Workflow { id identifier notificationGroup { name } }
+    ... on NotificationGroup { groupId: id name }
+  }
+}`;
+
+const groupOf = (number: string | number) => group({ _id: `g${number}`, name: `Group ${number}` });
+
+const workflowOf = (number: string) =>
+  workflow({
+    _id: `w${number}`,
+    triggers: [{ identifier: `wf-${number}`, variables: [] }],
+    _notificationGroupId: `g${number}`,
+  });
+
+const signer = createSigner();
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(({ path }) => {
+    const [, , noun, key] = path.split('/');
+    const number = /^(?:g|w|wf-)(\d+)$/.exec(key ?? '')?.[1];
+    if (noun === 'notification-groups' && key === undefined) {
+      return { body: { data: Array.from({ length: 100 }, (_, i) => groupOf(i)) } };
+    }
+    if (number === undefined) {
+      return { status: 404, body: { message: 'not found' } };
+    }
+    return { body: { data: noun === 'workflows' ? workflowOf(number) : groupOf(number) } };
+  });
+  gateway = await startGateway({
+    upstream: upstream.url,
+    clients: clientsOf(signer),
+    federation: { routerSecret: ROUTER_SECRET },
+    introspection: false,
+  });
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+});
+let forgotten = 0;
+const forget = () => {
+  forgotten = upstream.requests.length;
+};
+beforeEach(forget);
+
+/** Returns the paths of the upstream calls since the last `forget()`. */
+const calls = () => upstream.requests.slice(forgotten).map(({ path }) => path);
+
+const references = (typeName: string, prefix: string, count: number, key = 'id') =>
+  Array.from({ length: count }, (_, i) => ({ __typename: typeName, [key]: `${prefix}${i}` }));
+
+const entities = (representations: readonly unknown[]) => gateway.send(ENTITIES, { representations });
+
+describe('the schema of the subgraph', () => {
+  it('is that of the gateway, with two more root fields', () => {
+    const [plain, subgraph] = [createSchema(), createSchema({ federation: true, introspection: true })];
+    expect(findBreakingChanges(plain, subgraph)).toEqual([]);
+    const added = Object.keys(subgraph.getTypeMap()).filter((name) => plain.getType(name) === undefined);
+    expect(added.toSorted()).toEqual(['_Any', '_Entity', '_Service']);
+    for (const [name, type] of Object.entries(plain.getTypeMap()).filter(([name]) => name !== 'Query')) {
+      expect(printType(subgraph.getTypeMap()[name] ?? type)).toBe(printType(type));
+    }
+  });
+
+  it('differs in schema/subgraph.graphql only by the keys', () => {
+    const withoutKeys = SUBGRAPH.replace(/^extend schema .*\n\n/, '').replace(/ @key\([^)]*\)/g, '');
+    const plain = printSchema(lexicographicSortSchema(createSchema()));
+    expect(printSchema(lexicographicSortSchema(buildSchema(withoutKeys)))).toBe(plain);
+    expect(SUBGRAPH.match(/^type .*@key.*(?= \{)/gm)).toEqual([
+      'type Feed @key(fields: "id", resolvable: false)',
+      'type NotificationGroup @key(fields: "id")',
+      'type Subscriber @key(fields: "subscriberId", resolvable: false)',
+      'type Workflow @key(fields: "id") @key(fields: "identifier")',
+    ]);
+  });
+
+  it('composes with the subgraph of docs/federation.md, and with one that adds fields to feeds', () => {
+    const [campaigns = ''] = blocks(read('docs/federation.md'), 'graphql');
+    const [link = ''] = campaigns.split('\n');
+    const feeds = `${link} type Feed @key(fields: "id") { id: ID color: String }`;
+    const { supergraphSdl, errors } = composeServices([
+      { name: 'notifications', typeDefs: parse(SUBGRAPH), url: 'http://127.0.0.1/a' },
+      { name: 'campaigns', typeDefs: parse(campaigns), url: 'http://127.0.0.1/b' },
+      { name: 'feeds', typeDefs: parse(feeds), url: 'http://127.0.0.1/c' },
+    ]);
+    expect(errors).toBeUndefined();
+    expect(supergraphSdl).toContain('@join__type(graph: NOTIFICATIONS, key: "identifier")');
+  });
+});
+
+describe('_entities', () => {
+  it('loads 100 groups with one call', async () => {
+    const { body } = await entities(references('NotificationGroup', 'g', 100));
+    expect(body.data?._entities).toHaveLength(100);
+    expect(body.data?._entities).toContainEqual({ __typename: 'NotificationGroup', groupId: 'g99', name: 'Group 99' });
+    expect(calls()).toEqual(['/v1/notification-groups']);
+  });
+
+  it('loads each workflow once, all groups with one call, and stays within the call budget', async () => {
+    const twice = [...references('Workflow', 'w', 5), ...references('Workflow', 'w', 5)];
+    const { body } = await entities(twice);
+    expect(body.errors).toBeUndefined();
+    expect(calls()).toHaveLength(6);
+    forget();
+    const { body: beyond } = await gateway.send(
+      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Workflow { id } } }',
+      { r: references('Workflow', 'w', 60) },
+    );
+    expect(calls()).toHaveLength(50);
+    expect(beyond.data?._entities).toEqual([
+      ...Array.from({ length: 50 }, (_, i) => ({ id: `w${i}` })),
+      ...Array(10).fill(null),
+    ]);
+    expect(new Set(beyond.errors?.map(({ extensions }) => extensions?.code))).toEqual(new Set(['BUDGET_EXCEEDED']));
+  });
+
+  it('finds a workflow by exactly the key of the reference; a missing record is null without an error', async () => {
+    const { body } = await entities([
+      { __typename: 'Workflow', identifier: 'wf-7' },
+      { __typename: 'Workflow', id: 'wf-7' },
+      { __typename: 'Workflow', identifier: 'w7' },
+      { __typename: 'Workflow', id: 'none' },
+      { __typename: 'NotificationGroup', id: 'none' },
+    ]);
+    expect(body.errors).toBeUndefined();
+    expect(body.data?._entities).toEqual([
+      { __typename: 'Workflow', id: 'w7', identifier: 'wf-7', notificationGroup: { name: 'Group 7' } },
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it.each([
+    ['a type without an endpoint', { __typename: 'Subscriber', subscriberId: 's1' }],
+    ['a type without keys', { __typename: 'CreateFeedSuccess', id: 'f1' }],
+    ['an unknown type', { __typename: 'constructor', id: 'f1' }],
+    ['a type name that is no string', { __typename: { toString: 1 }, id: 'f1' }],
+    ['no key', { __typename: 'Workflow', name: 'n' }],
+    ['a key that is null', { __typename: 'NotificationGroup', id: null }],
+    ['a key that is an object', { __typename: 'Workflow', id: { _id: 'w1' } }],
+    ['a key that leaves the path', { __typename: 'NotificationGroup', id: '..' }],
+  ])('a reference with %s fails only itself, without a call', async (_, representation) => {
+    const { body, codes } = await entities([representation]);
+    expect({ data: body.data, codes }).toEqual({ data: { _entities: [null] }, codes: ['BAD_USER_INPUT'] });
+    expect(calls()).toEqual([]);
+    const both = await entities([representation, { __typename: 'NotificationGroup', id: 'g1' }]);
+    expect(both.body.data?._entities).toEqual([null, expect.objectContaining({ groupId: 'g1' })]);
+  });
+
+  it('counts representations of all its fields as fields of the document, before any call', async () => {
+    const twice = `query ($a: [_Any!]!, $b: [_Any!]!) {
+      a: _entities(representations: $a) { __typename }
+      ...B
+    }
+    fragment B on Query { b: _entities(representations: $b) { __typename } }`;
+    const half = references('NotificationGroup', 'g', 248);
+    expect((await gateway.send(twice, { a: half, b: half })).status).toBe(200);
+    forget();
+    const { status, codes } = await gateway.send(twice, { a: half, b: [...half, half[0]] });
+    expect({ status, codes }).toEqual({ status: 400, codes: ['DOCUMENT_LIMIT_EXCEEDED'] });
+    expect(calls()).toEqual([]);
+  });
+});
+
+describe('the scopes of _entities', () => {
+  const GROUP = { __typename: 'NotificationGroup', id: 'g1' };
+  const LITERAL = '{ __typename: "NotificationGroup", id: "g1" }';
+
+  /** Sends an operation with a token that lacks a scope. */
+  async function sendWithout(denied: Scope, query: string, variables?: Record<string, unknown>) {
+    const authorization = await signer.bearer({ scope: SCOPES.filter((scope) => scope !== denied).join(' ') });
+    return gateway.send(query, variables, { authorization });
+  }
+
+  it.each<[string, string, Record<string, unknown>?]>([
+    ['a variable', ENTITIES.replace(/\.\.\. on Not.*/, ''), { representations: [GROUP] }],
+    [
+      'a variable that is no list',
+      'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
+      { r: GROUP },
+    ],
+    [
+      'one of several',
+      'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
+      { r: [{ __typename: 'Workflow', id: 'w1' }, GROUP] },
+    ],
+    ['a literal', `{ _entities(representations: [${LITERAL}]) { __typename } }`],
+    ['a literal that is no list', `{ _entities(representations: ${LITERAL}) { __typename } }`],
+    ['an item', 'query ($r: _Any!) { _entities(representations: [$r]) { __typename } }', { r: GROUP }],
+    [
+      'a type name',
+      'query ($t: _Any!) { _entities(representations: [{ __typename: $t, id: "g1" }]) { __typename } }',
+      { t: 'NotificationGroup' },
+    ],
+    ['a default', `query ($r: [_Any!]! = [${LITERAL}]) { _entities(representations: $r) { __typename } }`],
+    [
+      'a default of a special name',
+      `query ($constructor: [_Any!]! = [${LITERAL}]) { _entities(representations: $constructor) { __typename } }`,
+    ],
+    ['an alias', 'query ($r: [_Any!]!) { workflow: _entities(representations: $r) { __typename } }', { r: [GROUP] }],
+    [
+      'a fragment',
+      'query ($r: [_Any!]!) { ...F } fragment F on Query { ... { _entities(representations: $r) { __typename } } }',
+      { r: [GROUP] },
+    ],
+  ])('are those of the types in %s, and are checked before any call', async (_, query, variables) => {
+    const refused = await sendWithout('groups:read', query, variables);
+    expect({ status: refused.status, codes: refused.codes }).toEqual({ status: 403, codes: ['FORBIDDEN'] });
+    expect(calls()).toEqual([]);
+    expect((await sendWithout('feeds:read', query, variables)).status).not.toBe(403);
+  });
+});
+
+describe('_service', () => {
+  const SERVICE = '{ _service { sdl } }';
+  const router = (secret: string) => ({ headers: { 'router-authorization': secret } });
+
+  it('without introspection, returns the schema only to a router with the secret', async () => {
+    for (const request of [{}, router(''), router(`${ROUTER_SECRET}x`), router(ROUTER_SECRET.slice(1))]) {
+      const { body, codes } = await gateway.send(SERVICE, {}, request);
+      expect({ data: body.data, codes }).toEqual({ data: null, codes: ['FORBIDDEN'] });
+    }
+    expect(await gateway.data(SERVICE, {}, router(ROUTER_SECRET))).toEqual({ _service: { sdl: SUBGRAPH } });
+    const introspection = await gateway.send('{ __type(name: "Query") { name } }', {}, router(ROUTER_SECRET));
+    expect(introspection.codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+  });
+
+  it('with introspection, returns the schema to everyone; without the setting, it does not exist', async () => {
+    await using open = await startGateway({ upstream: upstream.url, federation: true });
+    expect(await open.data(SERVICE)).toEqual({ _service: { sdl: SUBGRAPH } });
+    await using plain = await startGateway({ upstream: upstream.url });
+    expect((await plain.send(SERVICE)).codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+    expect((await plain.send(ENTITIES, { representations: [] })).status).toBe(400);
+  });
+});

@@ -1,0 +1,404 @@
+import { once } from 'node:events';
+import { rename, writeFile } from 'node:fs/promises';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
+import { sha256Of } from '../../src/graphql/documents/manifest.ts';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
+import { type Entry, startGateway, type TestGateway } from '../support/gateway.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { healthyService } from '../support/service.ts';
+import { clientsOf, createSigner } from '../support/tokens.ts';
+
+const KEY = 'ApiKey key-of-a-server';
+const ALL = ['Groups', 'Flow', 'AddFeed', 'DropGroup'];
+
+const signer = createSigner();
+
+/** Options of a gateway that accepts tokens too, with a rule that an API key must not break. */
+const OPTIONS: Partial<GatewayOptions> = {
+  mcp: MCP,
+  maxRetries: 0,
+  clients: clientsOf(signer, { trustedDocuments: 'enforce', corsOrigins: ['https://app.example.com'] }),
+  trustedDocuments: { manifests: [{ other: '{ __typename }' }] },
+};
+
+let upstream: ScriptedUpstream;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream((request, raw) =>
+    request.path.includes('missing')
+      ? { status: 404, body: { message: 'not found' } }
+      : request.path.includes('broken')
+        ? { status: 503, headers: { 'retry-after': '7' }, body: {} }
+        : request.path.includes('conflict')
+          ? { status: 409, body: { message: 'in use' } }
+          : healthyService(request, raw),
+  );
+  gateway = await startGateway({ upstream: upstream.url, ...OPTIONS });
+  return async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  };
+});
+
+/** Sends a message without the client. Headers that are empty are left out. */
+function post(message: unknown, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> {
+  const all = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    authorization: KEY,
+    ...headers,
+  };
+  return fetch(new URL('/mcp', gateway.url), {
+    method: 'POST',
+    body: JSON.stringify(message),
+    ...init,
+    headers: Object.entries(all).filter(([, value]) => value !== ''),
+  });
+}
+
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+describe.each(ERAS)('the official client in the era "%s"', (era) => {
+  it('sees queries and listed mutations, with what an agent needs to know', async () => {
+    await using agent = await connectAgent(gateway, KEY, { era });
+    const { tools } = await agent.client.listTools();
+    expect(tools).toMatchObject([
+      { name: 'Groups', inputSchema: { properties: {}, required: [] }, annotations: { readOnlyHint: true } },
+      {
+        name: 'Flow',
+        description: "Finds a workflow.\nIts id and its trigger's identifier work alike.",
+        inputSchema: {
+          type: 'object',
+          properties: { id: { type: 'string', description: "The workflow's id or its trigger identifier." } },
+          required: ['id'],
+          additionalProperties: false,
+        },
+      },
+      {
+        name: 'AddFeed',
+        description: 'Creates a feed. A name that already exists is a `ConflictError`.',
+        annotations: { readOnlyHint: false, destructiveHint: false },
+      },
+      { name: 'DropGroup', annotations: { readOnlyHint: false, destructiveHint: true } },
+    ]);
+  });
+
+  it('gets the data of a GraphQL response, through the fetch API too', async () => {
+    const { body } = await gateway.send(TOOLS.Groups, {}, { authorization: KEY });
+    await using other = await startGateway({ upstream: upstream.url, ...OPTIONS }, {}, 'fetch' satisfies Entry);
+    for (const entry of [gateway, other]) {
+      await using agent = await connectAgent(entry, KEY, { era });
+      expect(await agent.call('Groups')).toEqual({
+        text: JSON.stringify(body.data),
+        structured: { data: body.data },
+        isError: false,
+      });
+    }
+  });
+
+  it('learns from an error what to do, and an invalid call reaches no service', async () => {
+    await using agent = await connectAgent(gateway, KEY, { era });
+    const before = upstream.requests.length;
+    const invalid = [
+      await agent.call('Flow', { id: 'w', Id: 'w' }),
+      await agent.call('Flow', { id: ['w'] }),
+      await agent.call('AddFeed', { input: { name: 'News', colour: 'red' } }),
+    ];
+    await expect(agent.call('DropFeed', { id: 'f' })).rejects.toThrow('Unknown tool "DropFeed". Use one of the list.');
+    expect(upstream.requests.length).toBe(before);
+    const failed = [
+      await agent.call('Flow', { id: 'broken' }),
+      await agent.call('DropGroup', { id: 'broken' }),
+      await agent.call('DropGroup', { id: 'conflict' }),
+      await agent.call('Flow', { id: 'missing' }),
+    ];
+    expect([...invalid, ...failed].map((result) => [result.isError, result.text])).toMatchInlineSnapshot(`
+      [
+        [
+          true,
+          "Unknown argument "Id". Use only id. Correct the value.",
+        ],
+        [
+          true,
+          "Variable "$id" got invalid value ["w"]; ID cannot represent value: ["w"]. Correct the value.",
+        ],
+        [
+          true,
+          "Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.",
+        ],
+        [
+          true,
+          "The notification service is unavailable. Call the tool again in 7 s.",
+        ],
+        [
+          true,
+          "The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.",
+        ],
+        [
+          true,
+          "{"deleteNotificationGroup":{"__typename":"ConflictError"}}",
+        ],
+        [
+          false,
+          "{"workflow":null}",
+        ],
+      ]
+    `);
+  });
+});
+
+describe('access', () => {
+  it('a token sees and calls only what its scopes permit', async () => {
+    const token = await signer.bearer({ scope: 'groups:read feeds:read feeds:write' });
+    await using agent = await connectAgent(gateway, token);
+    expect(await agent.names()).toEqual(['Groups', 'AddFeed']);
+    const before = upstream.requests.length;
+    const { isError, text: message } = await agent.call('Flow', { id: 'w' });
+    expect([isError, message]).toEqual([
+      true,
+      'The token lacks the scope workflows:read, which this operation requires. Get a token with the scope; or change the setting; or use another key or plan.',
+    ]);
+    expect(upstream.requests.length).toBe(before);
+    await using everything = await connectAgent(gateway, await signer.bearer());
+    expect(await everything.names()).toEqual(ALL);
+  });
+
+  it('tools are trusted documents, and mutations that are no tools are not', async () => {
+    const request = { authorization: await signer.bearer() };
+    expect((await gateway.send(TOOLS.Groups, {}, request)).status).toBe(200);
+    expect((await gateway.send(TOOLS.DropFeed, { id: 'f' }, request)).codes).toEqual(['DOCUMENT_NOT_TRUSTED']);
+  });
+
+  it('a client token sees and calls only its documents', async () => {
+    await using issuing = await startGateway({
+      ...OPTIONS,
+      upstream: upstream.url,
+      clientTokens: { secrets: ['a-fake-secret-of-client-tokens-0001'] },
+    });
+    const response = await fetch(new URL('/client-tokens', issuing.url), {
+      method: 'POST',
+      headers: { authorization: 'ApiKey key-of-acme', 'content-type': 'application/json' },
+      body: JSON.stringify({
+        subject: 'agent',
+        scopes: ['groups:read', 'workflows:read'],
+        documents: [sha256Of(TOOLS.Groups)],
+      }),
+    });
+    const { token } = await response.json();
+    await using agent = await connectAgent(issuing, `Bearer ${token}`);
+    expect(await agent.names()).toEqual(['Groups']);
+    expect((await agent.call('Groups')).isError).toBe(false);
+    expect((await agent.call('Flow', { id: 'w' })).text).toContain('This token does not permit this document.');
+  });
+
+  it.each<[string, number, Record<string, string>, RequestInit, string]>([
+    ['no credential', 401, { authorization: '' }, {}, 'UNAUTHENTICATED'],
+    ['a forged token', 401, { authorization: 'Bearer a.b.c' }, {}, 'UNAUTHENTICATED'],
+    ['a page of another origin', 403, { origin: 'https://evil.example' }, {}, 'FORBIDDEN'],
+    ['a stream', 405, {}, { method: 'GET', body: null }, 'METHOD_NOT_ALLOWED'],
+    ['a session to end', 405, {}, { method: 'DELETE', body: null }, 'METHOD_NOT_ALLOWED'],
+    ['a form', 415, { 'content-type': 'text/plain' }, {}, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['no JSON', 400, {}, { body: '{' }, 'BAD_REQUEST'],
+    ['too much', 413, {}, { body: JSON.stringify('x'.repeat(300_000)) }, 'PAYLOAD_TOO_LARGE'],
+  ])(
+    'rejects %s with status %i and a log line, as the GraphQL endpoint does',
+    async (_, status, headers, init, code) => {
+      const before = gateway.log.length;
+      const response = await post(LIST, headers, init);
+      const { errors } = await response.json();
+      expect([response.status, errors[0].extensions.code]).toEqual([status, code]);
+      expect(gateway.log.slice(before)).toMatchObject([{ msg: 'operation', status, code }]);
+      expect(response.headers.get('www-authenticate')?.split(' ')[0]).toBe(status === 401 ? 'ApiKey' : undefined);
+      expect(response.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
+    },
+  );
+
+  it('pages of allowed origins can use it', async () => {
+    const response = await post(LIST, { origin: 'https://app.example.com', authorization: await signer.bearer() });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      'https://app.example.com',
+    ]);
+  });
+});
+
+describe('a call is a GraphQL request', () => {
+  it('with the same log line', async () => {
+    const before = gateway.log.length;
+    await gateway.send(TOOLS.Flow, { id: 'w1' }, { authorization: KEY });
+    const headers = { 'x-request-id': 'call-1', 'x-graphql-client-name': 'agent' };
+    await using agent = await connectAgent(gateway, KEY, { headers });
+    await agent.call('Flow', { id: 'w1' });
+    const [first, second] = gateway.log.slice(before).filter(({ operation }) => operation === 'Flow');
+    const { time: _, ms: __, requestId: ___, ...same } = first ?? {};
+    expect(second).toMatchObject({ ...same, requestId: 'call-1', client: 'agent', upstreamCalls: 1 });
+  });
+
+  it('that counts toward the same rate limit', async () => {
+    await using limited = await startGateway({
+      ...OPTIONS,
+      upstream: upstream.url,
+      clients: { server: { rateLimit: { calls: 2, perSeconds: 60 } } },
+    });
+    await using agent = await connectAgent(limited, KEY);
+    await limited.data(TOOLS.Groups, {}, { authorization: KEY });
+    expect((await agent.call('Groups')).isError).toBe(false);
+    const before = upstream.requests.length;
+    const { isError, text: message } = await agent.call('Groups');
+    expect(isError).toBe(true);
+    expect(message).toMatch(/^The rate limit of this gateway is exceeded\. .* Call the tool again in \d+ s\.$/);
+    expect((await limited.send(TOOLS.Groups, {}, { authorization: KEY })).codes).toEqual(['RATE_LIMITED']);
+    expect(upstream.requests.length).toBe(before);
+  });
+
+  it('that ends when the agent disconnects', async () => {
+    const called = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    await using silent = await startScriptedUpstream((_, { response }) => {
+      response.once('close', ended.resolve);
+      called.resolve();
+      return 'taken over';
+    });
+    await using waiting = await startGateway({ ...OPTIONS, upstream: silent.url });
+    const abort = new AbortController();
+    const call = { ...LIST, method: 'tools/call', params: { name: 'Groups' } };
+    const answer = fetch(new URL('/mcp', waiting.url), {
+      method: 'POST',
+      body: JSON.stringify(call),
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: KEY,
+      },
+      signal: abort.signal,
+    });
+    await called.promise;
+    abort.abort();
+    await expect(answer).rejects.toThrow();
+    await ended.promise;
+    await expect
+      .poll(() => waiting.log.filter(({ msg }) => msg === 'operation'))
+      .toMatchObject([{ code: 'CLIENT_CLOSED' }]);
+  });
+
+  it('to the upstream that the path selects', async () => {
+    await using eu = await startScriptedUpstream(healthyService);
+    await using several = await startGateway({
+      upstreams: { us: { url: upstream.url, default: true }, eu: { url: eu.url, pathPrefix: '/eu' } },
+      mcp: MCP,
+    });
+    await using agent = await connectAgent(several, KEY, { path: '/eu/mcp' });
+    const before = upstream.requests.length;
+    expect((await agent.call('Groups')).isError).toBe(false);
+    expect([eu.requests.length, upstream.requests.length - before]).toEqual([1, 0]);
+  });
+
+  it('over streams too', async () => {
+    await using streaming = createGateway({ upstream: upstream.url, mcp: MCP });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const served = streaming.serveMcp({ input, output, authorization: KEY });
+    const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const clientInfo = { name: 'desktop', version: '1' };
+    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
+    await once(output, 'data');
+    send({ id: 2, method: 'tools/call', params: { name: 'Flow', arguments: { id: 'w1' } } });
+    const [answer] = await once(output, 'data');
+    expect(JSON.parse(String(answer))).toMatchObject({ id: 2, result: { structuredContent: { data: {} } } });
+    expect(upstream.requests.at(-1)?.headers.authorization).toBe(KEY);
+    input.end();
+    await served;
+    output.end();
+    expect(await text(output)).toBe('');
+  });
+});
+
+describe('the manifest', () => {
+  it.each<[string, NonNullable<GatewayOptions['mcp']>, string]>([
+    [
+      'an operation that does not match the schema',
+      { manifest: { a: 'query A { feeds }' } },
+      'mcp.manifest: the document a is rejected: Cannot query field "feeds" on type "Query"',
+    ],
+    [
+      'an operation without a name',
+      { manifest: { a: '{ __typename }' } },
+      'mcp.manifest: the operation in the document a needs a name, which becomes the name of the tool',
+    ],
+    [
+      'two operations in a document',
+      { manifest: { a: 'query A { __typename } query B { __typename }' } },
+      'mcp.manifest: the document a must contain exactly one operation',
+    ],
+    [
+      'two operations with one name',
+      { manifest: { a: 'query A { __typename }', b: 'query A { x: __typename }' } },
+      'mcp.manifest: two operations have the name A; rename one',
+    ],
+    [
+      'a listed mutation that is not in it',
+      { ...MCP, mutations: ['AddFed'] },
+      'mcp.mutations[0] names "AddFed", which is not in the manifest (did you mean "AddFeed"?)',
+    ],
+    [
+      'a listed query',
+      { ...MCP, mutations: ['AddFeed', 'Flow'] },
+      'mcp.mutations[1] names the query "Flow"; remove it, because queries need no entry',
+    ],
+  ])('with %s is rejected', (_, mcp, message) => {
+    expect(() => createGateway({ upstream: upstream.url, mcp })).toThrow(
+      expect.objectContaining({ name: 'ManifestError', message }),
+    );
+  });
+
+  it('gets input schemas that accept the examples of all shipped operations', async () => {
+    const operations = loadOperations();
+    const mutations = operations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
+    const manifest = Object.fromEntries(operations.map(({ name, query }) => [name, query]));
+    await using shipped = await startGateway({ upstream: upstream.url, mcp: { manifest, mutations } });
+    await using agent = await connectAgent(shipped, KEY);
+    const { tools } = await agent.client.listTools();
+    const ajv = new Ajv2020({ allowUnionTypes: true, formats: { date: true } });
+    const rejected = operations.filter(({ name, variables = '{}' }) => {
+      const validate = ajv.compile(tools.find((tool) => tool.name === name)?.inputSchema ?? false);
+      return !validate(JSON.parse(variables));
+    });
+    expect(rejected.map(({ name }) => name)).toEqual([]);
+    const { inputSchema } = tools.find(({ name }) => name === 'DeleteMessagesByTransaction') ?? {};
+    expect(inputSchema?.properties?.input).toMatchObject({
+      type: 'object',
+      properties: {
+        channel: { type: ['string', 'null'], enum: expect.arrayContaining(['EMAIL', null]) },
+        transactionId: { type: 'string' },
+      },
+      required: ['transactionId'],
+      additionalProperties: false,
+    });
+  });
+
+  it('is read again when it changes, unless an operation is invalid', async () => {
+    await using folder = await createTemporaryFolder();
+    const manifest = folder.path('tools.json');
+    const write = async (texts: object) => {
+      await writeFile(folder.path('new.tmp'), JSON.stringify(texts));
+      await rename(folder.path('new.tmp'), manifest);
+    };
+    await write({ Groups: TOOLS.Groups });
+    await using reloading = await startGateway({ upstream: upstream.url, mcp: { manifest }, reloadSeconds: 0.01 });
+    await using agent = await connectAgent(reloading, KEY);
+    expect(await agent.names()).toEqual(['Groups']);
+    await write({ Groups: TOOLS.Groups, Flow: TOOLS.Flow });
+    await expect.poll(() => agent.names()).toEqual(['Groups', 'Flow']);
+    await write({ Flow: 'query Flow { flows }' });
+    await expect
+      .poll(() => reloading.log.map(({ problem }) => problem))
+      .toContain('mcp.manifest: the document Flow is rejected: Cannot query field "flows" on type "Query"');
+    expect(await agent.names()).toEqual(['Groups', 'Flow']);
+  });
+});

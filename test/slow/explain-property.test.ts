@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import type { Plugin } from 'graphql-yoga';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { GatewayContext } from '../../src/graphql/context.ts';
+import { createSchema } from '../../src/graphql/schema.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { type Explanation, sendExplain } from '../support/explain.ts';
+import { generateCalls } from '../support/fuzz/call-operations.ts';
+import { readTape } from '../support/fuzz/choices.ts';
+import { DocumentGenerator, type GeneratedRequest, type Scalars } from '../support/fuzz/documents.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
+import { sampleSize } from '../support/samples.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const RUNS = sampleSize(60, 1_000);
+
+const SCALARS: Scalars = {
+  ID: [
+    ['"w1"', '"w2"', '"w3"', '"g1"', '"g2"', '7', '"../x"'],
+    ['w1', 'w2', 'w3', 'g1', 'g2', 7, ''],
+  ],
+  Int: [
+    ['1', '30', '100', '0'],
+    [1, 3, 30, -1],
+  ],
+  JSONObject: [['{ a: 1 }'], [{ a: 1 }]],
+  JSON: [['1'], [1]],
+  DateTime: [['"2026-01-01T00:00:00Z"'], ['2026-01-01T00:00:00Z']],
+  LocalDate: [['"2026-01-01"'], ['2026-01-01']],
+};
+
+const example = fc.record({
+  tape: fc.array(fc.nat({ max: 5_039 }), { minLength: 20, maxLength: 160, size: 'max' }),
+  budget: fc.constantFrom(3, 12, 50),
+  isFocused: fc.boolean(),
+  behavior: fc.record({
+    seed: fc.integer(),
+    embeds: fc.constantFrom('always', 'never', 'never', 'sometimes'),
+    groups: fc.constantFrom(1, 2, 12),
+    omitsIds: fc.boolean(),
+    workflowsPerEntry: fc.constantFrom(0, 2, 10),
+    rejects: fc.boolean(),
+  }) satisfies fc.Arbitrary<GeneratedBehavior>,
+});
+
+let behavior: GeneratedBehavior;
+let usage: GatewayContext['usage'] | undefined;
+let upstream: ScriptedUpstream;
+let gateways: Map<number, TestGateway>;
+
+/** Notes the calls of the last operation. */
+const noteUsage: Plugin<GatewayContext> = {
+  onExecute({ args }) {
+    ({ usage } = args.contextValue as GatewayContext);
+  },
+};
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(generatedService(() => behavior));
+  const start = (maxUpstreamCalls: number) =>
+    startGateway({
+      upstream: upstream.url,
+      plugins: [noteUsage],
+      maxUpstreamCalls,
+      maxConcurrentCallsPerKey: 100,
+      maxErrors: 10_000,
+      maxResultValues: 10_000_000,
+    });
+  gateways = new Map([
+    [3, await start(3)],
+    [12, await start(12)],
+    [50, await start(50)],
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([...gateways.values()].map((gateway) => gateway[Symbol.asyncDispose]()));
+  await upstream[Symbol.asyncDispose]();
+});
+
+/** Explains an operation. Returns undefined if it is invalid, as the executed operation must be too. */
+async function explain(gateway: TestGateway, { query, variables, operationName }: GeneratedRequest) {
+  const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
+  const request = { query, variables, operationName };
+  const { body } = await sendExplain(gateway, request, { authorization });
+  return body.extensions?.explain;
+}
+
+async function execute({ url }: TestGateway, { query, variables, operationName }: GeneratedRequest): Promise<void> {
+  usage = undefined;
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+    body: JSON.stringify({ query, variables, operationName }),
+  });
+  await response.json();
+}
+
+/** Returns the highest number of requests per endpoint that an explanation permits. */
+const mostByRoute = ({ calls }: Explanation): Map<string, number> =>
+  calls.reduce(
+    (most, { method, route, max }) => most.set(`${method} ${route}`, (most.get(`${method} ${route}`) ?? 0) + max),
+    new Map<string, number>(),
+  );
+
+const ROUTES: readonly [RegExp, string][] = [
+  [/^\/v1\/notification-groups\/[^/]+$/, '/v1/notification-groups/{id}'],
+  [/^\/v1\/workflows\/[^/]+\/status$/, '/v1/workflows/{workflowId}/status'],
+  [/^\/v1\/workflows\/[^/]+$/, '/v1/workflows/{workflowIdOrIdentifier}'],
+  [/^\/v1\/feeds\/[^/]+$/, '/v1/feeds/{feedId}'],
+  [/^\/v1\/messages\/transaction\/[^/]+$/, '/v1/messages/transaction/{transactionId}'],
+];
+
+function endpointOf({ method, path }: { method: string; path: string }): string {
+  const plain = path.replace(/\?.*/, '');
+  return `${method} ${ROUTES.find(([pattern]) => pattern.test(plain))?.[1] ?? plain}`;
+}
+
+it('explaining sends nothing, and the calls of the operation stay within the explanation', {
+  timeout: 30_000 + RUNS * 100,
+}, async () => {
+  const schema = createSchema();
+  const seen = { explained: 0, exact: 0, open: 0, atMost: 0, bulk: 0 };
+  await fc.assert(
+    fc.asyncProperty(example, async ({ tape, budget, isFocused, behavior: next }) => {
+      const gateway = gateways.get(budget) ?? expect.unreachable();
+      behavior = next;
+      const choices = readTape(tape);
+      const request = isFocused ? generateCalls(choices) : new DocumentGenerator(schema, choices, SCALARS).generate();
+      const before = upstream.requests.length;
+      const explanation = await explain(gateway, request);
+      expect(upstream.requests.length).toBe(before);
+      await execute(gateway, request);
+      const requests = upstream.requests.slice(before);
+      const hint = JSON.stringify({ request, explanation, requests: requests.map(endpointOf) }, null, 1);
+      if (explanation === undefined) {
+        expect(requests, hint).toEqual([]);
+        return;
+      }
+      const { min, max, limit } = explanation.budget;
+      const { calls = 0, bulkItems = 0 } = usage ?? {};
+      expect(max, hint).toBeLessThanOrEqual(limit);
+      expect(calls, hint).toBeGreaterThanOrEqual(min);
+      expect(calls, hint).toBeLessThanOrEqual(max);
+      expect(bulkItems, hint).toBe(explanation.bulkItems?.max ?? 0);
+      const most = mostByRoute(explanation);
+      for (const [endpoint, sent] of Map.groupBy(requests, endpointOf)) {
+        expect(sent.length, `${endpoint} in ${hint}`).toBeLessThanOrEqual(most.get(endpoint) ?? 0);
+      }
+      seen.explained += 1;
+      seen.exact += min === max && min > 0 ? 1 : 0;
+      seen.open += min < max ? 1 : 0;
+      seen.atMost += min < max && calls === max ? 1 : 0;
+      seen.bulk += bulkItems > 0 ? 1 : 0;
+    }),
+    { numRuns: RUNS, seed: 7, endOnFailure: true },
+  );
+  // The sample contains each case.
+  expect(
+    Object.values(seen).every((count) => count > 0),
+    JSON.stringify(seen),
+  ).toBe(true);
+});

@@ -1,0 +1,93 @@
+import { createServer } from 'node:http';
+import { composeServices } from '@theguild/federation-composition';
+import { parse } from 'graphql';
+import { createSchema, createYoga } from 'graphql-yoga';
+import { expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { startSandboxedGateway } from '../support/gateway.ts';
+import { hasHiveGateway, startHiveGateway } from '../support/hive-gateway.ts';
+import { listen } from '../support/listen.ts';
+
+const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key"])';
+const CAMPAIGNS = `
+  type Query { campaigns: [Campaign!]! }
+  type Campaign @key(fields: "id") { id: ID! workflow: Workflow group: NotificationGroup }
+  type Workflow @key(fields: "identifier", resolvable: false) { identifier: String }
+  type NotificationGroup @key(fields: "id", resolvable: false) { id: ID }
+  type Subscriber @key(fields: "subscriberId") { subscriberId: ID! plan: String! }`;
+const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
+const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
+
+/** Starts the subgraph of 100 campaigns. Each refers to a workflow by its identifier, and to a group by its id. It knows the plan of subscribers. */
+function startCampaigns(groupIds: readonly string[]) {
+  const campaigns = Array.from({ length: 100 }, (_, i) => ({
+    id: `c${i}`,
+    workflow: { identifier: WORKFLOWS[i % WORKFLOWS.length] },
+    group: { id: groupIds[i % groupIds.length] },
+  }));
+  const schema = createSchema<object>({
+    typeDefs: `
+      directive @key(fields: String!, resolvable: Boolean = true) repeatable on OBJECT
+      scalar _Any
+      union _Entity = Subscriber
+      extend type Query { _entities(representations: [_Any!]!): [_Entity]! }
+      ${CAMPAIGNS}`,
+    resolvers: {
+      Query: {
+        campaigns: () => campaigns,
+        _entities: (_root: unknown, { representations }: { representations: { subscriberId: string }[] }) =>
+          representations.map(({ subscriberId }) => ({ subscriberId, plan: `plan of ${subscriberId}` })),
+      },
+      _Entity: { __resolveType: () => 'Subscriber' },
+    },
+  });
+  return listen(createServer(createYoga<object>({ schema, logging: false })));
+}
+
+it.skipIf(!hasHiveGateway)(
+  'Hive Gateway joins two subgraphs, with one call for 100 groups and one per workflow (skipped if it is not installed)',
+  async () => {
+    await using gateway = await startSandboxedGateway({ options: { federation: true } });
+    const { notificationGroups } = await gateway.data<{ notificationGroups: { id: string; name: string }[] }>(
+      '{ notificationGroups { id name } }',
+    );
+    const campaigns = await startCampaigns(notificationGroups.map(({ id }) => id));
+    const { _service } = await gateway.data<{ _service: { sdl: string } }>('{ _service { sdl } }');
+    const { supergraphSdl = '', errors } = composeServices([
+      { name: 'notifications', typeDefs: parse(_service.sdl), url: gateway.url },
+      { name: 'campaigns', typeDefs: parse(LINK + CAMPAIGNS), url: `${campaigns.url}/graphql` },
+    ]);
+    expect(errors).toBeUndefined();
+    await using router = await startHiveGateway(supergraphSdl);
+    gateway.forget();
+
+    const groups = await router.send('{ campaigns { id group { name } } }', AUTHORIZATION);
+    const nameOf = (i: number) => notificationGroups[i % notificationGroups.length]?.name;
+    expect(groups).toEqual({
+      data: { campaigns: Array.from({ length: 100 }, (_, i) => ({ id: `c${i}`, group: { name: nameOf(i) } })) },
+    });
+    expect(gateway.upstream().map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /v1/notification-groups']);
+    gateway.forget();
+
+    const workflows = await router.send(
+      '{ campaigns { workflow { identifier active notificationGroup { name } } } }',
+      AUTHORIZATION,
+    );
+    expect(workflows.errors).toBeUndefined();
+    expect(workflows.data?.campaigns).toHaveLength(100);
+    expect(workflows.data?.campaigns).toContainEqual({
+      workflow: { identifier: 'payment-failed', active: true, notificationGroup: { name: 'Billing' } },
+    });
+    const keys = gateway.upstream('GET /v1/workflows/').map(({ path }) => path.slice(14));
+    expect(keys.toSorted()).toEqual(WORKFLOWS.toSorted());
+    expect(gateway.upstream().length).toBeLessThanOrEqual(WORKFLOWS.length + 1);
+
+    const create = `mutation { createSubscriber(input: { subscriberId: "ada" }) {
+      ... on CreateSubscriberSuccess { subscriber { subscriberId plan } }
+    } }`;
+    expect(await router.send(create, AUTHORIZATION)).toEqual({
+      data: { createSubscriber: { subscriber: { subscriberId: 'ada', plan: 'plan of ada' } } },
+    });
+    await campaigns.close();
+  },
+);

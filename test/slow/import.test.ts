@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { finished } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Fault, startFaultyProxy } from '../support/faulty-proxy.ts';
+import { spawnNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const ROWS = 10_000;
+
+const OUTAGE_MS = 12_000;
+
+/** Faults of every hundredth request. */
+const FAULTS: Readonly<Record<number, Fault>> = {
+  7: 'unavailable',
+  23: 'disconnect before',
+  41: 'disconnect after',
+  59: 'silence after',
+  83: 'unavailable',
+};
+
+/** Returns the fault of a request: 5 %, and a rate limit of one second now and then. */
+const faultOf = (count: number): Fault | undefined => (count % 500 === 99 ? 'rate limit' : FAULTS[count % 100]);
+
+it('creates 10,000 subscribers exactly once, with 5 % faults, an outage and one kill', {
+  timeout: 300_000,
+}, async () => {
+  await using folder = await createTemporaryFolder();
+  await writeUsers(folder.path('users.csv'), ROWS);
+  await using sandbox = await startSandbox({ file: folder.path('sandbox.db') });
+  let requests = 0;
+  let isDown = false;
+  await using proxy = await startFaultyProxy(sandbox.url, ({ method }) => {
+    requests += Number(method === 'POST');
+    return method === 'POST' ? (isDown ? 'unavailable' : faultOf(requests)) : undefined;
+  });
+  const options = {
+    cwd: folder.path(),
+    args: ['subscribers', 'import', 'users.csv', '--upstream', proxy.url],
+    env: { NOTIGRAPH_IMPORT_KEY: SANDBOX_KEYS.development, NOTIGRAPH_ATTEMPT_TIMEOUT_MS: '500' },
+  };
+
+  const killed = spawnNotigraph(options);
+  await proxy.received(ROWS / 2);
+  expect((await killed.stop('SIGKILL')).signal).toBe('SIGKILL');
+
+  const importing = spawnNotigraph(options);
+  await proxy.received(ROWS * 0.75);
+  isDown = true; // Longer than the pauses of a row's tries.
+  await setTimeout(OUTAGE_MS);
+  isDown = false;
+  const resumed = await importing.ended;
+  expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/Resuming: [45],\d{3} of 10,000 rows/) });
+  expect(resumed.stdout).toContain('All 10,000 rows of the file are applied.');
+
+  const lines = (await readFile(folder.path('users.csv.results.jsonl'), 'utf8')).trimEnd().split('\n').slice(1);
+  const outcomes = lines.map((line): { line: number; outcome: string } => JSON.parse(line));
+  const applied = outcomes.filter(({ outcome }) => outcome === 'created').map(({ line }) => line);
+  expect(applied.toSorted((a, b) => a - b)).toEqual(Array.from({ length: ROWS }, (_, i) => i + 2));
+
+  // An update would have set `updated_at`, and a second key would have stored a second response.
+  using database = openDatabase(folder.path('sandbox.db'));
+  const subscribers = "FROM subscribers WHERE subscriber_id LIKE 'import-%'";
+  expect(database.count(subscribers)).toBe(ROWS);
+  expect(database.count(`${subscribers} AND created_at = updated_at`)).toBe(ROWS);
+  expect(database.count("FROM idempotent_responses WHERE body LIKE '%\"import-%'")).toBe(ROWS);
+  expect(new Set(proxy.faults)).toEqual(new Set([...Object.values(FAULTS), 'rate limit']));
+  expect(proxy.faults.length).toBeGreaterThan(ROWS / 20);
+});
+
+it('checks a million rows in a heap of 96 MB', { timeout: 600_000 }, async () => {
+  await using folder = await createTemporaryFolder();
+  await writeUsers(folder.path('users.csv'), 1_000_000);
+  const { code, stdout, stderr } = await spawnNotigraph({
+    cwd: folder.path(),
+    nodeArgs: ['--max-old-space-size=96'],
+    args: ['subscribers', 'import', 'users.csv', '--dry-run'],
+  }).ended;
+  expect({ code, stdout: stdout.split('\n')[0] }, stderr).toEqual({
+    code: 0,
+    stdout: 'users.csv: 1,000,000 rows, all valid.',
+  });
+});
+
+async function writeUsers(path: string, count: number): Promise<void> {
+  const file = createWriteStream(path);
+  file.write('subscriberId,email,firstName,data.plan\n');
+  for (let first = 0; first < count; first += 1_000) {
+    const rows = Array.from({ length: Math.min(1_000, count - first) }, (_, i) => rowOf(first + i));
+    if (!file.write(rows.join(''))) {
+      await once(file, 'drain');
+    }
+  }
+  file.end();
+  await finished(file);
+}
+
+const rowOf = (i: number): string => `import-${i},user-${i}@example.com,First ${i},pro\n`;
+
+function openDatabase(path: string) {
+  const database = new DatabaseSync(path, { readOnly: true });
+  return {
+    count: (from: string): unknown => database.prepare(`SELECT count(*) AS count ${from}`).get()?.count,
+    [Symbol.dispose]: () => database.close(),
+  };
+}

@@ -1,0 +1,146 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
+import { connectAgent } from '../support/agent.ts';
+import { startGateway } from '../support/gateway.ts';
+import { sampleSize } from '../support/samples.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { healthyService } from '../support/service.ts';
+
+const KEY = 'ApiKey key-of-a-server';
+
+/** Parts of the JSON Schema of arguments. */
+interface Schema {
+  type?: string | string[];
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+}
+
+/** Values that GraphQL accepts for no variable of the type. */
+const WRONG: Record<string, readonly unknown[]> = {
+  string: [{ a: 1 }, [{}], true, 1.5],
+  integer: ['1', 1.5, 2 ** 40, [1, 'x'], {}],
+  number: ['1', {}],
+  boolean: ['true', 1, {}],
+  object: ['text', 5, [1], true],
+};
+
+/** Makes decisions with random numbers. */
+class Choices {
+  readonly #numbers: readonly number[];
+  #next = 0;
+
+  constructor(numbers: readonly number[]) {
+    this.#numbers = numbers;
+  }
+
+  of<T>(values: readonly T[]): T {
+    const value = values[(this.#numbers[this.#next++ % this.#numbers.length] ?? 0) % values.length];
+    if (value === undefined) {
+      throw new Error('There is nothing to choose from.');
+    }
+    return value;
+  }
+}
+
+const typeOf = ({ type }: Schema): string | undefined => (Array.isArray(type) ? type[0] : type);
+
+/** Returns a value that is wrong in one place: its type, a member that is missing or null, or an unknown one. */
+function corrupt(schema: Schema, choices: Choices): unknown {
+  if (schema.items !== undefined) {
+    return [corrupt(schema.items, choices)];
+  }
+  if (schema.properties === undefined) {
+    return choices.of(schema.enum === undefined ? (WRONG[typeOf(schema) ?? ''] ?? []) : ['NO_SUCH_VALUE', 5, {}]);
+  }
+  const { properties, required = [] } = schema;
+  const valid = Object.fromEntries(required.map((name) => [name, validValue(properties[name] ?? {})]));
+  const [kind, name] = choices.of<[string, string]>([
+    ...Object.keys(properties).map((member): [string, string] => ['wrong', member]),
+    ...required.flatMap((member): [string, string][] => [
+      ['missing', member],
+      ['null', member],
+    ]),
+    ['unknown', 'colour'],
+    ['unknown', '__proto__'],
+    ['unknown', 'constructor'],
+  ]);
+  if (kind === 'missing') {
+    return Object.fromEntries(Object.entries(valid).filter(([member]) => member !== name));
+  }
+  const wrong = kind === 'wrong' ? corrupt(properties[name] ?? {}, choices) : kind === 'null' ? null : 1;
+  return Object.fromEntries([...Object.entries(valid), [name, wrong]]);
+}
+
+function validValue(schema: Schema): unknown {
+  if (schema.properties !== undefined) {
+    const { properties, required = [] } = schema;
+    return Object.fromEntries(required.map((name) => [name, validValue(properties[name] ?? {})]));
+  }
+  const values: Record<string, unknown> = { string: 'a', integer: 1, number: 1, boolean: true, object: {} };
+  return schema.items !== undefined ? [validValue(schema.items)] : (schema.enum?.[0] ?? values[typeOf(schema) ?? '']);
+}
+
+it('1,000 invalid calls cause no REST call, and each is answered with an error', async () => {
+  await using upstream = await startScriptedUpstream(healthyService);
+  const operations = loadOperations();
+  const mutations = operations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
+  const manifest = Object.fromEntries(operations.map(({ name, query }) => [name, query]));
+  await using gateway = await startGateway({ upstream: upstream.url, mcp: { manifest, mutations } });
+  await using agent = await connectAgent(gateway, KEY);
+  const { tools } = await agent.client.listTools();
+  const schemas = tools.map(({ name, inputSchema }): [string, Schema] => [
+    name,
+    JSON.parse(JSON.stringify(inputSchema)),
+  ]);
+
+  /** Sends any message as JSON, and returns whether the response is an error. */
+  async function send(body: string): Promise<boolean> {
+    const response = await fetch(new URL('/mcp', gateway.url), {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: KEY,
+      },
+    });
+    const text = await response.text();
+    return response.status >= 400 || text.includes('"isError":true') || text.includes('"error":{');
+  }
+
+  const callOf = (params: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const wrongArguments = fc
+    .tuple(fc.constantFrom(...schemas), fc.array(fc.nat(10_000), { minLength: 12, maxLength: 12 }))
+    .map(([[name, schema], numbers]) => callOf({ name, arguments: corrupt(schema, new Choices(numbers)) }));
+  const anyName = fc.string().filter((name) => !schemas.some(([known]) => known === name));
+  const wrongMessage = fc.oneof(
+    fc.record({ name: anyName, arguments: fc.dictionary(fc.string(), fc.jsonValue()) }).map(callOf),
+    fc
+      .record({ name: fc.constantFrom(...tools.map(({ name }) => name)), arguments: fc.jsonValue() })
+      .filter(({ arguments: args }) => typeof args !== 'object' || args === null || Array.isArray(args))
+      .map(callOf),
+    fc
+      .jsonValue()
+      .filter((params) => typeof params !== 'object')
+      .map(callOf),
+    fc.jsonValue().filter((message) => !(Array.isArray(message) && message.length === 0)),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof({ weight: 3, arbitrary: wrongArguments }, { weight: 1, arbitrary: wrongMessage }),
+      async (message) => {
+        const before = upstream.requests.length;
+        expect(await send(JSON.stringify(message))).toBe(true);
+        expect(upstream.requests.slice(before)).toEqual([]);
+      },
+    ),
+    { numRuns: sampleSize(60, 1_000) },
+  );
+  const deep = JSON.stringify(callOf({ name: 'CreateFeed', arguments: { input: [] } }));
+  expect(await send(deep.replace('[]', '['.repeat(100_000) + ']'.repeat(100_000)))).toBe(true);
+  expect(gateway.log.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  expect((await agent.call('NotificationGroups')).isError).toBe(false);
+});

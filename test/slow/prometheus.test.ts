@@ -1,0 +1,119 @@
+import { createServer } from 'node:http';
+import { expect, it } from 'vitest';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { listen } from '../support/listen.ts';
+import { startNotigraph } from '../support/process.ts';
+import { hasPrometheus, startPrometheus } from '../support/prometheus.ts';
+import { listQueries, readAlerts } from '../support/queries.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+/** Queries without a result: nothing in the schema is deprecated, and the gateway has no bug. */
+const EMPTY = ['Use of deprecated fields A', 'NotigraphBug'];
+
+/** Configuration with a rate limit that is soon used up, an issuer that is down, a cache, and an audit log. */
+const CONFIG = `
+sandbox: ':memory:'
+cache: on
+audit: { to: { file: audit.jsonl } }
+clients:
+  server: { rateLimit: { calls: 60, perSeconds: 60 } }
+  browser:
+    issuers: [{ issuer: 'https://login.example.com', audience: notifications, jwks: 'http://127.0.0.1:9/jwks.json' }]
+    scopes: [workflows:read]
+    tenants: { acme: { env: ACME_KEY } }
+`;
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const TOKEN = `${encode({ alg: 'RS256', kid: '1' })}.${encode({ iss: 'https://login.example.com' })}.c2ln`;
+
+/** Operations of every kind of outcome that is counted, with their credentials. */
+const LOAD: readonly (readonly [authorization: string, query: string])[] = [
+  [`ApiKey ${SANDBOX_KEYS.development}`, '{ notificationGroups { name } }'],
+  [`ApiKey ${SANDBOX_KEYS.development}`, '{ workflow(idOrIdentifier: "unknown") { name } }'],
+  [`ApiKey ${SANDBOX_KEYS.development}`, 'mutation { createNotificationGroup(input: { name: "" }) { __typename } }'],
+  [`ApiKey ${SANDBOX_KEYS.development}`, '{ unknown }'],
+  ['ApiKey wrong', '{ notificationGroups { name } }'],
+  ['nothing', '{ notificationGroups { name } }'],
+  [`Bearer ${TOKEN}`, '{ notificationGroups { name } }'],
+];
+
+/** Configuration with workers and a Redis that is down. */
+const CLUSTER = `
+workers: 2
+clients: { server: { rateLimit: { calls: 100000 } } }
+rateLimits: { store: { redis: { url: 'redis://127.0.0.1:9' } } }
+cache: { store: { redis: { url: 'redis://127.0.0.1:9' } }, secret: { env: CACHE_SECRET } }
+`;
+
+/** Configuration with a cache whose entries are soon stale. */
+const CACHE = 'cache: { notificationGroups: { freshSeconds: 1, staleWhileRevalidateSeconds: 0 } }';
+
+/**
+ * Starts a service whose list of groups deviates from the contract, and which fails otherwise.
+ *
+ * @param lists number of lists that it returns before they fail too
+ */
+async function startBrokenService(lists: number): Promise<AsyncDisposable & { url: string }> {
+  let left = lists;
+  const server = createServer(({ url, headers }, response) => {
+    const isList = url === '/v1/notification-groups' && (headers.authorization === undefined || left-- > 0);
+    response.writeHead(isList ? 200 : 503, { 'content-type': 'application/json' });
+    response.end(isList ? '{"data":[{"_id":"1","name":"Billing","unexpected":true}]}' : '{}');
+  });
+  const { url, close } = await listen(server);
+  return { url, [Symbol.asyncDispose]: close };
+}
+
+it.runIf(hasPrometheus)(
+  'Prometheus evaluates every query of the dashboard and of the alerts on a gateway under load',
+  async () => {
+    await using folder = await createTemporaryFolder();
+    await using notigraph = await startNotigraph({
+      cwd: folder.path(),
+      env: { NOTIGRAPH_CONFIG_TEXT: CONFIG, ACME_KEY: 'an-obvious-test-key' },
+    });
+    await using service = await startBrokenService(Number.POSITIVE_INFINITY);
+    await using dying = await startBrokenService(10);
+    await using failing = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', service.url],
+      env: { NOTIGRAPH_CONFIG_TEXT: CLUSTER, CACHE_SECRET: 'an-obvious-test-secret-of-32-characters' },
+    });
+    await using stale = await startNotigraph({
+      cwd: folder.path(),
+      args: ['--upstream', dying.url],
+      env: { NOTIGRAPH_CONFIG_TEXT: CACHE },
+    });
+    const gateways = [notigraph, failing, stale];
+    await using prometheus = await startPrometheus(gateways.map(({ url }) => new URL(url).host));
+
+    const send = (url: string, authorization: string, query: string) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body: JSON.stringify({ query }),
+      }).then((response) => response.text());
+    const sendAll = () => Promise.all(gateways.flatMap(({ url }) => LOAD.map((operation) => send(url, ...operation))));
+    const scrapes = async () => {
+      await sendAll();
+      const [count = 0] = await prometheus.query(
+        'count_over_time(notigraph_operations_total{code="RATE_LIMITED"}[1m])',
+      );
+      return count;
+    };
+    await expect.poll(scrapes, { timeout: 60_000 }).toBeGreaterThan(3);
+
+    const empty: string[] = [];
+    for (const { name, query } of listQueries()) {
+      // Without the thresholds, which a healthy gateway doesn't reach.
+      const values = await prometheus.query(query.replaceAll(/ (?:==|>) [\d.]+$/gm, ''));
+      if (values.length === 0 || values.every(Number.isNaN)) {
+        empty.push(name);
+      }
+    }
+    expect(empty).toEqual(EMPTY);
+
+    const healthy = Object.fromEntries(readAlerts().map(({ alert }) => [alert, 'ok']));
+    await expect.poll(() => prometheus.ruleHealth()).toEqual(healthy);
+  },
+);

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { startProbedGateway } from '../support/probed-gateway.ts';
+import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
+import { feed, group } from '../support/records.ts';
+import { TENANT_ENV, writeConfig } from '../support/reloads.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { createSigner } from '../support/tokens.ts';
+
+const GROUPS = '{ notificationGroups { name } }';
+const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
+const RELOADED = '"msg":"changed settings take effect after a restart"'; // The log has only warnings, because it would be long.
+
+const CONNECTIONS = 24;
+const signer = createSigner();
+
+/** Working directory of the processes, and the service. */
+let cwd: string;
+let upstream: ScriptedUpstream;
+
+beforeEach(async () => {
+  const folder = await createTemporaryFolder();
+  cwd = folder.path();
+  upstream = await startScriptedUpstream(async ({ method }) => {
+    await sleep(5);
+    return method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [group()] } };
+  });
+  onTestFinished(() => upstream[Symbol.asyncDispose]());
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+/** Writes a configuration that differs from that of other rounds in clients, limits and documents. */
+const configure = (round: number, others: Readonly<Record<string, unknown>> = {}) =>
+  writeConfig(`${cwd}/notigraph.config.json`, signer, round % 2 === 0 ? ['acme'] : ['acme', 'globex'], {
+    upstream: upstream.url,
+    logLevel: 'warn',
+    reloadSeconds: 0.05,
+    maxConnections: 1_000 + round,
+    maxConcurrentCallsPerKey: 30 + round,
+    headersTimeoutMs: 30_000, // Only a reload may fail requests, not a busy machine.
+    attemptTimeoutMs: 30_000,
+    operationTimeoutMs: 60_000,
+    trustedDocuments: { manifests: [{ [`document-${round}`]: `{ round${round}: __typename }` }] },
+    ...others,
+  });
+
+/** Waits until the process has reloaded its configuration this many times. */
+const untilReloaded = (notigraph: NotigraphProcess, times: number) =>
+  notigraph.printed('stdout', new RegExp(RELOADED), times);
+
+/** Sends operations on many connections until `stop()`, which returns how often each outcome occurred. */
+function startLoad(url: string, authorizations: readonly string[]) {
+  const { origin, pathname } = new URL(url);
+  const pool = new Pool(origin, { connections: CONNECTIONS });
+  let isStopped = false;
+  const outcomes: Record<string, number> = {};
+  const count = (outcome: string) => {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  };
+  const clients = Array.from({ length: CONNECTIONS }, async (_, client) => {
+    const authorization = authorizations[client % authorizations.length] ?? '';
+    const query = client % 4 === 1 && authorization.startsWith('ApiKey') ? CREATE_FEED : GROUPS;
+    while (!isStopped) {
+      try {
+        const { statusCode, body } = await pool.request({
+          path: pathname,
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization },
+          body: JSON.stringify({ query }),
+        });
+        const answer = await body.text();
+        count(statusCode === 200 && /"name":"(?:Group|News)"/.test(answer) ? 'data' : `${statusCode} ${answer}`);
+      } catch (error) {
+        count(`cut off: ${error instanceof Error && 'code' in error ? error.code : error}`);
+      }
+    }
+  });
+  return {
+    answered: () => outcomes.data ?? 0,
+    async stop() {
+      isStopped = true;
+      await Promise.all(clients);
+      await pool.close();
+      return outcomes;
+    },
+  };
+}
+
+describe('a reload under load', () => {
+  it.each([1, 2])(
+    'fails no request, with %i processes',
+    async (workers) => {
+      await configure(0);
+      await using notigraph = await startNotigraph({ cwd, args: ['--workers', `${workers}`], env: TENANT_ENV });
+      const load = startLoad(notigraph.url, ['ApiKey key-1', 'ApiKey key-2', await signer.bearer()]);
+      for (let round = 1; round <= 20; round += 1) {
+        const before = load.answered();
+        await configure(round);
+        if (round % 2 === 0) {
+          process.kill(notigraph.pid, 'SIGHUP');
+        }
+        await untilReloaded(notigraph, round);
+        while (load.answered() < before + 2 * CONNECTIONS) {
+          await sleep(10);
+        }
+      }
+      const outcomes = await load.stop();
+      expect(Object.keys(outcomes)).toEqual(['data']);
+      expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+    },
+    120_000,
+  );
+});
+
+/** Reloads, and the heap that the replaced gateways would take, in MB: 0.8 each. */
+const RELOADS = 50;
+const REPLACED_MB = 0.8 * RELOADS;
+
+it('releases replaced gateways', async () => {
+  await configure(0, { reloadSeconds: 86_400 });
+  await using gateway = await startProbedGateway(upstream.url, {
+    ...TENANT_ENV,
+    NOTIGRAPH_CONFIG: `${cwd}/notigraph.config.json`,
+  });
+  let reloads = 0;
+  async function reloadTimes(count: number): Promise<number> {
+    for (let i = 0; i < count; i += 1) {
+      const load = startLoad(gateway.url, ['ApiKey key']);
+      while (load.answered() < CONNECTIONS) {
+        await sleep(1);
+      }
+      process.kill(gateway.pid, 'SIGHUP');
+      await load.stop();
+      reloads += 1;
+      while ((await reloadsOf(gateway.url)) < reloads) {
+        await sleep(1);
+      }
+    }
+    return (await gateway.vitals('collect garbage')).heapMb;
+  }
+  const before = await reloadTimes(5);
+  const after = await reloadTimes(RELOADS);
+  expect(after - before).toBeLessThan(REPLACED_MB / 3);
+}, 120_000);
+
+/** Returns how often the process reloaded its configuration. */
+async function reloadsOf(url: string): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', url))).text();
+  return Number(/notigraph_config_reloads_total\{result="ok"\} (\d+)/.exec(text)?.[1]);
+}

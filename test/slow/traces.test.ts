@@ -1,0 +1,126 @@
+import { symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { blocks, ROOT, read } from '../support/docs.ts';
+import { listen } from '../support/listen.ts';
+import { startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SPAN_ID = '00f067aa0ba902b7';
+
+// OTLP/JSON: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding. Strict, so that any other member fails the test.
+const traceId = z.string().regex(/^[\da-f]{32}$/);
+const spanId = z.string().regex(/^[\da-f]{16}$/);
+const nanoseconds = z.string().regex(/^\d{19}$/);
+const value = z.union([z.strictObject({ stringValue: z.string() }), z.strictObject({ intValue: z.int() })]);
+const attributes = z.array(z.strictObject({ key: z.string(), value }));
+const dropped = z.int().nonnegative();
+const spanSchema = z.strictObject({
+  traceId,
+  spanId,
+  parentSpanId: spanId.optional(),
+  traceState: z.string().optional(),
+  flags: z.int(),
+  name: z.string(),
+  kind: z.union([z.literal(2), z.literal(3)]),
+  startTimeUnixNano: nanoseconds,
+  endTimeUnixNano: nanoseconds,
+  attributes,
+  droppedAttributesCount: dropped,
+  events: z.array(z.unknown()).length(0),
+  droppedEventsCount: dropped,
+  links: z.array(z.unknown()).length(0),
+  droppedLinksCount: dropped,
+  status: z.strictObject({ code: z.int().min(0).max(2) }),
+});
+const exportSchema = z.strictObject({
+  resourceSpans: z.array(
+    z.strictObject({
+      resource: z.strictObject({ attributes, droppedAttributesCount: dropped }),
+      scopeSpans: z.array(
+        z.strictObject({
+          scope: z.strictObject({ name: z.literal('notigraph'), version: z.string() }),
+          spans: z.array(spanSchema),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** Starts an OTLP receiver that accepts only valid exports of traces. */
+async function startReceiver() {
+  const spans: z.infer<typeof spanSchema>[] = [];
+  const problems: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    const { data, error } = exportSchema.safeParse(await json(request));
+    const isExport =
+      `${request.method} ${request.url} ${request.headers['content-type']}` === 'POST /v1/traces application/json';
+    if (data === undefined || !isExport) {
+      problems.push(error?.issues ?? request.url);
+    }
+    spans.push(...(data?.resourceSpans ?? []).flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    response.writeHead(data === undefined ? 400 : 200, { 'content-type': 'application/json' }).end('{}');
+  });
+  const { url, close } = await listen(server);
+  return { url, spans, problems, [Symbol.asyncDispose]: close };
+}
+
+/** Runs the documented program in a folder, sends an operation, and stops the program. */
+async function traceOperation(cwd: string, collector: string, workers: number) {
+  await writeFile(join(cwd, 'otel.mjs'), blocks(read('docs/monitoring.md'), 'js')[0] ?? '');
+  await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+  await using notigraph = await startNotigraph({
+    cwd,
+    nodeArgs: ['--import', './otel.mjs'],
+    args: ['--workers', String(workers)],
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector },
+  });
+  const response = await fetch(notigraph.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: 'ApiKey sandbox-development-key',
+      traceparent: `00-${TRACE_ID}-${SPAN_ID}-01`, // Sampled by the caller, so the program's ratio doesn't matter.
+    },
+    body: JSON.stringify({ query: '{ workflow(idOrIdentifier: "payment-failed") { name } }' }),
+  });
+  expect(await response.json()).toEqual({ data: { workflow: { name: 'Payment failed' } } });
+  return await notigraph.stop('SIGTERM');
+}
+
+it.each([1, 2])(
+  'with %i workers, the documented program exports traces over OTLP, the last ones on shutdown',
+  async (workers) => {
+    await using receiver = await startReceiver();
+    await using folder = await createTemporaryFolder();
+    const { code, stdout } = await traceOperation(folder.path(), receiver.url, workers);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`"traceId":"${TRACE_ID}"`);
+    expect(receiver.problems).toEqual([]);
+
+    const server = receiver.spans.find(({ kind }) => kind === 2);
+    const client = receiver.spans.find(({ kind }) => kind === 3);
+    expect(receiver.spans).toHaveLength(2);
+    expect(server).toMatchObject({ name: 'query', traceId: TRACE_ID, parentSpanId: SPAN_ID });
+    const name = 'GET /v1/workflows/{workflowIdOrIdentifier}';
+    expect(client).toMatchObject({ name, traceId: TRACE_ID, parentSpanId: server?.spanId });
+    const nested = [
+      server?.startTimeUnixNano,
+      client?.startTimeUnixNano,
+      client?.endTimeUnixNano,
+      server?.endTimeUnixNano,
+    ];
+    expect(nested).toEqual(nested.toSorted());
+    expect(JSON.stringify(receiver.spans)).not.toContain('sandbox-development-key');
+  },
+);
+
+it('without a collector, the documented program says so and exits with 0', async () => {
+  await using folder = await createTemporaryFolder();
+  const { code, stderr } = await traceOperation(folder.path(), 'http://127.0.0.1:9', 1);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('ECONNREFUSED') });
+});

@@ -1,0 +1,177 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { listen } from '../support/listen.ts';
+import { runNotigraph, startNotigraph } from '../support/process.ts';
+import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { findWorkerPids, scrape, sendLoad, waitForLogLines } from '../support/worker-load.ts';
+
+/** Working directory of the processes of one test. */
+let cwd: string;
+
+beforeEach(async () => {
+  const folder = await createTemporaryFolder();
+  cwd = folder.path();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+});
+
+const OK = 'notigraph_operations_total{type="query",code="OK"}';
+
+it('metrics and health checks of several workers are those of all, and survive a worker that retires or is killed', async () => {
+  const args = ['--sandbox', ':memory:', '--workers', '2', '--admin-port', '0'];
+  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '100' } });
+  const [, admin = ''] = /Health +(\S+)\/livez/.exec(notigraph.output()) ?? [];
+  const isPublic = async (path: string) => (await fetch(new URL(path, notigraph.url))).status !== 404;
+  expect(await Promise.all(['/metrics', '/livez', '/readyz'].map(isPublic))).toEqual([false, false, false]);
+  const get = async (path: string, method = 'GET') => {
+    const response = await fetch(new URL(path, admin), { method });
+    return [response.status, await response.text()];
+  };
+  expect(await get('/livez')).toEqual([200, 'ok\n']);
+  expect(await get('/readyz')).toEqual([200, 'ok\nworkers: 2\nready: 2\n']);
+  expect((await get('/graphql'))[0]).toBe(404);
+  expect((await get('/readyz', 'POST'))[0]).toBe(405);
+
+  const load = { requests: 300, connections: 8 };
+  let terminated = 0;
+  const first = await sendLoad(notigraph.url, {
+    ...load,
+    onAnswer(answered) {
+      const [pid] = findWorkerPids(notigraph);
+      if (answered === 150 && pid !== undefined) {
+        process.kill(pid, 'SIGTERM');
+        terminated = pid;
+      }
+    },
+  });
+  expect(first).toEqual({ statuses: { 200: 300 }, cutOff: 0 }); // A worker that retires rejects nothing.
+  expect(await waitForLogLines(notigraph, 'a worker retires and is replaced', 1)).toMatchObject([
+    { workerPid: terminated },
+  ]);
+  await waitForLogLines(notigraph, 'a worker listens in its place', 1);
+  expect((await scrape(admin, /^notigraph_operations_total/))[OK]).toBe(300);
+
+  await sendLoad(notigraph.url, load);
+  const [killed = 0] = findWorkerPids(notigraph);
+  process.kill(killed, 'SIGKILL');
+  await waitForLogLines(notigraph, 'a worker ended and is replaced', 1);
+  const values = await scrape(
+    admin,
+    /^(?:notigraph_(?:operations_total|client_operations_total|workers|operation_duration_seconds_count)|process)/,
+  );
+  expect(values).toMatchObject({
+    [OK]: 600,
+    'notigraph_client_operations_total{client="(none)",version="(none)"}': 600,
+    'notigraph_operation_duration_seconds_count{type="query"}': 600,
+    notigraph_workers: 2,
+    notigraph_workers_replaced_total: 2,
+  });
+  expect(Math.abs(Number(values.process_start_time_seconds) - Date.now() / 1_000)).toBeLessThan(120);
+
+  const ended = notigraph.stop('SIGTERM');
+  await notigraph.printed('stdout', /^Shutting down: /m);
+  expect(await get('/readyz')).toMatchObject([503, expect.stringMatching(/^stopping\n/)]);
+  expect(await ended).toMatchObject({ code: 0, stderr: '' });
+});
+
+it('a worker that is stopped is noticed, killed and replaced, and its connections are served by others', async () => {
+  const args = ['--sandbox', ':memory:', '--workers', '2'];
+  const env = { NOTIGRAPH_WORKER_TIMEOUT_MS: '2000', NOTIGRAPH_LAME_DUCK_MS: '100', NOTIGRAPH_DRAIN_TIMEOUT_MS: '500' };
+  await using notigraph = await startNotigraph({ cwd, args, env });
+  await sendLoad(notigraph.url, { requests: 20, connections: 4 });
+  const [stopped = 0] = findWorkerPids(notigraph);
+  process.kill(stopped, 'SIGSTOP');
+  // Each connection is new, so the stopped worker would get every second one.
+  expect(await sendLoad(notigraph.url, { requests: 8, connections: 8 })).toEqual({ statuses: { 200: 8 }, cutOff: 0 });
+  expect(await waitForLogLines(notigraph, 'a worker does not respond and is killed', 1)).toMatchObject([
+    { level: 40, workerPid: stopped },
+  ]);
+  await waitForLogLines(notigraph, 'a worker listens in its place', 1);
+
+  const [other = 0] = findWorkerPids(notigraph);
+  process.kill(other, 'SIGSTOP');
+  const { code, stdout } = await notigraph.stop('SIGTERM');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/"a worker does not (?:end|respond) and is killed"/);
+});
+
+it('killing workers leaves no descriptors in the primary and no open connections of clients', async () => {
+  const args = ['--sandbox', ':memory:', '--workers', '2'];
+  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '100' } });
+  await sendLoad(notigraph.url, { requests: 20, connections: 4 });
+  const [worker = 0] = findWorkerPids(notigraph);
+  const [, primary = ''] = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${worker}/status`, 'utf8')) ?? [];
+  const countFiles = () => readdirSync(`/proc/${primary}/fd`).length;
+  const before = countFiles();
+  for (let round = 1; round <= 3; round += 1) {
+    const load = sendLoad(notigraph.url, { requests: 200, connections: 16 });
+    const [victim = 0] = findWorkerPids(notigraph);
+    process.kill(victim, 'SIGKILL');
+    expect((await load).statuses).toEqual({ 200: 200 });
+    await waitForLogLines(notigraph, 'a worker listens in its place', round);
+  }
+  await sleep(600); // The workers' counts of connections are reported every 500 ms.
+  const { notigraph_connections: connections } = await scrape(notigraph.url, /^notigraph_connections/);
+  expect(connections).toBeLessThanOrEqual(2); // Those of the scrapes.
+  expect(countFiles()).toBeLessThanOrEqual(before + 1);
+});
+
+it('a separate port that is in use is reported with its option', async () => {
+  const other = await listen(createServer());
+  onTestFinished(() => other.close());
+  const { port } = new URL(other.url);
+  const ending = await runNotigraph({ cwd, args: ['--port', '0', '--sandbox', ':memory:', '--admin-port', port] });
+  expect(ending).toMatchObject({ code: 1, stdout: '' });
+  expect(ending.stderr).toMatch(
+    new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is already in use\\. .*--admin-port\\.\\n$`),
+  );
+});
+
+it.runIf(hasRedis)(
+  `a replacement has the cache's secret of the other workers, not that of a newer file${redisOnly}`,
+  async () => {
+    await using redis = await startRedis();
+    await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+    const config = {
+      upstream: upstream.url,
+      workers: 2,
+      cache: {
+        store: { redis: { url: redis.url } },
+        secret: { file: 'secret' },
+        notificationGroups: { freshSeconds: 600 },
+      },
+    };
+    writeFileSync(`${cwd}/notigraph.config.json`, JSON.stringify(config));
+    writeFileSync(`${cwd}/secret`, 'a'.repeat(32));
+    await using notigraph = await startNotigraph({ cwd });
+    const askAll = async () => {
+      for (let i = 0; i < 4; i += 1) {
+        const { body } = await request(notigraph.url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
+          body: JSON.stringify({ query: '{ notificationGroups { id } }' }),
+          reset: true, // The next connection goes to another worker.
+        });
+        expect(await body.json()).toEqual({ data: { notificationGroups: [] } });
+      }
+      const lines = await waitForLogLines(notigraph, 'operation', 0);
+      return new Set(lines.slice(-4).map(({ pid }) => pid));
+    };
+    const [first] = await askAll();
+    writeFileSync(`${cwd}/secret`, 'b'.repeat(32));
+    process.kill(first, 'SIGKILL');
+    const [{ workerPid }] = await waitForLogLines(notigraph, 'a worker listens in its place', 1);
+    expect(await askAll()).toContain(workerPid);
+    expect(upstream.requests.filter(({ headers }) => headers.authorization !== undefined)).toHaveLength(1);
+
+    const reloaded = notigraph.printed('stdout', /the configuration was reloaded/);
+    process.kill(notigraph.pid, 'SIGHUP');
+    await reloaded;
+    await askAll();
+    expect(upstream.requests.filter(({ headers }) => headers.authorization !== undefined)).toHaveLength(2);
+  },
+);

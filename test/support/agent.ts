@@ -1,0 +1,64 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { TestGateway } from './gateway.ts';
+
+/** Eras of the protocol: with a handshake, and with the version in each request. */
+export const ERAS = ['legacy', 'auto'] as const;
+
+/** Options of `connectAgent`. */
+export interface AgentOptions {
+  era?: (typeof ERAS)[number];
+  headers?: Record<string, string>;
+  /** @default /mcp */
+  path?: string;
+}
+
+/** Client of the tools, as in an AI agent. */
+export interface Agent extends AsyncDisposable {
+  client: Client;
+  /** Returns the names of the tools it sees. */
+  names(): Promise<string[]>;
+  /** Calls a tool, and returns its text, structured result and whether it failed. */
+  call(name: string, args?: Record<string, unknown>): Promise<{ text: string; structured: unknown; isError: boolean }>;
+}
+
+/** Connects the official client to the tools of a gateway. */
+export async function connectAgent(
+  gateway: Pick<TestGateway, 'url'>,
+  authorization: string,
+  { era = 'legacy', headers = {}, path = '/mcp' }: AgentOptions = {},
+): Promise<Agent> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
+  const transport = new StreamableHTTPClientTransport(new URL(path, gateway.url), {
+    requestInit: { headers: { authorization, ...headers } },
+  });
+  // Its type has an optional member that may be undefined, unlike that of the interface.
+  await client.connect(transport as Parameters<Client['connect']>[0]);
+  return {
+    client,
+    names: async () => (await client.listTools()).tools.map(({ name }) => name),
+    async call(name, args = {}) {
+      const { content, structuredContent, isError = false } = await client.callTool({ name, arguments: args });
+      const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+      return { text, structured: structuredContent, isError };
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+/** Documents of tools. */
+export const TOOLS = {
+  Groups: `query Groups { notificationGroups { id name } }`,
+  Flow: `
+    # The heading of the file, which is no description.
+
+    # Finds a workflow.
+    # Its id and its trigger's identifier work alike.
+    query Flow($id: ID!) { workflow(idOrIdentifier: $id) { name } }`,
+  AddFeed: `mutation AddFeed($input: CreateFeedInput!) {
+    createFeed(input: $input) { ... on CreateFeedSuccess { feed { name } } ... on MutationError { code message } } }`,
+  DropGroup: `mutation DropGroup($id: ID!) { deleteNotificationGroup(input: { id: $id }) { __typename } }`,
+  DropFeed: `mutation DropFeed($id: ID!) { deleteFeed(input: { id: $id }) { __typename } }`,
+};
+
+/** Settings of these tools. `DropFeed` is no tool, because it is not listed. */
+export const MCP = { manifest: TOOLS, mutations: ['AddFeed', 'DropGroup'] };

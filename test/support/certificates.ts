@@ -1,0 +1,54 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Whether `openssl` is installed. */
+export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+/** Certificate with its private key, both in PEM. */
+export interface TestCertificate {
+  cert: string;
+  key: string;
+}
+
+/** Authority that issues certificates with OpenSSL. Nothing it creates outlives the test. */
+export interface TestAuthority extends Disposable {
+  /** Its own certificate. */
+  readonly cert: string;
+  /** Issues a certificate for 127.0.0.1 and service.test, valid for a day. */
+  issue(name: string): TestCertificate;
+}
+
+/** Creates an authority. */
+export function createAuthority(): TestAuthority {
+  const folder = mkdtempSync(join(tmpdir(), 'notigraph-certificates-'));
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  openssl(
+    'req',
+    '-x509',
+    ...newKey,
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.pem',
+    '-subj',
+    '/CN=test authority',
+    '-days',
+    '2',
+  );
+  return {
+    cert: read('ca.pem'),
+    issue(name) {
+      openssl(
+        ...['req', '-x509', ...newKey, '-CA', 'ca.pem', '-CAkey', 'ca.key', '-subj', `/CN=${name}`],
+        ...['-addext', 'subjectAltName=IP:127.0.0.1,DNS:service.test', '-addext', 'basicConstraints=critical,CA:FALSE'],
+        ...['-keyout', 'leaf.key', '-out', 'leaf.pem', '-days', '1'],
+      );
+      return { cert: read('leaf.pem'), key: read('leaf.key') };
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,90 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { TestCertificate } from './certificates.ts';
+import { listen } from './listen.ts';
+
+/** Request for a tunnel. */
+export interface TunnelRequest {
+  /** Host and port that the client asked for. */
+  authority: string;
+  headers: IncomingHttpHeaders;
+}
+
+/** Proxy that tunnels connections to any host name to one server on this machine. */
+export interface ConnectProxy extends AsyncDisposable {
+  readonly url: string;
+  readonly tunnels: readonly TunnelRequest[];
+  /** Everything that clients sent through tunnels, as text. */
+  received(): string;
+  /** Names in the certificates of clients; undefined for a client without one. */
+  readonly certificates: readonly (string | undefined)[];
+  /** Requests that are not for tunnels. */
+  readonly others: readonly string[];
+  /** Response to a request for a tunnel: a status, or `surprise` for one with bytes after its head. @default 200 */
+  behaviour: number | 'surprise' | 'silence';
+}
+
+/** @param certificate certificate of a proxy that is reached with https */
+export async function startConnectProxy(target: string, certificate?: TestCertificate): Promise<ConnectProxy> {
+  const { hostname, port } = new URL(target);
+  const tunnels: TunnelRequest[] = [];
+  const others: string[] = [];
+  const certificates: (string | undefined)[] = [];
+  const sockets = new Set<Socket>();
+  let received = '';
+  const refuse = (request: IncomingMessage, response: ServerResponse) => {
+    others.push(`${request.method} ${request.url}`);
+    response.writeHead(400).end();
+  };
+  const server =
+    certificate === undefined
+      ? createServer(refuse)
+      : createTlsServer({ ...certificate, requestCert: true, rejectUnauthorized: false }, refuse);
+  server.on('connect', ({ url = '', headers }, client: Socket) => {
+    tunnels.push({ authority: url, headers });
+    sockets.add(client);
+    if (client instanceof TLSSocket) {
+      certificates.push(client.getPeerX509Certificate()?.subject);
+    }
+    client.on('error', () => {});
+    if (proxy.behaviour === 'silence') {
+      return;
+    }
+    if (proxy.behaviour !== 200 && proxy.behaviour !== 'surprise') {
+      client.end(`HTTP/1.1 ${proxy.behaviour} No\r\ncontent-length: 0\r\n\r\n`);
+      return;
+    }
+    const surprise = proxy.behaviour === 'surprise' ? 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}' : '';
+    const upstream = connect(Number(port), hostname, () => {
+      client.write(`HTTP/1.1 200 Connection established\r\n\r\n${surprise}`);
+      upstream.pipe(client);
+      client.pipe(upstream);
+      client.on('data', (chunk: Buffer) => {
+        received += chunk.toString('latin1');
+      });
+    });
+    sockets.add(upstream);
+    upstream.on('error', () => {});
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  const { url, close } = await listen(server);
+  const scheme = certificate === undefined ? 'http' : 'https';
+  const proxy: ConnectProxy = {
+    url: url.replace(/^http/, scheme),
+    tunnels,
+    others,
+    certificates,
+    received: () => received,
+    behaviour: 200,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      await close();
+    },
+  };
+  return proxy;
+}

@@ -1,0 +1,87 @@
+import { type Choices, createRandom } from './fuzz/choices.ts';
+import { feed, group, subscriber, workflow } from './records.ts';
+import type { Script, ScriptedResponse } from './scripted-upstream.ts';
+
+/** Behavior of a service that the contract permits. */
+export interface GeneratedBehavior {
+  seed: number;
+  /** Whether workflows contain their group. */
+  embeds: 'always' | 'never' | 'sometimes';
+  /** Number of notification groups that workflows belong to. */
+  groups: number;
+  /** Whether the list contains the groups without their ids. */
+  omitsIds: boolean;
+  /** Workflows per entry of the statistics. */
+  workflowsPerEntry: number;
+  /** Whether it rejects the status that a workflow already has, and some workflows don't exist. */
+  rejects: boolean;
+}
+
+/** Script of a service whose responses depend only on the request and the behavior. */
+export function generatedService(behavior: () => GeneratedBehavior): Script {
+  return ({ method, path }) => {
+    const { seed, ...options } = behavior();
+    const [noun = '', id = ''] = path.replace(/^.*\/v1\//, '').split(/[/?]/);
+    const random = createRandom(seed, `${noun} ${decodeURIComponent(id)}`);
+    if (noun === 'notifications') {
+      return { body: statistics(options, random) };
+    }
+    if (noun === 'notification-groups') {
+      return groupsOf(method, id, options);
+    }
+    if (noun === 'workflows') {
+      return workflowOf(method, decodeURIComponent(id), options, random);
+    }
+    if (method === 'DELETE') {
+      return noun === 'feeds' ? { body: { data: [feed()] } } : { status: 204 };
+    }
+    return { status: 201, body: { data: noun === 'feeds' ? feed() : subscriber() } };
+  };
+}
+
+type Options = Omit<GeneratedBehavior, 'seed'>;
+
+const statistics = ({ workflowsPerEntry }: Options, random: Choices) =>
+  Array.from({ length: 8 }, (_, day) => ({
+    _id: `2026-01-0${day + 1}`,
+    count: 1,
+    channels: ['email'],
+    templates: Array.from({ length: workflowsPerEntry }, () => `w${random.pick(60)}`),
+  }));
+
+function groupsOf(method: string, id: string, { groups, omitsIds }: Options): ScriptedResponse {
+  if (method === 'DELETE') {
+    return { body: { data: { acknowledged: true, status: 'deleted' } } };
+  }
+  if (method !== 'GET' || id !== '') {
+    return { status: method === 'POST' ? 201 : 200, body: { data: group({ _id: id || 'new' }) } };
+  }
+  const all = Array.from({ length: groups }, (_, index) => group({ _id: `g${index}` }));
+  return { body: { data: omitsIds ? all.map((listed) => ({ ...listed, _id: undefined })) : all } };
+}
+
+function workflowOf(
+  method: string,
+  id: string,
+  { embeds, groups, rejects }: Options,
+  random: Choices,
+): ScriptedResponse {
+  if (rejects && method === 'GET' && random.oneIn(8)) {
+    return { status: 404, body: { message: 'not found' } };
+  }
+  if (rejects && method === 'PUT') {
+    return { status: 400, body: { message: 'the workflow already has this status' } };
+  }
+  const groupId = `g${random.pick(groups)}`;
+  const isEmbedded = embeds === 'always' || (embeds === 'sometimes' && random.oneIn(2));
+  return {
+    body: {
+      data: workflow({
+        _id: id,
+        active: random.oneIn(2),
+        _notificationGroupId: groupId,
+        ...(isEmbedded && { notificationGroup: group({ _id: groupId }) }),
+      }),
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** Returns the size of the heap after garbage collection, in bytes. */
+export function bytesInUse(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  collect();
+  return getHeapStatistics().used_heap_size;
+}
+
+/** Growth below which the heap counts as settled, in bytes. */
+const SETTLED = 16 * 1024;
+
+/** Returns the size of the heap once nothing that earlier tests of the process left behind is freed any more. */
+export async function settledBytes(): Promise<number> {
+  let bytes = bytesInUse();
+  for (let round = 0; round < 20; round += 1) {
+    await nextTurn();
+    const next = bytesInUse();
+    if (Math.abs(next - bytes) < SETTLED) {
+      return next;
+    }
+    bytes = next;
+  }
+  return bytes;
+}

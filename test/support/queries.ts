@@ -1,0 +1,58 @@
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readKit } from './deploy.ts';
+
+const Alerts = z.object({
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          labels: z.record(z.string(), z.string()),
+          annotations: z.record(z.string(), z.string()),
+        }),
+      ),
+    }),
+  ),
+});
+
+const Dashboard = z.object({
+  annotations: z.object({ list: z.array(z.object({ name: z.string(), expr: z.string() })) }),
+  templating: z.object({ list: z.array(z.object({ name: z.string() })) }),
+  panels: z.array(
+    z.object({
+      id: z.number(),
+      title: z.string(),
+      gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+      targets: z.array(z.object({ refId: z.string(), expr: z.string() })).default([]),
+    }),
+  ),
+});
+
+/** Query of the dashboard or of an alert. */
+export interface Query {
+  /** Title of the panel or name of the alert, and which of its queries. */
+  name: string;
+  query: string;
+}
+
+/** Returns the alerts of the deployment kit. */
+export const readAlerts = () =>
+  Alerts.parse(parse(readKit('prometheus/alerts.yml'))).groups.flatMap(({ rules }) => rules);
+
+export const readDashboard = () => Dashboard.parse(JSON.parse(readKit('grafana/dashboard.json')));
+
+/** Returns every query of the dashboard and of the alerts. Grafana's variables have values. */
+export function listQueries(): Query[] {
+  const { panels, annotations } = readDashboard();
+  const queries = [
+    ...panels.flatMap(({ title, targets }) => targets.map(({ refId, expr }) => ({ name: `${title} ${refId}`, expr }))),
+    ...annotations.list.map(({ name, expr }) => ({ name: `annotation ${name}`, expr })),
+    ...readAlerts().map(({ alert, expr }) => ({ name: alert, expr })),
+  ];
+  return queries.map(({ name, expr }) => ({
+    name,
+    query: expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m'),
+  }));
+}

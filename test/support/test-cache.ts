@@ -1,0 +1,67 @@
+import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
+import type { CachedReadResult } from '../../src/upstream/transport/observer.ts';
+import type { TestGateway } from './gateway.ts';
+import { metricValues } from './metrics-text.ts';
+import { hasRedis, startRedis } from './redis.ts';
+
+/** Stores of the cache, each of which must keep every promise. */
+export type StoreKind = 'memory' | 'redis';
+
+/** Stores that can be tested on this machine. */
+export const STORES: readonly StoreKind[] = hasRedis ? ['memory', 'redis'] : ['memory'];
+
+type CacheSettings = Extract<GatewayOptions['cache'], object>;
+
+/** Cache of one gateway, or of several in the case of Redis, with a clock. */
+export interface TestCache extends AsyncDisposable {
+  /** Value of the setting `cache`. */
+  settings: CacheSettings;
+  /** Dependencies of the gateways. */
+  deps: Pick<GatewayDeps, 'monotonicNow'>;
+  /** Makes everything that is stored older. */
+  pass(seconds: number): Promise<void>;
+}
+
+/** Subtracts a time from the start of each entry. */
+const AGE_ENTRIES = `
+for _, key in ipairs(redis.call('KEYS', '*:entry:*')) do
+  local value = redis.call('GET', key)
+  local started, rest = string.match(value, '^(%d+)(.*)$')
+  redis.call('SET', key, string.format('%.0f', started - ARGV[1]) .. rest, 'KEEPTTL')
+end
+return 1`;
+
+/** Starts the store of a cache. */
+export async function startTestCache(
+  kind: StoreKind,
+  options: Omit<CacheSettings, 'store' | 'secret'> = {},
+): Promise<TestCache> {
+  let passedMs = 0;
+  const deps = { monotonicNow: () => performance.now() + passedMs };
+  const advance = (seconds: number) => {
+    passedMs += seconds * 1_000;
+  };
+  if (kind === 'memory') {
+    return { settings: options, deps, pass: async (seconds) => advance(seconds), async [Symbol.asyncDispose]() {} };
+  }
+  const redis = await startRedis();
+  return {
+    settings: { ...options, store: { redis: { url: redis.url } }, secret: 'secret-of-the-tests-0123456789abcdef' },
+    deps,
+    async pass(seconds) {
+      advance(seconds);
+      await redis.command('EVAL', AGE_ENTRIES, '0', String(seconds * 1_000));
+    },
+    [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),
+  };
+}
+
+/** Returns how many reads a gateway has answered so far, by the source: `fresh`, `miss` and so on. */
+export async function countReads(gateway: TestGateway): Promise<Partial<Record<CachedReadResult, number>>> {
+  const counts: Record<string, number> = {};
+  for (const [line, count] of Object.entries(metricValues(await gateway.metrics(), /^notigraph_cache_reads_total/))) {
+    const result = /result="([^"]+)"/.exec(line)?.[1] ?? '';
+    counts[result] = (counts[result] ?? 0) + count;
+  }
+  return counts;
+}

@@ -1,0 +1,92 @@
+import { type Dispatcher, Pool } from 'undici';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { type Entry, startGateway, type TestGateway } from './gateway.ts';
+import { type RawScript, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { clientsOf, createSigner, type TestSigner } from './tokens.ts';
+
+/** Names of the upstreams. All keys of an upstream begin with its name. */
+export const NAMES = ['eu', 'us', 'ap'] as const;
+
+export type Name = (typeof NAMES)[number];
+
+/** Request to the gateway. */
+export interface UpstreamRequest {
+  /** Path and header `Host`. @default /graphql and the gateway's own */
+  path?: string;
+  host?: string;
+  authorization: string;
+  document?: string;
+}
+
+/** Gateway in front of three upstreams. */
+export interface ThreeUpstreams extends AsyncDisposable {
+  gateway: TestGateway;
+  upstreams: Readonly<Record<Name, RawUpstream>>;
+  signer: TestSigner;
+  send(request: UpstreamRequest): Promise<{ status: number; text: string }>;
+  /** Returns the keys that upstreams received although they belong to another one. */
+  misdirected(): string[];
+}
+
+/** Tenants, with one of each upstream. */
+export const TENANTS = {
+  acme: { key: 'eu-acme', upstream: 'eu' },
+  globex: { key: 'us-globex', upstream: 'us' },
+  initech: 'ap-initech',
+};
+
+/** Returns the settings of the upstreams: `eu` by host, `us` by path, `ap` as the default. */
+export const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
+  eu: { url: urls.eu.url, hosts: ['EU.example.test'] },
+  us: { url: urls.us.url, pathPrefix: '/us' },
+  ap: { url: urls.ap.url, hosts: ['ap.example.test'], default: true },
+});
+
+export async function startThreeUpstreams(
+  script: RawScript,
+  options: Partial<GatewayOptions> = {},
+  entry: Entry = 'listener',
+): Promise<ThreeUpstreams> {
+  const [eu, us, ap] = await Promise.all([
+    startRawUpstream(script),
+    startRawUpstream(script),
+    startRawUpstream(script),
+  ]);
+  const upstreams = { eu, us, ap };
+  const signer = createSigner();
+  const gateway = await startGateway(
+    { upstreams: upstreamsOf(upstreams), clients: clientsOf(signer, { tenants: TENANTS }), ...options },
+    {},
+    entry,
+  );
+  const { origin } = new URL(gateway.url);
+  const client = new Pool(origin, { connections: 60 });
+
+  return {
+    gateway,
+    upstreams,
+    signer,
+    async send({ path = '/graphql', host, authorization, document = '{ notificationGroups { name } }' }) {
+      const request: Dispatcher.RequestOptions = {
+        path,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization, ...(host && { host }) },
+        body: JSON.stringify({ query: document }),
+      };
+      const { statusCode, body } = await client.request(request);
+      return { status: statusCode, text: await body.text() };
+    },
+    misdirected: () =>
+      NAMES.flatMap((name) =>
+        upstreams[name].requests
+          .map(({ headers }) => headers.authorization ?? 'none')
+          .filter((key) => !key.startsWith(`ApiKey ${name}-`))
+          .map((key) => `${name} received ${key}`),
+      ),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await gateway[Symbol.asyncDispose]();
+      await Promise.all(NAMES.map((name) => upstreams[name][Symbol.asyncDispose]()));
+    },
+  };
+}

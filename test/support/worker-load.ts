@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { metricValues } from './metrics-text.ts';
+import type { NotigraphProcess } from './process.ts';
+
+/** Result of `sendLoad`. */
+export interface LoadResult {
+  /** Number of responses by status. */
+  statuses: Record<string, number>;
+  /** Number of requests whose connection was closed before a response. They were sent again. */
+  cutOff: number;
+}
+
+/** Options of `sendLoad`. */
+export interface LoadOptions {
+  /** Number of requests that must be answered. */
+  requests: number;
+  /** Number of connections, each with one request at a time. */
+  connections: number;
+  /** Called after each response. */
+  onAnswer?: (answered: number) => void;
+}
+
+/** Sends operations that need no upstream, each until it is answered, over keep-alive connections. */
+export async function sendLoad(url: string, { requests, connections, onAnswer }: LoadOptions): Promise<LoadResult> {
+  const { origin, pathname } = new URL(url);
+  const statuses: Record<string, number> = {};
+  let [started, answered, cutOff] = [0, 0, 0];
+
+  async function sendOne(pool: Pool): Promise<void> {
+    try {
+      const { statusCode, body } = await pool.request({
+        path: pathname,
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
+        body: JSON.stringify({ query: '{ __typename }' }),
+      });
+      await body.dump();
+      statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;
+      answered += 1;
+      onAnswer?.(answered);
+    } catch {
+      cutOff += 1;
+      await sleep(5);
+      await sendOne(pool);
+    }
+  }
+
+  async function runClient(): Promise<void> {
+    const pool = new Pool(origin, { connections: 1 });
+    while (started < requests) {
+      started += 1;
+      await sendOne(pool);
+    }
+    await pool.close();
+  }
+
+  await Promise.all(Array.from({ length: connections }, runClient));
+  return { statuses, cutOff };
+}
+
+/** Waits for this number of log lines with the message. @returns the lines */
+export async function waitForLogLines(notigraph: NotigraphProcess, message: string, count: number) {
+  const end = `"msg":"${message}"}\n`;
+  if (count > 0) {
+    await notigraph.printed('stdout', new RegExp(end), count);
+  }
+  const lines = notigraph.output().split('\n');
+  return lines.filter((line) => `${line}\n`.endsWith(end)).map((line) => JSON.parse(line));
+}
+
+/** Returns the values of a gateway's metrics whose lines match the pattern. */
+export async function scrape(url: string, name: RegExp): Promise<Record<string, number>> {
+  const response = await fetch(new URL('/metrics', url));
+  return metricValues(await response.text(), name);
+}
+
+/** Returns the process ids of the workers that listen, in the order in which they started. */
+export function findWorkerPids(notigraph: NotigraphProcess): number[] {
+  const pids = new Set<number>();
+  for (const line of notigraph.output().split('\n')) {
+    const { pid, workerPid, msg } = line.startsWith('{') ? JSON.parse(line) : {};
+    if (msg === 'operation') {
+      pids.add(pid);
+    } else if (msg === 'a worker listens in its place') {
+      pids.add(workerPid);
+    } else {
+      pids.delete(workerPid); // It ended or retires.
+    }
+  }
+  return [...pids];
+}

@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
+import { metricValues } from '../support/metrics-text.ts';
+import { feed, group, subscriber, workflow } from '../support/records.ts';
+import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { sendOperation } from '../support/send-operation.ts';
+
+/** Text in deviating values and field names. It must not appear in the log and the metrics. */
+const CANARY = 'canary4711@example.com';
+
+const entry = (fields: object = {}) => ({ _id: '2026-03-01', count: 1, templates: [], channels: ['email'], ...fields });
+
+/** Returns a record without some of its fields. */
+function without(record: object, ...names: string[]): object {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
+}
+
+/** Successful operation, the response of the service, and its deviations from the contract. */
+interface Seed {
+  operation: string;
+  response: ScriptedResponse;
+  deviations: readonly string[];
+}
+
+/** A seed for every endpoint with a response body. */
+const SEEDS: Readonly<Record<string, Seed>> = {
+  'GET /v1/workflows/{workflowIdOrIdentifier}': {
+    operation: '{ workflow(idOrIdentifier: "w1") { name } }',
+    response: {
+      body: {
+        data: {
+          ...without(workflow(), 'draft'),
+          critical: CANARY,
+          triggers: null,
+          createdAt: CANARY,
+          origin: CANARY,
+          preferenceSettings: { email: true, fax: true },
+          steps: [{ template: { type: 'email' } }, { template: { type: 7 }, metadata: { amount: CANARY } }],
+          [CANARY]: true,
+        },
+      },
+    },
+    deviations: [
+      'data.draft missing',
+      'data.critical wrong_type',
+      'data.triggers null',
+      'data.createdAt wrong_format',
+      'data.origin unknown_field',
+      'data.preferenceSettings.fax unknown_field',
+      'data.steps[].template.type wrong_type',
+      'data.steps[].metadata.amount wrong_type',
+      'data.* unknown_field',
+    ],
+  },
+  'PUT /v1/workflows/{workflowId}/status': {
+    operation:
+      'mutation { updateWorkflowStatus(input: { workflowId: "w1", active: true }) { ... on UpdateWorkflowStatusSuccess { changed } } }',
+    response: { body: { data: without(workflow(), '_creatorId') } },
+    deviations: ['data._creatorId missing'],
+  },
+  'POST /v1/subscribers': {
+    operation:
+      'mutation { createSubscriber(input: { subscriberId: "u" }) { ... on CreateSubscriberSuccess { replayed } } }',
+    response: { status: 201, body: { data: { ...subscriber(), isOnline: CANARY, locale: null, timezone: CANARY } } },
+    deviations: ['data.isOnline wrong_type', 'data.locale null', 'data.timezone unknown_field'],
+  },
+  'GET /v1/notification-groups': {
+    operation: '{ notificationGroups { name } }',
+    response: { body: { data: [group(), without(group({ _id: 'g2' }), '_environmentId')], nextPage: CANARY } },
+    deviations: ['data[]._environmentId missing', 'nextPage unknown_field'],
+  },
+  'POST /v1/notification-groups': {
+    operation:
+      'mutation { createNotificationGroup(input: { name: "n" }) { ... on CreateNotificationGroupSuccess { replayed } } }',
+    response: { status: 201, body: { data: { ...group(), _organizationId: null } } },
+    deviations: ['data._organizationId null'],
+  },
+  'GET /v1/notification-groups/{id}': {
+    operation: '{ notificationGroup(id: "g1") { name } }',
+    response: { body: { ...group(), _parentId: [CANARY] } },
+    deviations: ['_parentId wrong_type'],
+  },
+  'PATCH /v1/notification-groups/{id}': {
+    operation:
+      'mutation { updateNotificationGroup(input: { id: "g1", name: "n" }) { ... on UpdateNotificationGroupSuccess { replayed } } }',
+    response: { body: { data: { ...group(), color: CANARY } } },
+    deviations: ['data.color unknown_field'],
+  },
+  'DELETE /v1/notification-groups/{id}': {
+    operation:
+      'mutation { deleteNotificationGroup(input: { id: "g1" }) { ... on DeleteNotificationGroupSuccess { deletedId } } }',
+    response: { body: { data: { acknowledged: true, status: CANARY } } },
+    deviations: ['data.status unknown_value'],
+  },
+  'POST /v1/feeds': {
+    operation: 'mutation { createFeed(input: { name: "n" }) { ... on CreateFeedSuccess { replayed } } }',
+    response: { status: 201, body: { data: without(feed(), 'identifier') } },
+    deviations: ['data.identifier missing'],
+  },
+  'DELETE /v1/feeds/{feedId}': {
+    operation: 'mutation { deleteFeed(input: { id: "f1" }) { ... on DeleteFeedSuccess { deletedId } } }',
+    response: { body: { data: [feed(), { ...feed(), name: { en: CANARY } }] } },
+    deviations: ['data[].name wrong_type'],
+  },
+  'GET /v1/notifications/graph/stats': {
+    operation: '{ notificationStats { date channels } }',
+    response: { body: [entry(), entry({ channels: ['email', CANARY] }), entry({ templates: null })] },
+    deviations: ['[].channels[] unknown_value', '[].templates null'],
+  },
+};
+
+/** Returns the endpoint of a request, with the names of the seeds. */
+const endpointOf = ({ method, path }: { method: string; path: string }): string =>
+  Object.keys(SEEDS).find((endpoint) => {
+    const [verb, route = ''] = endpoint.split(' ');
+    return verb === method && new RegExp(`^${route.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  }) ?? '';
+
+describe('deviations of responses from the contract', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  const expected = Object.entries(SEEDS).flatMap(([endpoint, { deviations }]) =>
+    deviations.map((deviation) => `${endpoint} ${deviation}`),
+  );
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
+    gateway = await startGateway({ upstream: upstream.url });
+    for (const { operation } of [...Object.values(SEEDS), ...Object.values(SEEDS)]) {
+      await gateway.data(operation);
+    }
+  });
+
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  });
+
+  it('are logged once each', () => {
+    expect(expected.length).toBeGreaterThanOrEqual(20);
+    expect(deviationsIn(gateway.log).sort()).toEqual([...expected].sort());
+  });
+
+  it('are counted in every response', async () => {
+    const labelled = expected.map((deviation) => {
+      const [method, route, path, kind] = deviation.split(' ');
+      return `notigraph_upstream_deviations_total{method="${method}",route="${route}",path="${path}",kind="${kind}"}`;
+    });
+    expect(metricValues(await gateway.metrics(), /^notigraph_upstream_deviations_total/)).toEqual(
+      Object.fromEntries(labelled.map((line) => [line, 2])),
+    );
+  });
+
+  it('are reported without values', async () => {
+    expect(JSON.stringify(gateway.log) + (await gateway.metrics())).not.toMatch(/canary/i);
+  });
+});
+
+it('known differences of real services are no deviations, nor are free-form values and failed responses', async () => {
+  const bookkeeping = { id: 'x', __v: 0, createdAt: '2026-01-01T00:00:00.000Z', updatedAt: null, deleted: false };
+  const live = {
+    ...workflow({ description: null, _parentId: null, data: { anything: [{ at: 'all' }] } }),
+    steps: [{ _parentId: 'step', template: { _feedId: null, content: [{ type: 'text', content: 'Hi' }] } }],
+    notificationGroup: { ...group(), ...bookkeeping },
+    workflowIntegrationStatus: { hasActiveIntegrations: true, channels: { email: {} } },
+  };
+  const responses: Record<string, ScriptedResponse[]> = {
+    'GET /v1/workflows/{workflowIdOrIdentifier}': [
+      { body: { data: live } },
+      { body: live },
+      { status: 404, body: { statusCode: 404, nothing: 'of the contract' } },
+    ],
+    'GET /v1/notification-groups': [{ body: [{ ...group(), ...bookkeeping }] }, { body: { data: [] } }],
+    'POST /v1/feeds': [
+      { status: 201, body: { data: { ...feed(), ...bookkeeping } } },
+      { status: 409, body: { x: 1 } },
+    ],
+    'GET /v1/notifications/graph/stats': [{ body: { data: [entry()] } }, { body: [] }],
+  };
+  await using upstream = await startScriptedUpstream(
+    (request) => responses[endpointOf(request)]?.shift() ?? { status: 500 },
+  );
+  await using gateway = await startGateway({ upstream: upstream.url });
+  for (const endpoint of Object.keys(responses)) {
+    while (responses[endpoint]?.length !== 0) {
+      await gateway.data(SEEDS[endpoint]?.operation ?? '');
+    }
+  }
+  expect(upstream.requests).toHaveLength(9);
+  expect(deviationsIn(gateway.log)).toEqual([]);
+});
+
+it('the number of reported places is limited', async () => {
+  const letters = (n: number) => String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26));
+  const unknown = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`new_${letters(n)}`, n]));
+  await using upstream = await startScriptedUpstream(({ method }) => ({
+    body: method === 'GET' ? [{ ...group(), ...unknown }] : { ...group(), ...unknown },
+  }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  await gateway.data('{ notificationGroups { name } }');
+  await gateway.data('{ notificationGroups { name } }');
+  await gateway.data(SEEDS['PATCH /v1/notification-groups/{id}']?.operation ?? '');
+  const counts = metricValues(await gateway.metrics(), /^notigraph_upstream_deviations_total/);
+  const labels = (method: string, route: string, path: string) =>
+    `notigraph_upstream_deviations_total{method="${method}",route="${route}",path="${path}",kind="unknown_field"}`;
+  expect(Object.keys(counts)).toHaveLength(202);
+  expect(counts[labels('GET', '/v1/notification-groups', '[].new_aa')]).toBe(2);
+  expect(counts[labels('GET', '/v1/notification-groups', '(other)')]).toBe(200);
+  expect(counts[labels('PATCH', '/v1/notification-groups/{id}', '(other)')]).toBe(300);
+  expect(deviationsIn(gateway.log)).toHaveLength(202);
+});
+
+it('several upstreams have their own counts and log lines', async () => {
+  await using upstream = await startScriptedUpstream(() => ({ body: [{ ...group(), color: 'red' }] }));
+  const url = new URL(upstream.url).href;
+  await using gateway = await startGateway({
+    upstreams: { eu: { url, default: true }, us: { url, pathPrefix: '/us' } },
+  });
+  const ask = (address: string) => sendOperation(address, '{ notificationGroups { name } }');
+  await ask(gateway.url);
+  await ask(gateway.url);
+  await ask(gateway.url.replace('/graphql', '/us/graphql'));
+  const place = 'method="GET",route="/v1/notification-groups",path="[].color",kind="unknown_field"';
+  expect(metricValues(await gateway.metrics(), /^notigraph_upstream_deviations_total/)).toEqual({
+    [`notigraph_upstream_deviations_total{upstream="eu",${place}}`]: 2,
+    [`notigraph_upstream_deviations_total{upstream="us",${place}}`]: 1,
+  });
+  expect(gateway.log.flatMap(({ kind, upstream }) => (kind === undefined ? [] : [upstream]))).toEqual(['eu', 'us']);
+});
+
+describe('the cost of inspections', () => {
+  /** Starts a gateway whose service returns the list, with a clock that the test moves. */
+  async function start(list: object[]) {
+    const clock = { now: 0 };
+    const upstream = await startScriptedUpstream(() => ({ body: list }));
+    const gateway = await startGateway({ upstream: upstream.url }, { monotonicNow: () => clock.now });
+    const ask = async (query: string, times: number) => {
+      for (let i = 0; i < times; i += 1) {
+        await gateway.data(query);
+      }
+    };
+    const stop = () => Promise.all([gateway[Symbol.asyncDispose](), upstream[Symbol.asyncDispose]()]);
+    return { clock, gateway, ask, [Symbol.asyncDispose]: async () => void (await stop()) };
+  }
+
+  it('is limited per list, and every item of a long list gets its turn', async () => {
+    const groups: object[] = Array.from({ length: 500 }, () => group());
+    groups[490] = { ...group(), name: null };
+    await using service = await start(groups);
+    await service.ask('{ notificationGroups { id } }', 5);
+    expect(deviationsIn(service.gateway.log)).toEqual([]);
+    await service.ask('{ notificationGroups { id } }', 1);
+    expect(deviationsIn(service.gateway.log)).toEqual(['GET /v1/notification-groups [].name null']);
+  });
+
+  it('is limited per second, and inspections resume later', async () => {
+    const templates = Array.from({ length: 60 }, () => 'w1');
+    const entries: object[] = Array.from({ length: 100 }, () => entry({ templates }));
+    await using service = await start(entries);
+    await service.ask('{ notificationStats { key } }', 20); // Of 5,000 values each, which uses up what an endpoint starts with.
+    entries.fill(entry({ templates, count: null }));
+    await service.ask('{ notificationStats { key } }', 2);
+    expect(deviationsIn(service.gateway.log)).toEqual([]);
+    service.clock.now = 1_000;
+    await service.ask('{ notificationStats { key } }', 1);
+    expect(deviationsIn(service.gateway.log)).toEqual(['GET /v1/notifications/graph/stats [].count null']);
+  });
+});

@@ -1,0 +1,280 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createGateway } from '../../src/gateway.ts';
+import { findTlsProblems } from '../../src/upstream/transport/tls-files.ts';
+import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
+import { startConnectProxy } from '../support/connect-proxy.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
+
+const GROUPS = '{ notificationGroups { name } }';
+const WRITE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on CreateFeedSuccess { feed { name } } } }';
+
+let authority: TestAuthority;
+let server: TestCertificate;
+let folder: string;
+
+beforeAll(() => {
+  if (!hasOpenssl) {
+    return;
+  }
+  authority = createAuthority();
+  server = authority.issue('service.test');
+  folder = mkdtempSync(join(tmpdir(), 'notigraph-network-'));
+});
+
+afterAll(() => {
+  if (hasOpenssl) {
+    authority[Symbol.dispose]();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** Service with TLS. Records the names in the clients' certificates. */
+async function startTlsService({ requestCert = false } = {}) {
+  const names: (string | undefined)[] = [];
+  let connections = 0;
+  const service = createServer(
+    { ...server, ca: authority.cert, requestCert, rejectUnauthorized: requestCert },
+    (request, response) => {
+      const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+      names.push(subject === undefined ? undefined : String(subject.CN));
+      response.writeHead(200, { 'content-type': 'application/json', connection: requestCert ? 'close' : 'keep-alive' });
+      response.end(JSON.stringify({ data: [] }));
+    },
+  ).listen(0, '127.0.0.1');
+  service.on('connection', () => {
+    connections += 1;
+  });
+  await once(service, 'listening');
+  const { port } = service.address() as AddressInfo;
+  return {
+    url: `https://127.0.0.1:${port}`,
+    port,
+    names,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      const closed = once(service, 'close');
+      service.close();
+      service.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+describe.skipIf(!hasOpenssl)('a proxy', () => {
+  it('sees the name of the service, but neither the key nor the data', async () => {
+    await using service = await startTlsService();
+    await using proxy = await startConnectProxy(service.url);
+    const { host } = new URL(proxy.url);
+    await using gateway = await startGateway({
+      upstream: 'https://service.test',
+      proxy: `http://ada:pass%20word@${host}`,
+      tls: { ca: authority.cert },
+    });
+    await gateway.data(GROUPS, {}, { authorization: 'ApiKey the-key' });
+    await gateway.data(GROUPS, {}, { authorization: 'ApiKey the-key' });
+    expect(proxy.tunnels).toEqual([
+      {
+        authority: 'service.test:443',
+        headers: expect.objectContaining({
+          host: 'service.test:443',
+          'proxy-authorization': `Basic ${Buffer.from('ada:pass word').toString('base64')}`,
+        }),
+      },
+    ]);
+    expect(JSON.stringify(proxy.tunnels)).not.toContain('the-key');
+    expect(proxy.received()).not.toMatch(/the-key|notification-groups/);
+    expect(proxy.others).toEqual([]);
+    expect(JSON.stringify(gateway.log)).not.toMatch(/pass/);
+  });
+
+  it('can be reached with https, and never gets the client certificate', async () => {
+    await using service = await startTlsService({ requestCert: true });
+    await using proxy = await startConnectProxy(service.url, server);
+    const { cert, key } = authority.issue('client');
+    await using gateway = await startGateway({
+      upstream: 'https://service.test',
+      proxy: proxy.url,
+      tls: { ca: authority.cert, clientCertificate: cert, clientKey: key },
+    });
+    await gateway.data(GROUPS);
+    expect(service.names).toEqual(['client']);
+    expect(proxy.certificates).toEqual([undefined]);
+  });
+
+  it('tunnels http too, and its credentials never reach the service', async () => {
+    await using service = await startRawUpstream((_request, { answer }) => answer({ body: { data: [] } }));
+    await using proxy = await startConnectProxy(service.url);
+    const { host } = new URL(proxy.url);
+    await using gateway = await startGateway({ upstream: 'http://service.test', proxy: `http://ada:secret@${host}` });
+    await gateway.data(GROUPS);
+    expect(proxy.tunnels.map(({ authority }) => authority)).toEqual(['service.test:80']);
+    expect(service.requests[0]?.head).not.toMatch(/proxy/i);
+  });
+
+  it('that fails makes the service unavailable, and no write is applied', async () => {
+    await using service = await startRawUpstream((_request, { answer }) => answer({ body: { data: [] } }));
+    await using proxy = await startConnectProxy(service.url);
+    await using gateway = await startGateway({
+      upstream: 'http://service.test',
+      proxy: proxy.url,
+      retryBaseDelayMs: 1,
+      breakerMinimumCalls: 1_000,
+      connectTimeoutMs: 100,
+    });
+    const attempts: unknown[] = [];
+    for (const behaviour of [407, 403, 502, 'surprise', 'silence'] as const) {
+      proxy.behaviour = behaviour;
+      const before = proxy.tunnels.length;
+      const { body } = await gateway.send(WRITE);
+      expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
+      attempts.push([behaviour, proxy.tunnels.length - before]);
+    }
+    expect(attempts).toEqual([
+      [407, 1], // Would be refused again.
+      [403, 1],
+      [502, 3],
+      ['surprise', 3],
+      ['silence', 3],
+    ]);
+    expect(service.requests).toEqual([]);
+    proxy.behaviour = 200;
+    await gateway.data(GROUPS);
+    expect(gateway.log.find(({ cause }) => cause !== undefined)?.cause).toBe(
+      'the proxy rejects the user name and password (status 407)',
+    );
+    const lines = gateway.log.filter(({ msg }) => /^The proxy/.test(String(msg)));
+    expect(lines.map(({ msg, reason }) => reason ?? msg)).toEqual([
+      'the proxy rejects the user name and password (status 407)',
+      'the proxy refuses to connect to the service (status 403)',
+      'the proxy refuses to connect to the service (status 502)',
+      'the proxy sent data before the service could',
+      'the proxy is unreachable (UND_ERR_HEADERS_TIMEOUT)',
+      'The proxy to the upstream works again.',
+    ]);
+  });
+
+  it('that is unreachable is named by the check of the upstream', async () => {
+    await using gateway = createGateway(
+      { upstream: 'https://service.test', proxy: 'http://ada:secret@127.0.0.1:9' },
+      { logger: pino({ level: 'silent' }) },
+    );
+    expect(await gateway.checkUpstream()).toBe('The upstream is unreachable: the proxy is unreachable (ECONNREFUSED).');
+  });
+
+  it('is not used with off', async () => {
+    await using service = await startRawUpstream((_request, { answer }) => answer({ body: { data: [] } }));
+    await using proxy = await startConnectProxy(service.url);
+    await using gateway = createGateway({
+      upstreams: { eu: { url: service.url, proxy: 'off', default: true } },
+      proxy: proxy.url,
+    });
+    expect(await gateway.checkUpstream()).toBeUndefined();
+    expect(proxy.tunnels).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasOpenssl)('TLS to the service', () => {
+  it('needs the private authority', async () => {
+    await using service = await startTlsService();
+    await using gateway = await startGateway({ upstream: service.url, maxRetries: 0 });
+    expect((await gateway.send(GROUPS)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
+    await using trusting = await startGateway({ upstream: service.url, tls: { ca: authority.cert } });
+    await trusting.data(GROUPS);
+    expect(service.names).toEqual([undefined]);
+  });
+
+  it('shows a client certificate, and a new one after its files changed', async () => {
+    await using service = await startTlsService({ requestCert: true });
+    const [cert, key] = [join(folder, 'client.pem'), join(folder, 'client.key')];
+    const write = (certificate: TestCertificate) => {
+      writeFileSync(cert, certificate.cert);
+      writeFileSync(key, certificate.key);
+    };
+    const [first, second] = [authority.issue('first'), authority.issue('second')];
+    write(first);
+    await using gateway = await startGateway({
+      upstream: service.url,
+      tls: { ca: authority.cert, clientCertificate: { file: cert }, clientKey: { file: key } },
+      reloadSeconds: 0.02,
+    });
+    await gateway.data(GROUPS);
+
+    // Only one of the two files is new: the previous pair stays in use.
+    writeFileSync(key, second.key);
+    await expect.poll(() => gateway.log.filter(({ level }) => level === 50)).toHaveLength(1);
+    expect(gateway.log.find(({ level }) => level === 50)?.problem).toBe(
+      'the private key does not belong to the client certificate',
+    );
+    await gateway.data(GROUPS);
+    writeFileSync(cert, second.cert);
+    await expect
+      .poll(async () => {
+        await gateway.data(GROUPS);
+        return service.names.at(-1);
+      })
+      .toBe('second');
+    expect(service.names.slice(0, 2)).toEqual(['first', 'first']);
+    expect(gateway.log.filter(({ level }) => level === 50)).toHaveLength(1);
+  });
+
+  it('warns of an expired certificate', async () => {
+    const { cert, key } = authority.issue('late');
+    const inThreeDays = () => new Date(Date.now() + 3 * 86_400_000);
+    await using gateway = await startGateway(
+      { upstream: 'https://service.test', tls: { clientCertificate: cert, clientKey: key } },
+      { now: inThreeDays },
+    );
+    expect(gateway.log).toEqual([
+      expect.objectContaining({ level: 40, msg: 'The client certificate for the upstream has expired.' }),
+    ]);
+  });
+
+  it.each([
+    ['a text', { ca: 'no certificate' }, 'ca: the certificate is not valid PEM; only certificates may be in it'],
+    [
+      'a broken certificate',
+      { ca: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
+      'ca: the certificate is not valid PEM',
+    ],
+    [
+      'half a file',
+      { ca: () => server.cert.slice(0, 200) },
+      'ca: the certificate is not valid PEM; only certificates may be in it',
+    ],
+    [
+      'a key among the authorities',
+      { ca: () => server.cert + server.key },
+      'ca: the certificate is not valid PEM; only certificates may be in it',
+    ],
+    [
+      'a broken key',
+      { clientCertificate: () => server.cert, clientKey: 'x' },
+      'clientKey: the private key is not valid PEM',
+    ],
+    [
+      'another key',
+      { clientCertificate: () => server.cert, clientKey: () => authority.issue('other').key },
+      'clientKey: the private key does not belong to the client certificate',
+    ],
+    [
+      'a key with a passphrase',
+      { clientCertificate: () => server.cert, clientKey: '-----BEGIN ENCRYPTED PRIVATE KEY-----\n' },
+      'clientKey: the private key has a passphrase; remove it',
+    ],
+    ['a missing file', { ca: { file: 'missing.pem' } }, "ca: the file missing.pem doesn't exist"],
+  ] as const)('rejects %s', (_, settings, problem) => {
+    const given = Object.fromEntries(
+      Object.entries(settings).map(([name, value]) => [name, typeof value === 'function' ? value() : value]),
+    );
+    expect(findTlsProblems(given).map(({ name, problem }) => `${name}: ${problem}`)).toEqual([problem]);
+  });
+});
