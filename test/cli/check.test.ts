@@ -158,6 +158,16 @@ it.each<[string, object, string[]]>([
     ],
   ],
   [
+    'a secret that protects nothing',
+    { upstream: UPSTREAM, federation: { routerSecret: { env: 'ROUTER_SECRET' } } },
+    ['federation.routerSecret has no effect, because introspection is on'],
+  ],
+  [
+    'a secret that protects the schema',
+    { upstream: UPSTREAM, introspection: false, federation: { routerSecret: { env: 'ROUTER_SECRET' } } },
+    [],
+  ],
+  [
     'trusted documents of which there are none',
     {
       upstream: UPSTREAM,
@@ -179,7 +189,7 @@ it.each<[string, object, string[]]>([
     ['trustedDocuments.manifests.0: the document deep is rejected', 'trustedDocuments.manifests.0: the document intro'],
   ],
 ])('warns of %s', async (_, content, expected) => {
-  const warnings = await warningsOf(content);
+  const warnings = await warningsOf(content, { ROUTER_SECRET: 'x'.repeat(32) });
   expect(warnings.toSorted()).toEqual(expected.map((start) => expect.stringContaining(start)));
 });
 

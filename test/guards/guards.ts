@@ -1351,6 +1351,13 @@ export const GUARDS: readonly Guard[] = [
     'graphql/federation',
   ),
   guard(
+    'secret of the router that protects nothing',
+    'cli/check/warnings.ts',
+    'config.introspection && typeof federation',
+    'false && typeof federation',
+    'cli/check',
+  ),
+  guard(
     'secret of the router in the configuration file',
     'cli/config/references.ts',
     '/^federation\\.routerSecret$/,',

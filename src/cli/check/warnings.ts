@@ -56,13 +56,18 @@ function listExposure(config: Config): Rule[] {
 
 /** Returns rules about settings that have no effect, or another one than intended, with the value of another setting. */
 function listCombinations(config: Config): Rule[] {
-  const { clients, rateLimits, workers, operationTimeoutMs, attemptTimeoutMs, headersTimeoutMs } = config;
+  const { clients, rateLimits, workers, federation, operationTimeoutMs, attemptTimeoutMs, headersTimeoutMs } = config;
   const isLimited = [clients.server, clients.browser].some((client) => client && client.rateLimit !== undefined);
   return [
     [
       isLimited && workers !== 1 && rateLimits.store === 'memory',
       'rateLimits.store',
       'is memory, so each worker counts by itself and callers can exceed their limits; use redis',
+    ],
+    [
+      config.introspection && typeof federation === 'object' && federation.routerSecret !== undefined,
+      'federation.routerSecret',
+      'has no effect, because introspection is on; turn introspection off',
     ],
     [
       attemptTimeoutMs > operationTimeoutMs,
