@@ -256,7 +256,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'lru-cache',
     ],
   },
-  'graphql/federation': { parts: ['graphql', 'settings', 'lib'], modules: ['node:crypto', 'graphql'] },
+  'graphql/federation': { parts: ['graphql', 'settings'], modules: ['node:crypto', 'graphql'] },
   telemetry: {
     parts: [
       'auth',

@@ -3,13 +3,15 @@ import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, print
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
-import { blocks, read } from '../support/docs.ts';
+import { blocks, read, runCurl } from '../support/docs.ts';
+import { sendExplain } from '../support/explain.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const SUBGRAPH = read('schema/subgraph.graphql');
+const DOCS = read('docs/federation.md');
 const ROUTER_SECRET = 'a-secret-of-the-router-for-tests';
 const ENTITIES = `query ($representations: [_Any!]!) {
   _entities(representations: $representations) {
@@ -92,7 +94,7 @@ describe('the schema of the subgraph', () => {
   });
 
   it('composes with the subgraph of docs/federation.md, and with one that adds fields to feeds', () => {
-    const [campaigns = ''] = blocks(read('docs/federation.md'), 'graphql');
+    const [campaigns = ''] = blocks(DOCS, 'graphql');
     const [link = ''] = campaigns.split('\n');
     const feeds = `${link} type Feed @key(fields: "id") { id: ID color: String }`;
     const { supergraphSdl, errors } = composeServices([
@@ -162,6 +164,7 @@ describe('_entities', () => {
     const { body, codes } = await entities([representation]);
     expect({ data: body.data, codes }).toEqual({ data: { _entities: [null] }, codes: ['BAD_USER_INPUT'] });
     expect(calls()).toEqual([]);
+    expect(body.errors?.[0]?.message).not.toContain(': '); // No names of types and keys without introspection.
     const both = await entities([representation, { __typename: 'NotificationGroup', id: 'g1' }]);
     expect(both.body.data?._entities).toEqual([null, expect.objectContaining({ groupId: 'g1' })]);
   });
@@ -178,6 +181,39 @@ describe('_entities', () => {
     const { status, codes } = await gateway.send(twice, { a: half, b: [...half, half[0]] });
     expect({ status, codes }).toEqual({ status: 400, codes: ['DOCUMENT_LIMIT_EXCEEDED'] });
     expect(calls()).toEqual([]);
+  });
+});
+
+describe('the REST calls of _entities', () => {
+  const LOADED = [{ __typename: 'Workflow', identifier: 'wf-1' }, ...references('NotificationGroup', 'g', 3)];
+
+  it('are explained like those of other fields, without a call', async () => {
+    const { body } = await sendExplain(
+      gateway,
+      { query: ENTITIES, variables: { representations: LOADED } },
+      { authorization: 'ApiKey explained' },
+    );
+    const lines = body.extensions?.explain?.calls.map(
+      ({ route, fields, min, max }) => `${route} ${min}..${max} ${fields}`,
+    );
+    expect(lines?.slice(0, 2)).toEqual([
+      '/v1/workflows/{workflowIdOrIdentifier} 1..1 Query._entities',
+      '/v1/notification-groups 1..1 Query._entities,Workflow.notificationGroup',
+    ]);
+    expect(body.data).toEqual({ _entities: null });
+    expect(calls()).toEqual([]);
+  });
+
+  it('are reported by field', async () => {
+    const { body } = await gateway.send(
+      ENTITIES,
+      { representations: LOADED },
+      { authorization: 'ApiKey reported', extensions: { upstream: true } },
+    );
+    expect(body.extensions?.upstream).toMatchObject({
+      calls: 2,
+      fields: { 'Query._entities': 2, 'Workflow.notificationGroup': 1 },
+    });
   });
 });
 
@@ -240,6 +276,9 @@ describe('_service', () => {
       expect({ data: body.data, codes }).toEqual({ data: null, codes: ['FORBIDDEN'] });
     }
     expect(await gateway.data(SERVICE, {}, router(ROUTER_SECRET))).toEqual({ _service: { sdl: SUBGRAPH } });
+    const [curl = ''] = blocks(DOCS, 'sh');
+    const response = await runCurl(curl.replace('$ROUTER_SECRET', ROUTER_SECRET), gateway.url.replace('/graphql', ''));
+    expect(await response.json()).toEqual({ data: { _service: { sdl: SUBGRAPH } } }); // It has no credential.
     const introspection = await gateway.send('{ __type(name: "Query") { name } }', {}, router(ROUTER_SECRET));
     expect(introspection.codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
   });
@@ -247,6 +286,13 @@ describe('_service', () => {
   it('with introspection, returns the schema to everyone; without the setting, it does not exist', async () => {
     await using open = await startGateway({ upstream: upstream.url, federation: true });
     expect(await open.data(SERVICE)).toEqual({ _service: { sdl: SUBGRAPH } });
+    const invalid = await open.send(ENTITIES, {
+      representations: [{ __typename: 'Feed' }, { __typename: 'Workflow' }],
+    });
+    expect(invalid.body.errors?.map(({ message }) => message)).toEqual([
+      'A representation must have the __typename of a resolvable entity: NotificationGroup or Workflow.',
+      'A representation of Workflow must have a key as a string: id or identifier.',
+    ]);
     await using plain = await startGateway({ upstream: upstream.url });
     expect((await plain.send(SERVICE)).codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
     expect((await plain.send(ENTITIES, { representations: [] })).status).toBe(400);

@@ -1311,8 +1311,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'scopes of representations',
     'graphql/documents/required-scopes.ts',
-    'readRepresentations?.(variables).map(scopeOf) ?? []',
-    '[]',
+    'new Set(readRepresentations?.(variables))',
+    'new Set<readonly unknown[]>()',
     'graphql/federation',
   ),
   guard(
@@ -1349,6 +1349,20 @@ export const GUARDS: readonly Guard[] = [
     '!maySeeSchema(context)',
     'false',
     'graphql/federation',
+  ),
+  guard(
+    'names of entities without introspection',
+    'graphql/federation/resolve-reference.ts',
+    'badUserInput(maySeeSchema(context) ?',
+    'badUserInput(true ?',
+    'graphql/federation',
+  ),
+  guard(
+    'references with many members, which are not copied for each field',
+    'graphql/federation/resolve-reference.ts',
+    'const { __typename: typeName } = representation;',
+    'const { __typename: typeName } = structuredClone(representation);',
+    'attacks/references',
   ),
   guard(
     'secret of the router that protects nothing',

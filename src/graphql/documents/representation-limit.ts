@@ -35,7 +35,7 @@ export function createRepresentationLimit({
       measured = read === undefined ? null : { read, fields: createFieldCount(document)(operation) };
       known.set(operation, measured);
     }
-    const found = measured === null ? 0 : measured.fields + measured.read(variableValues ?? {}).length;
+    const found = measured?.read(variableValues ?? {}).reduce((sum, { length }) => sum + length, measured.fields) ?? 0;
     if (found > maxFields) {
       throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
     }

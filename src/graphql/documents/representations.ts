@@ -7,8 +7,11 @@ import {
   visit,
 } from 'graphql';
 
-/** Returns the representations that an operation passes to `_entities`, for the variables that the client sent. */
-export type ReadRepresentations = (variables: Readonly<Record<string, unknown>>) => readonly unknown[];
+/**
+ * Returns the representations that an operation passes to `_entities`, for the variables that the client sent: one list per use of the field. Uses
+ * with the same variable share a list.
+ */
+export type ReadRepresentations = (variables: Readonly<Record<string, unknown>>) => readonly (readonly unknown[])[];
 
 /**
  * Finds the representations of an operation. Also counts those of fields that are skipped, because that can only lead to a refusal that
@@ -40,7 +43,14 @@ export function findRepresentations(
   );
   return (variables) => {
     const given = { ...defaults, ...variables };
-    // A value in place of a list is a list of one item.
-    return values.flatMap((value) => valueFromASTUntyped(value, given) ?? []);
+    return values.map((value) => toList(valueFromASTUntyped(value, given)));
   };
+}
+
+/** Converts the value of an argument of a list type. A single value is a list of one item. */
+function toList(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) {
+    return value;
+  }
+  return value == null ? [] : [value];
 }

@@ -95,10 +95,13 @@ function readRequiredScopes(
           missing.add(scope);
         }
       }
-      for (const scope of readRepresentations?.(variables).map(scopeOf) ?? []) {
-        if (isScope(scope) && !granted.has(scope)) {
-          missing ??= new Set();
-          missing.add(scope);
+      for (const representations of new Set(readRepresentations?.(variables))) {
+        for (const representation of representations) {
+          const scope = scopeOf(representation);
+          if (isScope(scope) && !granted.has(scope)) {
+            missing ??= new Set();
+            missing.add(scope);
+          }
         }
       }
       return missing === undefined ? NO_SCOPES : [...missing];

@@ -1,4 +1,5 @@
 import {
+  type ConstDirectiveNode,
   type GraphQLNamedType,
   type GraphQLSchema,
   isObjectType,
@@ -26,9 +27,9 @@ export function printSubgraph(schema: GraphQLSchema): string {
 }
 
 /** Returns a directive `@key` for each key of a type. */
-function keysOf(type: GraphQLNamedType | undefined) {
-  const keys = (isObjectType(type) && entityOf(type)?.keys) || new Map();
-  const directives = [...keys].map(([field, load]) =>
+function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
+  const entity = isObjectType(type) ? entityOf(type) : undefined;
+  const directives = [...(entity?.keys ?? [])].map(([field, load]) =>
     load === undefined ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
   );
   return parse(`scalar Keys ${directives.join(' ')}`).definitions.flatMap((definition) =>

@@ -1,43 +1,59 @@
 import type { GraphQLObjectType } from 'graphql';
-import { isRecord } from '../../lib/is-record.ts';
 import type { GatewayContext } from '../context.ts';
 import { type Entity, entityOf } from '../entity.ts';
 import { badUserInput } from '../errors.ts';
+import type { MaySeeSchema } from './schema-access.ts';
 
 /** Reference of another subgraph to a record: the name of its type and the value of a key. */
 export type Representation = Readonly<Record<string, unknown>>;
 
 /** Loads the record that a representation refers to. Returns null if it doesn't exist. */
-export type ResolveReference = (representation: unknown, context: GatewayContext) => Promise<object | null>;
+export type ResolveReference = (representation: Representation, context: GatewayContext) => Promise<object | null>;
 
-/** Creates the function that loads records of these types. It calls loaders immediately, so that they batch the references of a list. */
-export function createResolveReference(types: readonly GraphQLObjectType[]): ResolveReference {
+/**
+ * Creates the function that loads records of these types. It calls loaders immediately, so that they batch the references of a list.
+ *
+ * @param maySeeSchema whether errors tell a caller the names of types and keys
+ */
+export function createResolveReference(
+  types: readonly GraphQLObjectType[],
+  maySeeSchema: MaySeeSchema,
+): ResolveReference {
   const entities = new Map(
     types.flatMap((type): [string, Entity][] => {
       const entity = entityOf(type);
       return entity === undefined ? [] : [[type.name, entity]];
     }),
   );
+
+  /** Creates the error of an invalid representation. Names the valid choices. */
+  const invalid = (problem: string, choices: Iterable<string>, context: GatewayContext) =>
+    badUserInput(maySeeSchema(context) ? `${problem}: ${listOf(choices)}.` : `${problem}.`);
+
   return async (representation, context) => {
-    const { __typename: typeName, ...key } = isRecord(representation) ? representation : {};
+    const { __typename: typeName } = representation;
     const entity = typeof typeName === 'string' ? entities.get(typeName) : undefined;
     if (entity === undefined) {
-      throw badUserInput(`The __typename of a representation must be ${listOf([...entities.keys()])}.`);
+      throw invalid('A representation must have the __typename of a resolvable entity', entities.keys(), context);
     }
-    const record = await load(entity, String(typeName), key, context);
+    const found = findKey(entity, representation);
+    if (found === undefined) {
+      throw invalid(`A representation of ${typeName} must have a key as a string`, entity.keys.keys(), context);
+    }
+    const record = await found.load(found.key, context);
     return record && { ...record, __typename: typeName };
   };
 }
 
-/** Loads a record by the first of its keys that the representation has. */
-function load({ keys }: Entity, typeName: string, representation: Representation, context: GatewayContext) {
-  for (const [field, loadByKey] of keys) {
+/** Returns the first key of an entity that a representation has, and the function that loads the record by it. */
+function findKey({ keys }: Entity, representation: Representation) {
+  for (const [field, load] of keys) {
     const value = representation[field];
-    if (loadByKey !== undefined && (typeof value === 'string' || Number.isSafeInteger(value))) {
-      return loadByKey(String(value), context);
+    if (load !== undefined && (typeof value === 'string' || Number.isSafeInteger(value))) {
+      return { key: String(value), load };
     }
   }
-  throw badUserInput(`A representation of ${typeName} must have ${listOf([...keys.keys()])} as a string.`);
+  return undefined;
 }
 
-const listOf = (words: readonly string[]): string => new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
+const listOf = (words: Iterable<string>): string => new Intl.ListFormat('en', { type: 'disjunction' }).format(words);

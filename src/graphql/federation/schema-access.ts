@@ -8,19 +8,19 @@ const ROUTER_AUTHORIZATION = 'router-authorization';
 /** Returns whether a caller may read the schema. */
 export type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
 
-/** Creates the rule: whoever may introspect, and routers with the secret. */
+/** Creates the function that lets a caller read the schema if clients can introspect it, or with the secret of the router. */
 export function createSchemaAccess({
   introspection,
   federation,
 }: Pick<Settings, 'introspection' | 'federation'>): MaySeeSchema {
   const secret = typeof federation === 'object' ? federation.routerSecret : undefined;
-  return ({ request }) => {
-    const given = request.headers.get(ROUTER_AUTHORIZATION);
-    return introspection || (secret !== undefined && given !== null && isSame(given, secret));
-  };
+  if (introspection || secret === undefined) {
+    return () => introspection;
+  }
+  return ({ request }) => isSame(request.headers.get(ROUTER_AUTHORIZATION) ?? '', secret);
 }
 
-/** Compares hashes, so that the time tells nothing about the secret. */
+/** Compares hashes, so that the time reveals neither the secret nor its length. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(hash(a), hash(b));
 
 const hash = (value: string): Buffer => createHash('sha256').update(value).digest();

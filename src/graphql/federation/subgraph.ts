@@ -28,7 +28,7 @@ export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): G
     ...queryConfig,
     fields: {
       ...queryConfig.fields,
-      _entities: createEntitiesField(schema),
+      _entities: createEntitiesField(schema, maySeeSchema),
       _service: createServiceField(printSubgraph(schema), maySeeSchema),
     },
   });
@@ -37,19 +37,23 @@ export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): G
 
 function createEntitiesField(
   schema: GraphQLSchema,
+  maySeeSchema: MaySeeSchema,
 ): GraphQLFieldConfig<unknown, GatewayContext, { representations: readonly Representation[] }> {
   const types = Object.values(schema.getTypeMap()).filter(
     (type): type is GraphQLObjectType => isObjectType(type) && entityOf(type)?.isResolvable === true,
   );
-  const resolveReference = createResolveReference(types);
+  const resolveReference = createResolveReference(types, maySeeSchema);
   const union = new GraphQLUnionType({
     name: '_Entity',
     description: 'A record that other subgraphs can refer to.',
     types,
   });
   const jsonObject = schema.getType('JSONObject');
+  if (!isScalarType(jsonObject)) {
+    throw new TypeError('A subgraph needs the scalar JSONObject.');
+  }
   const representation = new GraphQLScalarType({
-    ...(isScalarType(jsonObject) ? jsonObject.toConfig() : {}),
+    ...jsonObject.toConfig(), // The limits of JSON values apply to representations.
     name: '_Any',
     description: 'A reference to a record: `__typename` and a key of the type.',
   });
@@ -71,7 +75,9 @@ function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFie
   const service = new GraphQLObjectType({
     name: '_Service',
     description: 'This subgraph.',
-    fields: { sdl: { type: GraphQLString, description: 'The schema with the keys of its entities.' } },
+    fields: {
+      sdl: { type: new GraphQLNonNull(GraphQLString), description: 'The schema with the keys of its entities.' },
+    },
   });
   return {
     type: new GraphQLNonNull(service),
