@@ -4,19 +4,15 @@ import { parse } from 'graphql';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { blocks, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { hasHiveGateway, startHiveGateway } from '../support/hive-gateway.ts';
 import { listen } from '../support/listen.ts';
 
-const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key"])';
-const CAMPAIGNS = `
-  type Query { campaigns: [Campaign!]! }
-  type Campaign @key(fields: "id") { id: ID! workflow: Workflow group: NotificationGroup }
-  type Workflow @key(fields: "identifier", resolvable: false) { identifier: String }
-  type NotificationGroup @key(fields: "id", resolvable: false) { id: ID }
-  type Subscriber @key(fields: "subscriberId") { subscriberId: ID! plan: String! }`;
+const [EXAMPLE = ''] = blocks(read('docs/federation.md'), 'graphql');
+const CAMPAIGNS = `${EXAMPLE} type Query { campaigns: [Campaign!]! outdated: Campaign }`;
 const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
-const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
+const CALLER = { authorization: `ApiKey ${SANDBOX_KEYS.development}` };
 
 /** Starts the subgraph of 100 campaigns. Each refers to a workflow by its identifier, and to a group by its id. It knows the plan of subscribers. */
 function startCampaigns(groupIds: readonly string[]) {
@@ -31,10 +27,11 @@ function startCampaigns(groupIds: readonly string[]) {
       scalar _Any
       union _Entity = Subscriber
       extend type Query { _entities(representations: [_Any!]!): [_Entity]! }
-      ${CAMPAIGNS}`,
+      ${CAMPAIGNS.replace(/^extend schema .*/, '')}`,
     resolvers: {
       Query: {
         campaigns: () => campaigns,
+        outdated: () => ({ id: 'outdated', workflow: { identifier: 'deleted' } }),
         _entities: (_root: unknown, { representations }: { representations: { subscriberId: string }[] }) =>
           representations.map(({ subscriberId }) => ({ subscriberId, plan: `plan of ${subscriberId}` })),
       },
@@ -55,13 +52,13 @@ it.skipIf(!hasHiveGateway)(
     const { _service } = await gateway.data<{ _service: { sdl: string } }>('{ _service { sdl } }');
     const { supergraphSdl = '', errors } = composeServices([
       { name: 'notifications', typeDefs: parse(_service.sdl), url: gateway.url },
-      { name: 'campaigns', typeDefs: parse(LINK + CAMPAIGNS), url: `${campaigns.url}/graphql` },
+      { name: 'campaigns', typeDefs: parse(CAMPAIGNS), url: `${campaigns.url}/graphql` },
     ]);
     expect(errors).toBeUndefined();
     await using router = await startHiveGateway(supergraphSdl);
     gateway.forget();
 
-    const groups = await router.send('{ campaigns { id group { name } } }', AUTHORIZATION);
+    const groups = await router.send('{ campaigns { id group { name } } }', CALLER);
     const nameOf = (i: number) => notificationGroups[i % notificationGroups.length]?.name;
     expect(groups).toEqual({
       data: { campaigns: Array.from({ length: 100 }, (_, i) => ({ id: `c${i}`, group: { name: nameOf(i) } })) },
@@ -71,7 +68,7 @@ it.skipIf(!hasHiveGateway)(
 
     const workflows = await router.send(
       '{ campaigns { workflow { identifier active notificationGroup { name } } } }',
-      AUTHORIZATION,
+      CALLER,
     );
     expect(workflows.errors).toBeUndefined();
     expect(workflows.data?.campaigns).toHaveLength(100);
@@ -82,12 +79,20 @@ it.skipIf(!hasHiveGateway)(
     expect(keys.toSorted()).toEqual(WORKFLOWS.toSorted());
     expect(gateway.upstream().length).toBeLessThanOrEqual(WORKFLOWS.length + 1);
 
-    const create = `mutation { createSubscriber(input: { subscriberId: "ada" }) {
-      ... on CreateSubscriberSuccess { subscriber { subscriberId plan } }
-    } }`;
-    expect(await router.send(create, AUTHORIZATION)).toEqual({
-      data: { createSubscriber: { subscriber: { subscriberId: 'ada', plan: 'plan of ada' } } },
+    const outdated = await router.send('{ outdated { id workflow { identifier name } } }', CALLER);
+    expect(outdated).toEqual({ data: { outdated: { id: 'outdated', workflow: null } }, errors: [expect.anything()] });
+    expect(await router.send('{ outdated { workflow { identifier description } } }', CALLER)).toEqual({
+      data: { outdated: { workflow: { identifier: 'deleted', description: null } } },
     });
+
+    const create = `mutation { createSubscriber(input: { subscriberId: "ada" }) {
+      ... on CreateSubscriberSuccess { replayed subscriber { subscriberId plan } }
+    } }`;
+    for (const replayed of [false, true]) {
+      expect(await router.send(create, { ...CALLER, 'idempotency-key': 'create-ada' })).toEqual({
+        data: { createSubscriber: { replayed, subscriber: { subscriberId: 'ada', plan: 'plan of ada' } } },
+      });
+    }
     await campaigns.close();
   },
 );

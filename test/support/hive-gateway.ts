@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { CHILD_ENV } from './child-env.ts';
-import { ROOT } from './docs.ts';
+import { blocks, ROOT, read } from './docs.ts';
 import { listen } from './listen.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
 
@@ -15,18 +15,16 @@ const PROGRAM = join(ROOT, 'bench/node_modules/@graphql-hive/gateway/dist/bin.js
 /** Whether Hive Gateway is installed: `npm --prefix bench ci` installs it. */
 export const hasHiveGateway = existsSync(PROGRAM);
 
-/** Passes the caller's credential on to the subgraphs. */
-const CONFIGURATION = `export const gatewayConfig = {
-  propagateHeaders: {
-    fromClientToSubgraphs: ({ request }) => ({ authorization: request.headers.get('authorization') }),
-  },
-};
-`;
+/** Configuration in the docs, which passes credential and idempotency key of the caller on. */
+const [CONFIGURATION = ''] = blocks(read('docs/federation.md'), 'js');
 
 /** Router over several subgraphs. */
 export interface HiveGateway extends AsyncDisposable {
-  /** Sends an operation with a credential, and returns the response. */
-  send(query: string, authorization: string): Promise<{ data?: Record<string, unknown>; errors?: unknown[] }>;
+  /** Sends an operation with these headers, and returns the response. */
+  send(
+    query: string,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ data?: Record<string, unknown>; errors?: unknown[] }>;
 }
 
 /** Starts Hive Gateway with a composed supergraph, and waits until it serves. */
@@ -55,10 +53,10 @@ export async function startHiveGateway(supergraph: string): Promise<HiveGateway>
     }
   }
   return {
-    async send(query, authorization) {
+    async send(query, headers) {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', authorization },
+        headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ query }),
       });
       return response.json();
