@@ -44,6 +44,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'cli/config',
       'graphql',
       'graphql/documents',
+      'graphql/federation',
       'graphql/tools',
       'sandbox',
       'auth',
@@ -112,6 +113,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'cli',
       'cli/commands',
       'graphql/documents',
+      'graphql/federation',
       'telemetry',
       'auth',
       'upstream/cache',
@@ -256,7 +258,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'lru-cache',
     ],
   },
-  'graphql/federation': { parts: ['graphql', 'settings'], modules: ['node:crypto', 'graphql'] },
+  'graphql/federation': { parts: ['graphql', 'settings', 'lib'], modules: ['node:crypto', 'graphql'] },
   telemetry: {
     parts: [
       'auth',

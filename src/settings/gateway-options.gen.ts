@@ -16,8 +16,11 @@ export interface GatewaySettingOptions {
   introspection?: boolean;
   /** Whether the gateway is a subgraph of a federated graph. `{ routerSecret }` turns it on, and lets its router read the schema although `introspection` is off. @default false */
   federation?: boolean | {
-    /** Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. @default none */
-    routerSecret?: string;
+    /** Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. A file is read at startup and with a reload. @default none */
+    routerSecret?: string | {
+      /** Path of the file. */
+      file: string;
+    };
   };
   /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
   corsOrigins?: readonly string[];

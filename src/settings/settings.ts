@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
-import { clientSections, origins } from './clients.ts';
+import { clientSections, origins, secret } from './clients.ts';
 import { command } from './command.ts';
 import { mcpSettings } from './mcp.ts';
 import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
@@ -16,10 +16,13 @@ import { upstreamSections } from './upstreams.ts';
  */
 
 const MIB = 1024 * 1024;
+
+/** Minimum length of the secret of a router. */
+export const MIN_ROUTER_SECRET = 32;
+
 const ENDPOINT = 'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp';
 const RELOAD = 'must be a number from 0.01 to 86400';
 const LOG_SECRET = 'must have at least 16 characters';
-const ROUTER_SECRET = 'must have at least 32 characters';
 
 const general = {
   upstream: setting(upstreamUrl.exactOptional(), 'Base address of the service. May have a path prefix.', {
@@ -63,8 +66,13 @@ const general = {
           onOff(),
           group({
             routerSecret: setting(
-              z.string(ROUTER_SECRET).min(32, ROUTER_SECRET).exactOptional(),
-              'Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters.',
+              secret
+                .refine(
+                  (value) => typeof value !== 'string' || value.length >= MIN_ROUTER_SECRET,
+                  `must have at least ${MIN_ROUTER_SECRET} characters`,
+                )
+                .exactOptional(),
+              'Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. A file is read at startup and with a reload.',
               { defaultText: 'none' },
             ),
           }),

@@ -257,6 +257,23 @@ it('finds caches that several processes cannot share, and secrets that do not en
   expect(await withSecret({ file })).toEqual([]);
 });
 
+it('finds secrets of the router that are missing or too short', async () => {
+  const folder = await createFolder();
+  const file = folder.path('secret');
+  const sentencesOf = async (routerSecret: object) =>
+    (
+      await check({ upstream: UPSTREAM, introspection: false, federation: { routerSecret } }, { SHORT: 'x'.repeat(31) })
+    ).problems.map(({ sentence }) => sentence);
+  expect(await sentencesOf({ env: 'SHORT' })).toEqual(['federation.routerSecret must have at least 32 characters.']);
+  expect(await sentencesOf({ file })).toEqual([`federation.routerSecret: the file ${file} doesn't exist.`]);
+  await writeFile(file, `${'x'.repeat(31)}\n`);
+  expect(await sentencesOf({ file })).toEqual([
+    'federation.routerSecret: the secret of the router is shorter than 32 characters.',
+  ]);
+  await writeFile(file, 'x'.repeat(32));
+  expect(await sentencesOf({ file })).toEqual([]);
+});
+
 it('warns of what production should not show', async () => {
   const production = { NODE_ENV: 'production' };
   expect(await warningsOf({ upstream: UPSTREAM, graphiql: true }, production)).toEqual([
@@ -283,6 +300,8 @@ it('warns of secrets that every user can read', async () => {
     },
     cache: { secret: { file: folder.path('cache-secret') } },
     clientTokens: { secrets: [{ file: folder.path('secret') }] },
+    introspection: false,
+    federation: { routerSecret: { file: folder.path('router-secret') } },
   };
   const files = [
     folder.path('cache-secret'),
@@ -290,6 +309,7 @@ it('warns of secrets that every user can read', async () => {
     folder.path('acme'),
     folder.path('tenants', 'birch'),
     folder.path('secret'),
+    folder.path('router-secret'),
   ];
   await mkdir(folder.path('tenants'));
   for (const file of files) {
@@ -306,5 +326,6 @@ it('warns of secrets that every user can read', async () => {
     expect.stringContaining('clients.browser.tenantKeys: every user can read'),
     expect.stringContaining('cache.secret: every user can read'),
     expect.stringContaining('clientTokens.secrets.0: every user can read'),
+    expect.stringContaining('federation.routerSecret: every user can read'),
   ]);
 });

@@ -370,6 +370,7 @@ describe('a secret in a configuration file', () => {
   it.each([
     ['short', 'cache.secret', { cache: { secret: 'canary' } }],
     ['long enough', 'cache.secret', { cache: { secret: 'canary'.repeat(6) } }],
+    ['short', 'federation.routerSecret', { federation: { routerSecret: 'canary' } }],
     ['long enough', 'federation.routerSecret', { federation: { routerSecret: 'canary'.repeat(6) } }],
   ])('is rejected once if it is %s and the %s itself', (_, name, settings) => {
     const problems = problemsOf(fileWith(settings));

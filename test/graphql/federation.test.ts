@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { composeServices } from '@theguild/federation-composition';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, parse, printSchema, printType } from 'graphql';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -281,6 +283,18 @@ describe('_service', () => {
     expect(await response.json()).toEqual({ data: { _service: { sdl: SUBGRAPH } } }); // It has no credential.
     const introspection = await gateway.send('{ __type(name: "Query") { name } }', {}, router(ROUTER_SECRET));
     expect(introspection.codes).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+  });
+
+  it('accepts the secret in a file', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('secret');
+    const start = () =>
+      startGateway({ upstream: upstream.url, federation: { routerSecret: { file } }, introspection: false });
+    await expect(start()).rejects.toThrow(`the file ${file} doesn't exist`);
+    await writeFile(file, `${ROUTER_SECRET}\n`);
+    await using own = await start();
+    expect((await own.send(SERVICE)).codes).toEqual(['FORBIDDEN']);
+    expect(await own.data(SERVICE, {}, router(ROUTER_SECRET))).toEqual({ _service: { sdl: SUBGRAPH } });
   });
 
   it('with introspection, returns the schema to everyone; without the setting, it does not exist', async () => {

@@ -1367,8 +1367,15 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'secret of the router that protects nothing',
     'cli/check/warnings.ts',
-    'config.introspection && typeof federation',
-    'false && typeof federation',
+    'config.introspection && routerSecretOf(config) !== undefined',
+    'false',
+    'cli/check',
+  ),
+  guard(
+    'secret of the router in a file that is too short',
+    'graphql/federation/router-secret.ts',
+    'secret.length < MIN_ROUTER_SECRET',
+    'secret.length < 0',
     'cli/check',
   ),
   guard(

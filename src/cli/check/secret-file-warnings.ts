@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { secretsOf } from '../../auth/tenant-upstreams.ts';
+import { routerSecretOf } from '../../graphql/federation/router-secret.ts';
 import { listSecretFiles, type Secret } from '../../lib/secret-files.ts';
 import { cacheSettingsOf } from '../../settings/cache.ts';
 import type { TlsSettings } from '../../settings/upstreams.ts';
@@ -13,6 +14,7 @@ const OTHERS_READ = 0o004;
 export function findSecretFileWarnings({ config, locate }: CheckedConfig): Problem[] {
   const { cache, clients, clientTokens, tls, upstreams = {} } = config;
   const { secret } = cacheSettingsOf(cache) ?? {};
+  const routerSecret = routerSecretOf(config);
   const { tenants = {}, tenantKeys } = clients.browser ?? {};
   const files: [path: readonly string[], file: string][] = [
     ...filesOf(['clients', 'browser', 'tenants'], secretsOf(tenants)),
@@ -24,6 +26,7 @@ export function findSecretFileWarnings({ config, locate }: CheckedConfig): Probl
     ...filesOf(['tls'], keyOf(tls)),
     ...Object.entries(upstreams).flatMap(([name, own]) => filesOf(['upstreams', name, 'tls'], keyOf(own.tls))),
     ...filesOf(['clientTokens', 'secrets'], Object.fromEntries((clientTokens?.secrets ?? []).entries())),
+    ...filesOf(['federation'], routerSecret === undefined ? {} : { routerSecret }),
   ];
   return files
     .filter(([, file]) => isReadableByEveryone(file))

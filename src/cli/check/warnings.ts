@@ -1,3 +1,4 @@
+import { routerSecretOf } from '../../graphql/federation/router-secret.ts';
 import { isLoopbackHost } from '../../lib/origins.ts';
 import type { Config } from '../config/create-config.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
@@ -56,7 +57,7 @@ function listExposure(config: Config): Rule[] {
 
 /** Returns rules about settings that have no effect, or another one than intended, with the value of another setting. */
 function listCombinations(config: Config): Rule[] {
-  const { clients, rateLimits, workers, federation, operationTimeoutMs, attemptTimeoutMs, headersTimeoutMs } = config;
+  const { clients, rateLimits, workers, operationTimeoutMs, attemptTimeoutMs, headersTimeoutMs } = config;
   const isLimited = [clients.server, clients.browser].some((client) => client && client.rateLimit !== undefined);
   return [
     [
@@ -65,7 +66,7 @@ function listCombinations(config: Config): Rule[] {
       'is memory, so each worker counts by itself and callers can exceed their limits; use redis',
     ],
     [
-      config.introspection && typeof federation === 'object' && federation.routerSecret !== undefined,
+      config.introspection && routerSecretOf(config) !== undefined,
       'federation.routerSecret',
       'has no effect, because introspection is on; turn introspection off',
     ],

@@ -3,6 +3,7 @@ import { findKeyProblem } from '../../auth/jwks.ts';
 import { findTenantProblem, findUpstreamProblem } from '../../auth/tenant-keys.ts';
 import { createTenantUpstreams } from '../../auth/tenant-upstreams.ts';
 import { findManifestProblems } from '../../graphql/documents/manifest-files.ts';
+import { findRouterSecretProblem } from '../../graphql/federation/router-secret.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/secret-files.ts';
 import { file, secret } from '../../settings/clients.ts';
@@ -41,6 +42,7 @@ export function findFileProblems(values: Readonly<Record<string, unknown>>): Set
     ...problemsOfMcp(values.mcp),
     ...problemsOfAudit(memberOf(values.audit, 'to')),
     ...problemsOfCache(values.cache),
+    ...problemsOfFile(['federation'], 'routerSecret', values.federation, findRouterSecretProblem),
     ...problemsOfStore(['rateLimits', 'store'], memberOf(values.rateLimits, 'store')),
   ];
 }
@@ -137,11 +139,16 @@ function problemsOfAudit(to: unknown): SettingProblem[] {
 
 /** Returns the problems of the secret's file, and of the store. */
 function problemsOfCache(cache: unknown): SettingProblem[] {
-  const { data } = file.safeParse(memberOf(cache, 'secret'));
   return [
-    ...(data === undefined ? [] : problemsOfSecrets(['cache'], { secret: data }, findCacheSecretProblem)),
+    ...problemsOfFile(['cache'], 'secret', cache, findCacheSecretProblem),
     ...problemsOfStore(['cache', 'store'], memberOf(cache, 'store')),
   ];
+}
+
+/** Returns the problems of a secret if it is in a file. Otherwise, it is checked with the other settings. */
+function problemsOfFile(path: readonly string[], name: string, section: unknown, find: FindProblem): SettingProblem[] {
+  const { data } = file.safeParse(memberOf(section, name));
+  return data === undefined ? [] : problemsOfSecrets(path, { [name]: data }, find);
 }
 
 function problemsOfStore(path: readonly string[], store: unknown): SettingProblem[] {
