@@ -55,16 +55,16 @@ function createEntitiesField(
   const representation = new GraphQLScalarType({
     ...jsonObject.toConfig(), // The limits of JSON values apply to representations.
     name: '_Any',
-    description: 'A reference to a record: `__typename` and a key of the type.',
+    description: 'A reference to a record: its `__typename` and a key.',
   });
   return {
     type: new GraphQLNonNull(new GraphQLList(union)),
     description:
-      'Returns the records that other subgraphs refer to, in their order, with null for each that does not exist. For federation routers.',
+      "Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct key of a workflow. `GET /v1/notification-groups/{id}` for one group, or a single `GET /v1/notification-groups` for several.\n\nToken scope: the scope of each record's type.",
     args: {
       representations: {
         type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
-        description: 'The references, at most as many as `maxFields` permits.',
+        description: 'The references. Each counts as a field of the operation.',
       },
     },
     resolve: (_root, { representations }, context) => representations.map((each) => resolveReference(each, context)),
