@@ -40,18 +40,21 @@ export async function startHiveGateway(supergraph: string): Promise<HiveGateway>
     { env: { ...CHILD_ENV, NODE_ENV: 'production' }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let printed = '';
-  const ended = once(child, 'exit').then(() => true);
+  const listening = Promise.withResolvers<void>();
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       printed += String(chunk);
+      if (/Listening on/i.test(printed)) {
+        listening.resolve();
+      }
     });
   }
-  while (!/Listening on/i.test(printed)) {
-    const hasEnded = await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), ended]);
-    if (hasEnded === true) {
-      throw new Error(`Hive Gateway ended before it was ready:\n${printed}`);
-    }
-  }
+  const ended = once(child, 'exit');
+  ended.then(
+    () => listening.reject(new Error(`Hive Gateway ended before it was ready:\n${printed}`)),
+    listening.reject,
+  );
+  await listening.promise;
   return {
     async send(query, headers) {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
