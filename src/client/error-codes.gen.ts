@@ -21,7 +21,7 @@ export type KnownErrorCode =
   | 'UNAUTHENTICATED'
   /** The issuer's signing keys are unavailable, so tokens cannot be verified. Wait `retryAfterSeconds`. */
   | 'SIGN_IN_UNAVAILABLE'
-  /** The token lacks the scope named in `scope`; or the setting named in the message does not allow this; or the service does not allow this for the key, or refuses the tenant’s key. Get a token with the scope; or change the setting; or use another key or plan. */
+  /** The credential does not permit this. The message names the missing scope, the setting or the key. Use a credential that permits it, or ask the operator to permit it. */
   | 'FORBIDDEN'
   /** A GET request could have been sent by a page of another site. Send `Authorization` or `GraphQL-Require-Preflight: true`. */
   | 'CSRF_REFUSED'

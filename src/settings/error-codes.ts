@@ -75,9 +75,8 @@ export const ERROR_CODES = {
   FORBIDDEN: {
     status: 403,
     retryable: false,
-    meaning:
-      'The token lacks the scope named in `scope`; or the setting named in the message does not allow this; or the service does not allow this for the key, or refuses the tenant’s key.',
-    remedy: 'Get a token with the scope; or change the setting; or use another key or plan.',
+    meaning: 'The credential does not permit this. The message names the missing scope, the setting or the key.',
+    remedy: 'Use a credential that permits it, or ask the operator to permit it.',
   },
   CSRF_REFUSED: {
     status: 403,

@@ -163,7 +163,7 @@ describe('access', () => {
     const { isError, text: message } = await agent.call('Flow', { id: 'w' });
     expect([isError, message]).toEqual([
       true,
-      'The token lacks the scope workflows:read, which this operation requires. Get a token with the scope; or change the setting; or use another key or plan.',
+      'The token lacks the scope workflows:read, which this operation requires. Use a credential that permits it, or ask the operator to permit it.',
     ]);
     expect(upstream.requests.length).toBe(before);
     await using everything = await connectAgent(gateway, await signer.bearer());
