@@ -3,6 +3,8 @@ import { type Client, createClient } from '../client/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
 import type { Records } from '../sandbox/records/records.ts';
 import { SANDBOX_KEYS } from '../sandbox/sandbox.ts';
+import { unknownSetting } from '../settings/setting.ts';
+import { GATEWAY_SETTINGS } from '../settings/settings.ts';
 import type { EnvironmentName, UpstreamCall } from './calls.ts';
 import { createClock, type TestClock } from './clock.ts';
 import type { EndpointPattern, ParamsOf } from './endpoints.ts';
@@ -67,6 +69,11 @@ const ORIGIN = 'http://gateway.test';
 /** Options of `createGateway` that have no meaning for a service in memory. */
 const FOREIGN = ['upstream', 'upstreams', 'proxy', 'tls'];
 
+const OPTIONS = [
+  ...['records', 'now', 'logger', 'plugins'],
+  ...Object.keys(GATEWAY_SETTINGS).filter((name) => !FOREIGN.includes(name)),
+];
+
 /**
  * Creates a gateway with a notification service in memory. Pauses before retries are at most 1 ms by default; all other settings have
  * the defaults of `createGateway`.
@@ -82,6 +89,12 @@ export async function createTestGateway({
   const foreign = FOREIGN.find((name) => name in options);
   if (foreign !== undefined) {
     throw new TypeError(`A test gateway has a service of its own. Remove the option "${foreign}".`);
+  }
+  const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
+  if (unknown.length > 0) {
+    throw new TypeError(
+      unknown.map((name) => `createTestGateway has ${unknownSetting(name, OPTIONS, 'option')}.`).join('\n'),
+    );
   }
   const clock = createClock(now);
   const start = clock.now();

@@ -192,7 +192,11 @@ it('is closed once, and says so', async () => {
 
 it.each([
   [{ upstream: 'https://example.com' }, 'A test gateway has a service of its own. Remove the option "upstream".'],
-  [{ maxRetrys: 1 }, 'unknown option "maxRetrys"'],
+  [
+    { record: {}, maxRetrys: 1 },
+    'createTestGateway has the unknown option "record" (did you mean "records"?).\ncreateTestGateway has the unknown option "maxRetrys"',
+  ],
+  [{ maxRetries: -1 }, 'maxRetries must be'],
   [{ now: 'yesterday' }, 'The time "yesterday" is invalid.'],
 ])('rejects the options %j', async (options: object, message) => {
   await expect(createTestGateway(options as TestGatewayOptions)).rejects.toThrow(message);
