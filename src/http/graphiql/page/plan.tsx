@@ -20,7 +20,7 @@ export function Plan({ explanation }: { explanation: Explanation }) {
         <table>
           <thead>
             <tr>
-              <th scope="col">Call</th>
+              <th scope="col">No.</th>
               <th scope="col">Fields</th>
               <th scope="col">Calls</th>
               <th scope="col">After</th>
