@@ -50,8 +50,9 @@ export async function startPrometheus(targets: readonly string[]): Promise<TestP
   );
   let printed = '';
   const started = /msg="Listening on" address=(\S+).*Server is ready to receive web requests/s;
+  const exited = once(child, 'exit').then(() => [undefined]);
   while (!started.test(printed)) {
-    const [chunk] = await Promise.race([once(child.stderr, 'data'), once(child, 'exit').then(() => [undefined])]);
+    const [chunk] = await Promise.race([once(child.stderr, 'data'), exited]);
     if (chunk === undefined) {
       throw new Error(`Prometheus ended before it was ready:\n${printed}`);
     }
@@ -76,9 +77,8 @@ export async function startPrometheus(targets: readonly string[]): Promise<TestP
       return Object.fromEntries(data.groups.flatMap(({ rules }) => rules.map(({ name, health }) => [name, health])));
     },
     async [Symbol.asyncDispose]() {
-      const ended = once(child, 'exit');
       child.kill('SIGTERM');
-      await ended;
+      await exited;
       await rm(folder, { recursive: true, force: true });
     },
   };
