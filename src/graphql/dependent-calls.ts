@@ -4,7 +4,7 @@ export class DependentCalls {
   readonly loads: 'workflow' | 'notificationGroup';
   /** Returns the maximum number of records that one value of the field needs. Throws if the resolver rejects these arguments. */
   readonly most: (args: Readonly<Record<string, unknown>>) => number;
-  /** Why data decides the number of calls, in one sentence. */
+  /** Reason why data decides the number of calls, in one sentence. */
   readonly reason: string;
 
   constructor({ loads, most, reason }: DependentCalls) {

@@ -1,14 +1,8 @@
 import type { Usage } from '../upstream/caller.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
-import type { LoaderEndpoints, Loaders } from './loaders/loaders.ts';
+import type { CallContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
 import { watchLoads } from './loaders/watch-loads.ts';
-
-/** Parts of the context through which a resolver makes calls. */
-interface Callers {
-  upstream: Upstream;
-  loaders: Loaders;
-}
 
 const GROUP_LIST = 'group list';
 const workflowRecord = (key: string): string => `workflow ${key}`;
@@ -26,7 +20,7 @@ export class FieldCalls {
   readonly #calls = new Map<string, number>();
   /** Records that a field loaded, and the list that a record was taken from. */
   readonly #needs = new Map<string, Set<string>>();
-  readonly #callers = new Map<string, Callers>();
+  readonly #callers = new Map<string, CallContext>();
 
   constructor(client: UpstreamClient, usage: Readonly<Usage>) {
     this.#client = client;
@@ -50,7 +44,7 @@ export class FieldCalls {
   };
 
   /** Returns the endpoints and loaders for the resolver of a field. Their calls count for the field. */
-  callersOf(field: string, loaders: Loaders): Callers {
+  callersOf(field: string, loaders: Loaders): CallContext {
     let callers = this.#callers.get(field);
     if (callers === undefined) {
       const watched = watchLoads(loaders, {

@@ -45,8 +45,7 @@ export function createSchema(
   describeScopes(schema);
   noteRunningFields(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  countCallsByField(served);
-  explainRootFields(served);
+  watchCallsOfFields(served);
   return served;
 }
 
@@ -74,30 +73,25 @@ function noteRunningFields(schema: GraphQLSchema): void {
   });
 }
 
-/** Makes the fields that need calls count them, if the request asks for it: the root fields, and those with the extension `calls`. */
-function countCallsByField(schema: GraphQLSchema): void {
+/**
+ * Gives the fields that need calls a context of their own if the request asks for these calls: root fields, and those with the extension `calls`.
+ * They are then recorded by the explainer instead of sent, or counted by field.
+ */
+function watchCallsOfFields(schema: GraphQLSchema): void {
   const roots = new Set([schema.getQueryType(), schema.getMutationType()]);
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    const isRoot = roots.has(type);
     wrapResolvers(
       type,
-      (resolve, name) => (root, args, context, info) => {
-        const callers = context.fieldCalls?.callersOf(name, context.loaders);
-        return resolve(root, args, callers === undefined ? context : { ...context, ...callers }, info);
+      (resolve, name) => (source, args, context, info) => {
+        const { explainer, fieldCalls, loaders } = context;
+        if (explainer !== undefined && isRoot) {
+          return explainer.run(context, info, args, (own) => resolve(source, args, own, info));
+        }
+        const own = fieldCalls === undefined ? context : { ...context, ...fieldCalls.callersOf(name, loaders) };
+        return resolve(source, args, own, info);
       },
-      ({ extensions }) => roots.has(type) || 'calls' in extensions,
-    );
-  }
-}
-
-/** Makes root fields run within the explanation of an operation, if it is only explained. */
-function explainRootFields(schema: GraphQLSchema): void {
-  for (const root of [schema.getQueryType(), schema.getMutationType()]) {
-    wrapResolvers(
-      root,
-      (resolve) => (source, args, context, info) =>
-        context.explainer === undefined
-          ? resolve(source, args, context, info)
-          : context.explainer.run(context, info, args, (own) => resolve(source, args, own, info)),
+      ({ extensions }) => isRoot || 'calls' in extensions,
     );
   }
 }

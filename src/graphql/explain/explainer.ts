@@ -5,9 +5,10 @@ import { NotSent, type Recorder } from '../../upstream/recorder.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { bindUpstream } from '../../upstream/upstream.ts';
 import { GroupLoadBounds } from '../loaders/group-load-bounds.ts';
+import type { CallContext } from '../loaders/loaders.ts';
 import { CallPlan, type PlannedCall } from './call-plan.ts';
 import type { ExplainedCall, Explanation } from './explanation.ts';
-import { type CallContext, FieldRun } from './field-run.ts';
+import { FieldRun } from './field-run.ts';
 import { Phase } from './phase.ts';
 
 /**

@@ -29,7 +29,7 @@ export interface ExplainedCall extends Range {
   fields: string[];
   /** Ids of the calls whose data must arrive first. Empty if it starts at once. */
   after: number[];
-  /** Why data decides the number, in one sentence. Absent if `min` and `max` are equal. */
+  /** Reason why data decides the number, in one sentence. Absent if `min` and `max` are equal. */
   reason?: string;
   /** Use of the cache. Absent if the response is never cached: it is a write, or the cache is off. */
   cache?: RecordedCache;

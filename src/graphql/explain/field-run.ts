@@ -1,14 +1,8 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import type { Loaders } from '../loaders/loaders.ts';
+import type { CallContext } from '../loaders/loaders.ts';
 import { watchLoads } from '../loaders/watch-loads.ts';
-
-/** Part of the context through which fields make calls. */
-export interface CallContext {
-  readonly upstream: Upstream;
-  readonly loaders: Loaders;
-}
 
 /** Run of one root field. Notes the records that it needs from loaders, which make calls for several fields together. */
 export class FieldRun {

@@ -1,4 +1,4 @@
-/** Why data decides the number of calls of the loader, in one sentence each. */
+/** Reasons why data decides the number of calls of the loader, in one sentence each. */
 export const GROUP_LOAD_REASONS = {
   list: 'None if the service embeds the groups in the workflows, or a single one is needed.',
   byId: 'None if the service embeds the groups, or lists all with their ids.',

@@ -11,6 +11,12 @@ export interface Loaders {
   readonly notificationGroup: NotificationGroupLoader;
 }
 
+/** Part of the context through which a field makes calls. */
+export interface CallContext {
+  readonly upstream: Upstream;
+  readonly loaders: Loaders;
+}
+
 /** Creates each loader on first use, because most operations need only one of them. */
 export class OperationLoaders implements Loaders {
   readonly #upstream: LoaderEndpoints;
