@@ -51,7 +51,7 @@ import { createUpstreams } from './upstream/upstreams.ts';
 export type { GatewayDeps, GatewayOptions, GatewayState };
 export { createGatewayState };
 
-/** Gateway that can be mounted in a server. Whoever creates it disposes it. */
+/** Gateway that can be mounted in a server. Dispose it to close its connections. */
 export interface Gateway extends AsyncDisposable {
   /** Answers one request of a host that uses the Fetch API. */
   fetch(request: Request): Promise<Response>;

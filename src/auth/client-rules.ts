@@ -9,11 +9,11 @@ export interface ClientRules {
   /** Allowed CORS origins. */
   origins: ReadonlySet<string>;
   rateLimit: RateLimit | undefined;
-  /** Setting that forbids to show REST calls; undefined if they may be shown. */
+  /** Setting that hides REST calls; undefined if they may be shown. */
   hidesCalls: ExplainSetting | undefined;
 }
 
-/** Setting that permits to show REST calls. */
+/** Setting that decides whether REST calls may be shown. */
 export type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
 
 /** Rules for all kinds of clients. */

@@ -75,7 +75,7 @@ function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
 /** Returns the function that finds keys at an address. */
 export type RemoteKeys = (url: URL) => JWTVerifyGetKey;
 
-/** Creates a function that keeps the keys of each address, so that a gateway that replaces another one needn't fetch them. */
+/** Creates a function that keeps the keys of each address, so that a gateway that replaces another one doesn't fetch them again. */
 export function createRemoteKeys(logger: Logger): RemoteKeys {
   const byAddress = new Map<string, JWTVerifyGetKey>(); // As many as configurations name.
   return (url) => {

@@ -19,13 +19,13 @@ import { serveGateway } from './serve-gateway.ts';
 import { serveWorkers } from './serve-workers.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** This process, and its signals that are caught since it started. */
+/** This process, and the SIGHUPs that it caught since its start. */
 interface RunningProcess {
   host: Host;
   hangups: Hangups;
 }
 
-/** Runs the gateway until a signal stops it: in this process, or in workers. A worker comes here too. */
+/** Runs the gateway until a signal stops it: in this process, or in workers. Workers call it too. */
 export async function runGateway(commandLine: CommandLine, running: RunningProcess): Promise<void> {
   const { host } = running;
   const role = findWorkerRole(host);

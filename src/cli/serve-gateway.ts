@@ -72,7 +72,7 @@ export async function serveGateway(
     ...processSnapshot(load, host),
     ...metrics(),
   ];
-  // Stops after the server, so that its health check says so meanwhile. Workers have none; their primary does.
+  // Stops after the server, so that health checks report the shutdown. Workers have none; their primary does.
   await using admin = role === undefined ? await serveAdmin(config) : undefined;
   using overload = createOverloadMonitor(config);
   await using server = await startServer({

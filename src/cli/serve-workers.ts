@@ -45,7 +45,7 @@ export async function serveWorkers(
     isProduction: current.isProduction,
     upstream: upstreamOf(current),
   });
-  // Stops after the workers, so that its health check says so meanwhile.
+  // Stops after the workers, so that health checks report the shutdown.
   await using admin = await serveAdmin(config);
   const [, path = '', ...args] = host.argv;
   await using workers = await startWorkers({

@@ -12,7 +12,7 @@ import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/deprecated-counts.ts';
 import { type Engine, useOperationRules } from './prepare.ts';
 
-/** Creates the engine, which parses, validates and executes documents. Everything about HTTP is the pipeline's. */
+/** Creates the engine, which parses, validates and executes documents. The pipeline handles HTTP. */
 export function createEngine(
   schema: GraphQLSchema,
   settings: GatewaySettings,

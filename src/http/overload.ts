@@ -11,7 +11,7 @@ const INTERVAL_MS = 500;
 /** Minimum samples of the event loop delay for a percentile. */
 const MIN_SAMPLES = 5;
 
-/** Monitor of the event loop and the heap of this process. Whoever creates it disposes it. */
+/** Monitor of the event loop and the heap of this process. Dispose it to stop its timers. */
 export interface OverloadMonitor extends Disposable {
   /** Returns the reason for shedding requests, or undefined if the process is not overloaded. */
   reason(): 'event loop' | 'heap' | undefined;

@@ -18,7 +18,7 @@ const MODE = 0o600;
 /** File descriptor of standard output. */
 const STDOUT = 1;
 
-/** Waits for a reader that is behind, in milliseconds and number. */
+/** Duration of a wait for a slow reader, in milliseconds, and maximum number of waits per line. */
 const WAIT_MS = 1;
 const MAX_WAITS = 50;
 

@@ -30,7 +30,7 @@ export function createCacheCounts(memory: CounterMemory): CacheCounts {
     help: 'Times that stored responses became unusable because of a write or a rejected key.',
     type: 'counter',
   });
-  // By name, so that a gateway that replaces another one counts on.
+  // By name, so that a gateway that replaces another one continues its counts.
   const observers = new Map<string | undefined, CacheObserver>();
 
   function createObserver(labels: Labels): CacheObserver {

@@ -6,7 +6,7 @@ import { createDeprecatedCounts, type DeprecatedCounts } from './deprecated-coun
 import { createDriftReport, type DriftReport } from './drift-report.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 
-/** Everything that a gateway counts, and that the gateway which replaces it counts on. */
+/** Counts of a gateway, which the gateway that replaces it continues. */
 export interface Counts {
   metrics: GatewayMetrics;
   drift: DriftReport;

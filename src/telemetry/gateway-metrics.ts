@@ -14,7 +14,7 @@ export interface GatewayMetrics {
   observerOf(upstream: string | undefined): UpstreamObserver;
   /** Returns the current values. */
   snapshot(): MetricSamples[];
-  /** Returns the metrics of a gateway that replaces this one. They count on, but have the states of its own upstreams only. */
+  /** Returns the metrics of a gateway that replaces this one. They continue its counts, but have the states of its own upstreams only. */
   renew(): GatewayMetrics;
 }
 
@@ -36,7 +36,7 @@ const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0
  */
 export function createGatewayMetrics(memory = createCounterMemory()): GatewayMetrics {
   const operations = new Map<string, OutcomeSamples>();
-  // By name, so that a gateway that replaces another one counts on.
+  // By name, so that a gateway that replaces another one continues its counts.
   const requestsOf = new Map<string | undefined, Map<string, Map<string, OutcomeSamples>>>();
 
   const cacheCounts = createCacheCounts(memory);

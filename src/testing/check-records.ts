@@ -98,7 +98,7 @@ const records = members<Records>({
   ).optional(),
 });
 
-/** Checks the form of records, which plain JavaScript doesn't. @throws {TypeError} naming all that is wrong */
+/** Checks the form of records, which plain JavaScript doesn't. @throws {TypeError} that names every problem */
 export function checkRecords(value: unknown): void {
   const { error } = records.safeParse(value);
   if (error !== undefined) {

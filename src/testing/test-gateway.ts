@@ -21,7 +21,7 @@ export interface TestGatewayOptions extends Omit<GatewayOptions, 'upstream' | 'u
   logger?: Logger;
 }
 
-/** Gateway and service in this process, without a port. Whoever creates it closes it. */
+/** Gateway and service in this process, without a port. Close it at the end of the tests. */
 export interface TestGateway extends AsyncDisposable {
   /** Sends a request to the gateway, as the global `fetch` would. Any origin works; relative addresses work too. */
   fetch(this: void, input: string | URL | Request, init?: RequestInit): Promise<Response>;

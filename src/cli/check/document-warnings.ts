@@ -4,7 +4,7 @@ import { createSchema } from '../../graphql/schema.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
 
-/** Documents that are named at most. */
+/** Maximum number of documents that are named. */
 const MAX_WARNINGS = 20;
 
 /**

@@ -4,7 +4,7 @@ import { readTools } from '../../graphql/tools/read-tools.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
 
-/** Returns the problems of tools, with which no gateway starts. */
+/** Returns the problems of tools, each of which prevents a start. */
 export function findToolProblems({ config, locate }: CheckedConfig): Problem[] {
   const { mcp } = config;
   if (mcp === undefined) {

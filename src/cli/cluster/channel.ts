@@ -68,7 +68,7 @@ export function createChannel<Message extends object, Received, Asked, Answered>
       const timeout = new AbortController();
       try {
         const timer = sleep(timeoutMs, undefined, { signal: timeout.signal, ref: false }).catch(() => {});
-        return asked[kind].parse(await Promise.race([promise, timer])); // Nothing, after the time, is no answer.
+        return asked[kind].parse(await Promise.race([promise, timer])); // The timer resolves to undefined, which no schema accepts.
       } finally {
         timeout.abort();
         waiting.delete(question);

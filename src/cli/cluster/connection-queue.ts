@@ -10,7 +10,7 @@ export interface Taker {
   give(connection: Socket): void;
 }
 
-/** Connections that a worker may have more than the one with the fewest. Counts are up to half a second old. */
+/** Maximum number of connections that a worker may have above the lowest number. Counts are up to half a second old. */
 const MAX_LEAD = 2;
 
 /** Maximum connections that wait for a worker. One more is closed. */
@@ -47,7 +47,7 @@ export function createConnectionQueue<Worker extends Taker>() {
     }
   }
 
-  /** Passes on what waits. */
+  /** Passes on waiting connections. */
   function pass(): void {
     for (let worker = choose(); worker !== undefined; worker = choose()) {
       const connection = waiting.shift();
@@ -91,7 +91,7 @@ export function createConnectionQueue<Worker extends Taker>() {
       tellIfEmpty();
     },
     pass,
-    /** Closes what waits. */
+    /** Closes waiting connections. */
     close(): void {
       for (const connection of waiting.splice(0)) {
         connection.destroy();

@@ -49,7 +49,7 @@ export function createGroupMetrics({ running, status, listening, usage, others }
     /** Returns the metrics in Prometheus' text format. */
     async format(): Promise<string> {
       await Promise.all([...running].map((worker) => worker.fetchSamples()));
-      // At one moment, so that a worker that ended meanwhile is counted once.
+      // Read together with `endedCounters`, so that a worker that has just ended is counted once.
       const workers = [...running].map((worker) => worker.samples());
       return formatMetrics([ownSamples(), ...workers, endedCounters]);
     },

@@ -62,6 +62,6 @@ export async function* examineKey({ get }: Session): AsyncGenerator<Finding, Ans
   return undefined;
 }
 
-/** Says that nothing could be checked with a key. */
+/** Reports that the checks that need a key were skipped. */
 export const noKey = (): Finding =>
   note('No API key was given, so only the connection was checked.', 'Set NOTIGRAPH_DOCTOR_KEY, or use --key-file.');

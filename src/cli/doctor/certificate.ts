@@ -28,7 +28,7 @@ export function explainRejection(code: string, host: string): Finding | undefine
   return remedy === undefined ? undefined : problem(`The certificate of ${host} is rejected (${code}).`, remedy);
 }
 
-/** Examines until when a certificate is valid. */
+/** Checks that a certificate doesn't expire soon. */
 export function examineExpiry({ valid_to }: PeerCertificate, now: Date): Finding {
   const end = new Date(valid_to);
   const days = Math.floor((end.getTime() - now.getTime()) / DAY_MS);

@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<DeviationKind, [level: Exclude<Level, 'ok'>, clause
   unknown_field: ['note', 'is not in the contract'],
 };
 
-/** Places that are named per finding. */
+/** Maximum number of places named per finding. */
 const MAX_PATHS = 5;
 
 const CREATE = {

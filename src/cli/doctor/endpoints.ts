@@ -8,7 +8,7 @@ import { type Answer, LIST, type Read, type Session } from './session.ts';
 /** Id that no record has. */
 const UNKNOWN_ID = '000000000000000000000000';
 
-/** Workflows of the statistics that are tried, because some may be deleted. */
+/** Maximum number of workflows of the statistics that are tried, because some may be deleted. */
 const MAX_TRIED = 5;
 
 /**

@@ -2,7 +2,7 @@ import { readRateLimit } from '../../upstream/errors/rate-limit.ts';
 import { type Finding, note, ok, problem, warning } from './finding.ts';
 import { type Answer, LIST, type Session } from './session.ts';
 
-/** Reads that are timed. */
+/** Number of timed reads. */
 const READS = 10;
 
 /** Times the list of notification groups, one read after the other. Leaves enough of a rate limit for others. */

@@ -13,7 +13,7 @@ export interface FollowOptions extends ReloaderOptions {
 
 /**
  * Reloads the configuration at SIGHUP, and when its file changes. A terminal that closes sends SIGHUP too: then the process stops, because
- * nobody could see or stop it any more.
+ * its user could no longer see or stop it.
  *
  * @returns stops doing so when it is disposed
  */

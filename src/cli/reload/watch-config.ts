@@ -21,7 +21,7 @@ const SETTLE_MS = 300;
 /**
  * Creates a watch. It looks at the files at an interval, because notifications of the file system miss the mounts of orchestrators.
  *
- * @param paths files, which needn't exist
+ * @param paths files, which may be absent
  */
 export function watchConfig(paths: readonly string[]): ConfigWatch {
   const look = () => paths.map(fileFingerprint).join('\n');

@@ -203,7 +203,7 @@ export class MemoryStore implements CacheStore {
     }
   }
 
-  /** Takes 1 µs, `createHmac` 15 µs. The secret's length is fixed and nobody sees the digest, so its construction adds nothing here. */
+  /** Takes 1 µs, `createHmac` 15 µs. The secret's length is fixed and the digest stays in this process, so an HMAC would add nothing. */
   #digest({ upstream, credential }: Owner): string {
     return hash('sha256', `${this.#secret}${upstream}\n${credential}`, 'base64');
   }

@@ -76,7 +76,7 @@ export class Partition {
       return false;
     }
     if (this.#marked.size === 0 && this.#lastWrites.size === 0) {
-      return true; // Usually.
+      return true; // In most cases: nothing was written.
     }
     return tags.every((tag) => !this.#marked.has(tag) && (this.#lastWrites.get(tag) ?? 0) <= number);
   }

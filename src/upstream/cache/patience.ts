@@ -2,7 +2,7 @@ import type { Caller } from '../caller.ts';
 import { createPerCredential } from '../resilience/per-credential.ts';
 import type { Signal } from '../transport/signal.ts';
 
-/** Time in which other reads don't wait after one has waited in vain, in milliseconds. */
+/** Time in which other reads don't wait after one has waited too long, in milliseconds. */
 const SLOW_MS = 5_000;
 
 /** Bounds the time in which reads that have a stored response wait for the service. */

@@ -65,7 +65,7 @@ export function createPendingDrops(drop: Drop, maxPartitions: number): PendingDr
         return;
       }
       if (key === ALL && holdMs > 0) {
-        known.isDue = true; // All can't be held, so they are dropped once more.
+        known.isDue = true; // Partitions can't be held all at once, so they are dropped again after that time.
         setTimeout(() => void settle(key, known), holdMs).unref();
         return;
       }

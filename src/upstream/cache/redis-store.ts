@@ -45,7 +45,7 @@ const UNAVAILABLE: Lookup = { entry: undefined, moment: undefined };
 /**
  * Creates a store in Redis that workers and replicas share.
  *
- * Redis holds neither credentials nor ids in plain text, and values can only be read with the secret and the credential. Whoever can write to
+ * Redis holds neither credentials nor ids in plain text, and values can only be read with the secret and the credential. A client that can write to
  * Redis can remove entries or put back older ones with their state, but not move an entry to another path, credential or upstream.
  *
  * No entry is returned that is older than a write that this process has sent. The same holds for writes of other processes, unless Redis doesn't

@@ -33,7 +33,7 @@ export const createServiceConnector = (
     proxy: proxy === undefined || proxy === 'off' ? undefined : new URL(proxy),
   });
 
-/** Creates the socket pool of one origin. It uses HTTP/1.1 without pipelining and follows no redirects. Whoever creates it closes it. */
+/** Creates the socket pool of one origin. It uses HTTP/1.1 without pipelining and follows no redirects. Close it to end its connections. */
 export function createDispatcher(
   origin: string,
   settings: DispatcherSettings,
