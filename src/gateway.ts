@@ -1,10 +1,9 @@
-import type { RequestListener } from 'node:http';
 import { pino } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/client-rules.ts';
-import type { GatewayDeps, GatewayOptions } from './gateway-options.ts';
 import { createGatewayState, type GatewayState } from './gateway-state.ts';
+import type { Gateway, GatewayDeps, GatewayOptions } from './gateway-types.ts';
 import { createClientErrors } from './graphql/client-errors.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest-files.ts';
@@ -20,10 +19,8 @@ import { createCorsHeaders } from './http/cors.ts';
 import { createEngine } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/pages.ts';
-import type { Degradations } from './http/health.ts';
 import { createMcp } from './http/mcp/mcp.ts';
 import { MCP_PATH } from './http/mcp/mcp-route.ts';
-import type { McpStreams } from './http/mcp/streams.ts';
 import { createNegotiateMediaType } from './http/media-type.ts';
 import { createListener } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
@@ -42,48 +39,14 @@ import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { cacheSamples } from './telemetry/cache-samples.ts';
-import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
+import { formatMetrics } from './telemetry/metrics-snapshot.ts';
 import { rateLimitSamples } from './telemetry/rate-limit-samples.ts';
 import { createTenantNames } from './telemetry/tenant-names.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
 
-export type { GatewayDeps, GatewayOptions, GatewayState };
+export type { Gateway, GatewayDeps, GatewayOptions, GatewayState };
 export { createGatewayState };
-
-/** Gateway that can be mounted in a server. Dispose it to close its connections. */
-export interface Gateway extends AsyncDisposable {
-  /** Answers one request of a host that uses the Fetch API. */
-  fetch(request: Request): Promise<Response>;
-  /** Answers one request of `node:http` or a framework on top of it. */
-  listener: RequestListener;
-  /** Path of the GraphQL endpoint. */
-  endpoint: string;
-  /**
-   * Sends one read without a key to each service. Returns a sentence if it is unreachable, or responds with something that is no API of this kind;
-   * undefined if there is no problem.
-   */
-  checkUpstream(): Promise<string | undefined>;
-  /**
-   * Serves the tools of `mcp` to one client over streams, such as standard input and output, until one of them ends.
-   *
-   * @throws {TypeError} without the option `mcp`
-   * @throws {Refusal} if the credential is not accepted
-   */
-  serveMcp(streams: McpStreams): Promise<void>;
-  /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
-  metrics(): Promise<string>;
-  /** Returns the same metrics as plain data, which can be sent to another process or combined with other samples. */
-  metricsSnapshot(): MetricSamples[];
-  /** Returns the bytes of upstream responses that are being received, for the load shedding of a server. */
-  bufferedBytes(): number;
-  /** Resolves once connecting to Redis has succeeded or failed. Before, a process counts rate limits on its own, and caches nothing. */
-  connected(): Promise<void>;
-  /** Returns what doesn't work although requests are served, for health checks. */
-  degradations(): Degradations;
-  /** Closes the connections to the service once in-flight requests have ended. */
-  dispose(): Promise<void>;
-}
 
 /** Path at which servers get tokens for their frontends. */
 const CLIENT_TOKENS_PATH = '/client-tokens';

@@ -131,7 +131,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   'index.ts': { parts: ['gateway.ts'] },
   'gateway.ts': {
     parts: [
-      'gateway-options.ts',
+      'gateway-types.ts',
       'gateway-state.ts',
       'http',
       'http/graphiql',
@@ -146,11 +146,11 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'settings',
       'lib',
     ],
-    modules: ['node:http', 'pino'],
+    modules: ['pino'],
   },
-  'gateway-options.ts': {
-    parts: ['graphql', 'upstream', 'upstream/transport', 'settings'],
-    modules: ['graphql-yoga', 'pino'],
+  'gateway-types.ts': {
+    parts: ['http', 'http/mcp', 'graphql', 'telemetry', 'upstream', 'upstream/transport', 'settings'],
+    modules: ['node:http', 'graphql-yoga', 'pino'],
   },
   'gateway-state.ts': {
     parts: ['telemetry', 'auth', 'rate-limits', 'upstream/cache'],
