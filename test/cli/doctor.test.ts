@@ -175,7 +175,7 @@ it.each<[string, Responses, string]>([
   [
     'closes idle connections first',
     { list: { headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } } },
-    'warning: The service closes idle connections after 3 s, and Notigraph after 4000 ms, so',
+    'warning: The service closes idle connections after 3 s, and Notigraph after 4 s, so',
   ],
   ['ignores If-None-Match', { list: { headers: { etag: '"1"' } } }, 'note: Reads have an ETag, but If-None-Match'],
 ])('says that a service %s', async (_, responses, expected) => {

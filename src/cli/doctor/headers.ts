@@ -64,15 +64,15 @@ function examineKeepAlive({ headers }: Answer, socketIdleMs: number): Finding {
   const [, seconds] = /\btimeout=(\d{1,6})/i.exec(headerOf(headers, 'keep-alive') ?? '') ?? [];
   if (seconds === undefined) {
     return note(
-      `The service keeps connections open, but does not announce how long. Notigraph closes idle ones after ${socketIdleMs} ms.`,
+      `The service keeps connections open, but does not announce how long. Notigraph closes idle ones after ${socketIdleMs / 1_000} s.`,
       'Keep socketIdleMs below the idle timeout of the service and its load balancer.',
     );
   }
-  const sentence = `The service closes idle connections after ${seconds} s, and Notigraph after ${socketIdleMs} ms`;
+  const sentence = `The service closes idle connections after ${seconds} s, and Notigraph after ${socketIdleMs / 1_000} s`;
   return Number(seconds) * 1_000 > socketIdleMs
     ? ok(`${sentence}.`)
     : warning(
         `${sentence}, so requests can meet a connection that is being closed.`,
-        'Set NOTIGRAPH_SOCKET_IDLE_MS lower.',
+        'Lower socketIdleMs.',
       );
 }
