@@ -8,8 +8,8 @@ export interface WatchedFiles {
   isSettling?(): boolean;
 }
 
-/** Delay of the look that follows the one that found a change: longer than a file needs to settle. */
-const NEXT_LOOK_MS = 300;
+/** Delay of the look that follows the one that found a change, in milliseconds: longer than a file needs to settle. */
+export const NEXT_LOOK_MS = 300;
 
 /**
  * Reloads files at a regular interval, so that keys and manifests can be replaced without a restart. Logs each problem once; the previous

@@ -71,8 +71,5 @@ function examineKeepAlive({ headers }: Answer, socketIdleMs: number): Finding {
   const sentence = `The service closes idle connections after ${seconds} s, and Notigraph after ${socketIdleMs / 1_000} s`;
   return Number(seconds) * 1_000 > socketIdleMs
     ? ok(`${sentence}.`)
-    : warning(
-        `${sentence}, so requests can meet a connection that is being closed.`,
-        'Lower socketIdleMs.',
-      );
+    : warning(`${sentence}, so requests can meet a connection that is being closed.`, 'Lower socketIdleMs.');
 }

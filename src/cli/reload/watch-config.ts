@@ -1,3 +1,4 @@
+import { NEXT_LOOK_MS } from '../../lib/file-watcher.ts';
 import { fileFingerprint } from '../../lib/text-file.ts';
 
 /** Watch on the files that a configuration can be in. */
@@ -14,9 +15,6 @@ export interface WatchOptions {
   everySeconds(): number;
   onChange(): void;
 }
-
-/** Time for which a changed file must stay the same before it is read: programs write files in pieces. */
-const SETTLE_MS = 300;
 
 /**
  * Creates a watch. It looks at the files at an interval, because notifications of the file system miss the mounts of orchestrators.
@@ -46,7 +44,7 @@ export function watchConfig(paths: readonly string[]): ConfigWatch {
           schedule(everySeconds() * 1_000);
           onChange();
         } else {
-          schedule(SETTLE_MS);
+          schedule(NEXT_LOOK_MS); // It may still be written.
         }
       }
       schedule(everySeconds() * 1_000);
