@@ -67,7 +67,7 @@ export function findCliffs(curve: Curve): Step[] {
   );
 }
 
-/** Says whether a curve is linear, and where not. */
+/** Returns a sentence that says whether a curve is linear, and where it isn't. */
 export function describeVerdict(curve: Curve): string {
   const { expected, points } = curve;
   const cliffs = findCliffs(curve).map(

@@ -50,7 +50,7 @@ export function drawSummary(results: Results): string {
   return drawing(WIDTH, bottom + 28, describeSummary(results), parts);
 }
 
-/** Says in one line what the chart shows. */
+/** Returns the finding of the chart as one line. */
 export const describeSummary = (results: Results): string => findingsOf(barsOf(results)).join(' ');
 
 const barsOf = ({ workloads, subjects }: Results): Bar[] =>

@@ -8,7 +8,7 @@ export interface TargetRow {
   result: string;
   target: string;
   verdict: 'met' | 'missed' | 'void' | 'not measured';
-  /** Why the result is void. */
+  /** Reason why the result is void. */
   fault?: string;
 }
 

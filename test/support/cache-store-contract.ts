@@ -194,7 +194,7 @@ export function testCacheStore(start: () => Promise<StoreSetup>): void {
     await put('/more', ['more']);
     expect([await version('/a'), await version('/more')]).toEqual([undefined, undefined]);
     await setup.pass(UNKNOWN_MS + 50);
-    await put('/a', ['a'], { version: 2 }); // The first attempt after that time may be in vain.
+    await put('/a', ['a'], { version: 2 }); // The first attempt after that time may be rejected.
     await put('/a', ['a'], { version: 2 });
     expect(await version('/a')).toEqual({ version: 2 });
   });
