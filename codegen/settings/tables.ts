@@ -100,6 +100,9 @@ function toDescription(name: string, schema: Described): string {
     .join(' ');
 }
 
+/** Words for switches, as in variables and in the help. */
+const SWITCHES: Readonly<Record<string, string>> = { true: 'on', false: 'off' };
+
 /** Marks a value as code; words that describe a default are text. */
 const toCode = (text: string): string =>
-  /^(?:required|none|all|random|as |`)/.test(text) ? text : code(text.replace(/^'(.*)'$/, '$1'));
+  /^(?:required|none|all|random|as |`)/.test(text) ? text : code(SWITCHES[text] ?? text.replace(/^'(.*)'$/, '$1'));
