@@ -100,7 +100,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     ],
   },
   'cli/service': {
-    parts: ['cli/commands', 'cli/config', 'auth', 'lib'],
+    parts: ['cli/commands', 'cli/config', 'auth', 'settings', 'lib'],
     modules: ['node:readline/promises', 'node:stream', 'node:stream/consumers'],
   },
   'cli/completion': { parts: ['cli/commands'] },

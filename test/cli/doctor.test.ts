@@ -236,7 +236,9 @@ it('asks for a service and a usable key', async () => {
   expect(() => findService(config, { name: undefined, purpose: 'to examine' })).toThrow(
     'There are several services. Name one with --name: eu, us.',
   );
-  expect(() => findService(config, { name: 'asia', purpose: 'to examine' })).toThrow('There are several services.');
+  expect(() => findService(config, { name: 'usa', purpose: 'to examine' })).toThrow(
+    'There is no service "usa" (did you mean "us"?). Name one with --name: eu, us.',
+  );
   expect(findService(config, { name: 'eu', purpose: 'to examine' })).toMatchObject({
     url: new URL('https://eu.example.com'),
     settings: { attemptTimeoutMs: 70 },

@@ -1,3 +1,4 @@
+import { suggest } from '../../settings/setting.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/create-config.ts';
 
@@ -9,7 +10,7 @@ export type ServiceSettings = Omit<Config, 'upstream'>;
  *
  * @param options.name name of the service, if the configuration has several
  * @param options.purpose words that follow "There is no service"
- * @throws {ConfigError} if there is none, or several and none is named
+ * @throws {ConfigError} if there is none, none of this name, or several and none is named
  */
 export function findService(
   { upstream, upstreams = {}, ...settings }: Config,
@@ -27,7 +28,9 @@ export function findService(
   const named = name === undefined && names.length === 1 ? names[0] : name;
   const entry = named !== undefined && Object.hasOwn(upstreams, named) ? upstreams[named] : undefined;
   if (entry === undefined) {
-    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
+    const problem =
+      name === undefined ? 'There are several services.' : `There is no service "${name}"${suggest(name, names)}.`;
+    throw new ConfigError([`${problem} Name one with --name: ${names.join(', ')}.`]);
   }
   const { url, ...own } = entry;
   return { url, settings: { ...settings, ...own } };
