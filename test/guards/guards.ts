@@ -1373,8 +1373,8 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'secret of the router in a file that is too short',
-    'graphql/federation/router-secret.ts',
-    'secret.length < MIN_ROUTER_SECRET',
+    'lib/single-secret.ts',
+    'secret.length < minLength',
     'secret.length < 0',
     'cli/check',
   ),
