@@ -39,6 +39,7 @@ import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { cacheSamples } from './telemetry/cache-samples.ts';
+import { readLogSecret } from './telemetry/log-secret.ts';
 import { formatMetrics } from './telemetry/metrics-snapshot.ts';
 import { rateLimitSamples } from './telemetry/rate-limit-samples.ts';
 import { createTenantNames } from './telemetry/tenant-names.ts';
@@ -91,7 +92,7 @@ export function createGateway(
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const metrics = settings.metrics ? counts.metrics.renew() : undefined;
-  const nameTenant = createTenantNames(settings.logSecret ?? kept.logSecret);
+  const nameTenant = createTenantNames(readLogSecret(settings.logSecret ?? kept.logSecret));
   const audit =
     settings.audit && createAuditLog({ settings: settings.audit, logger, counts: counts.audit, nameTenant, now });
   const upstreams = createUpstreams(settings, {

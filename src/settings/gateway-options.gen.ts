@@ -24,8 +24,11 @@ export interface GatewaySettingOptions {
   };
   /** Allowed CORS origins for any credential. Comma-separated in a variable. @default none */
   corsOrigins?: readonly string[];
-  /** Secret that keeps tenants' names in the log the same across restarts and replicas. @default random */
-  logSecret?: string;
+  /** Secret that keeps tenants' names in the log the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload. @default random */
+  logSecret?: string | {
+    /** Path of the file. */
+    file: string;
+  };
   /** Whether operations and upstream requests are counted. The command then answers `GET /metrics`. @default true */
   metrics?: boolean;
   /** Interval at which the configuration file and files of keys, secrets and manifests are checked for changes. @default 10 */

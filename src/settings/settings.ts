@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
-import { clientSections, origins, secret } from './clients.ts';
+import { clientSections, origins, secretOf } from './clients.ts';
 import { command } from './command.ts';
 import { mcpSettings } from './mcp.ts';
 import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
@@ -17,12 +17,14 @@ import { upstreamSections } from './upstreams.ts';
 
 const MIB = 1024 * 1024;
 
+/** Minimum length of the secret of the log. */
+export const MIN_LOG_SECRET = 16;
+
 /** Minimum length of the secret of a router. */
 export const MIN_ROUTER_SECRET = 32;
 
 const ENDPOINT = 'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp';
 const RELOAD = 'must be a number from 0.01 to 86400';
-const LOG_SECRET = 'must have at least 16 characters';
 
 const general = {
   upstream: setting(upstreamUrl.exactOptional(), 'Base address of the service. May have a path prefix.', {
@@ -66,12 +68,7 @@ const general = {
           onOff(),
           group({
             routerSecret: setting(
-              secret
-                .refine(
-                  (value) => typeof value !== 'string' || value.length >= MIN_ROUTER_SECRET,
-                  `must have at least ${MIN_ROUTER_SECRET} characters`,
-                )
-                .exactOptional(),
+              secretOf(MIN_ROUTER_SECRET).exactOptional(),
               'Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. A file is read at startup and with a reload.',
               { defaultText: 'none' },
             ),
@@ -88,8 +85,8 @@ const general = {
     'Allowed CORS origins for any credential. Comma-separated in a variable.',
   ),
   logSecret: setting(
-    z.string(LOG_SECRET).min(16, LOG_SECRET).exactOptional(),
-    "Secret that keeps tenants' names in the log the same across restarts and replicas.",
+    secretOf(MIN_LOG_SECRET).exactOptional(),
+    "Secret that keeps tenants' names in the log the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload.",
     { defaultText: 'random' },
   ),
   metrics: setting(

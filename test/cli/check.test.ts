@@ -257,20 +257,29 @@ it('finds caches that several processes cannot share, and secrets that do not en
   expect(await withSecret({ file })).toEqual([]);
 });
 
-it('finds secrets of the router that are missing or too short', async () => {
+it.each([
+  {
+    name: 'federation.routerSecret',
+    title: 'router',
+    minimum: 32,
+    configOf: (routerSecret: object) => ({ introspection: false, federation: { routerSecret } }),
+  },
+  { name: 'logSecret', title: 'log', minimum: 16, configOf: (logSecret: object) => ({ logSecret }) },
+])('finds a secret of the $title that is missing or too short', async ({ name, title, minimum, configOf }) => {
   const folder = await createFolder();
   const file = folder.path('secret');
-  const sentencesOf = async (routerSecret: object) =>
-    (
-      await check({ upstream: UPSTREAM, introspection: false, federation: { routerSecret } }, { SHORT: 'x'.repeat(31) })
-    ).problems.map(({ sentence }) => sentence);
-  expect(await sentencesOf({ env: 'SHORT' })).toEqual(['federation.routerSecret must have at least 32 characters.']);
-  expect(await sentencesOf({ file })).toEqual([`federation.routerSecret: the file ${file} doesn't exist.`]);
-  await writeFile(file, `${'x'.repeat(31)}\n`);
+  const short = 'x'.repeat(minimum - 1);
+  const sentencesOf = async (secret: object) =>
+    (await check({ upstream: UPSTREAM, ...configOf(secret) }, { SHORT: short })).problems.map(
+      ({ sentence }) => sentence,
+    );
+  expect(await sentencesOf({ env: 'SHORT' })).toEqual([`${name} must have at least ${minimum} characters.`]);
+  expect(await sentencesOf({ file })).toEqual([`${name}: the file ${file} doesn't exist.`]);
+  await writeFile(file, `${short}\n`);
   expect(await sentencesOf({ file })).toEqual([
-    'federation.routerSecret: the secret of the router is shorter than 32 characters.',
+    `${name}: the secret of the ${title} is shorter than ${minimum} characters.`,
   ]);
-  await writeFile(file, 'x'.repeat(32));
+  await writeFile(file, 'x'.repeat(minimum));
   expect(await sentencesOf({ file })).toEqual([]);
 });
 
@@ -302,6 +311,7 @@ it('warns of secrets that every user can read', async () => {
     clientTokens: { secrets: [{ file: folder.path('secret') }] },
     introspection: false,
     federation: { routerSecret: { file: folder.path('router-secret') } },
+    logSecret: { file: folder.path('log-secret') },
   };
   const files = [
     folder.path('cache-secret'),
@@ -309,6 +319,7 @@ it('warns of secrets that every user can read', async () => {
     folder.path('acme'),
     folder.path('tenants', 'birch'),
     folder.path('secret'),
+    folder.path('log-secret'),
     folder.path('router-secret'),
   ];
   await mkdir(folder.path('tenants'));
@@ -327,5 +338,6 @@ it('warns of secrets that every user can read', async () => {
     expect.stringContaining('cache.secret: every user can read'),
     expect.stringContaining('clientTokens.secrets.0: every user can read'),
     expect.stringContaining('federation.routerSecret: every user can read'),
+    expect.stringContaining('logSecret: every user can read'),
   ]);
 });

@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const linesOf = (log: Record<string, unknown>[]) => log.filter(({ msg }) => msg === 'operation');
@@ -67,7 +69,7 @@ it('a fault of an endpoint is logged as one warning, however many fields fail', 
 });
 
 it('tenants are logged under stable hashes instead of keys, equal across gateways that share a secret', async () => {
-  const tenantsOf = async (logSecret: string) => {
+  const tenantsOf = async (logSecret: string | { file: string }) => {
     await using gateway = await startSandboxedGateway({ options: { logSecret } });
     for (const key of [SANDBOX_KEYS.development, SANDBOX_KEYS.production, SANDBOX_KEYS.development]) {
       await gateway.data('{ __typename }', {}, { authorization: `ApiKey ${key}` });
@@ -80,6 +82,11 @@ it('tenants are logged under stable hashes instead of keys, equal across gateway
   expect(first).not.toBe(second);
   expect(await tenantsOf('one secret for all')).toEqual([first, second, again]);
   expect(await tenantsOf('another secret for all')).not.toContain(first);
+
+  await using folder = await createTemporaryFolder();
+  const file = folder.path('secret');
+  await writeFile(file, 'one secret for all\n');
+  expect(await tenantsOf({ file })).toEqual([first, second, again]);
 });
 
 it('keys, variables, bodies and ids are never logged', async () => {

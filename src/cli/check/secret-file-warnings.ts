@@ -12,7 +12,7 @@ const OTHERS_READ = 0o004;
 
 /** Returns a warning for each secret whose file every user of the machine can read. */
 export function findSecretFileWarnings({ config, locate }: CheckedConfig): Problem[] {
-  const { cache, clients, clientTokens, tls, upstreams = {} } = config;
+  const { cache, clients, clientTokens, logSecret, tls, upstreams = {} } = config;
   const { secret } = cacheSettingsOf(cache) ?? {};
   const routerSecret = routerSecretOf(config);
   const { tenants = {}, tenantKeys } = clients.browser ?? {};
@@ -26,6 +26,7 @@ export function findSecretFileWarnings({ config, locate }: CheckedConfig): Probl
     ...filesOf(['tls'], keyOf(tls)),
     ...Object.entries(upstreams).flatMap(([name, own]) => filesOf(['upstreams', name, 'tls'], keyOf(own.tls))),
     ...filesOf(['clientTokens', 'secrets'], Object.fromEntries((clientTokens?.secrets ?? []).entries())),
+    ...filesOf([], logSecret === undefined ? {} : { logSecret }),
     ...filesOf(['federation'], routerSecret === undefined ? {} : { routerSecret }),
   ];
   return files

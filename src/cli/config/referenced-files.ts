@@ -11,6 +11,7 @@ import { findMissingPackage } from '../../settings/optional-packages.ts';
 import type { SettingProblem } from '../../settings/parse-settings.ts';
 import { SETTINGS } from '../../settings/settings.ts';
 import { findAuditProblem } from '../../telemetry/audit-file.ts';
+import { findLogSecretProblem } from '../../telemetry/log-secret.ts';
 import { findCacheSecretProblem } from '../../upstream/cache/cache-secret.ts';
 import { findTlsProblems } from '../../upstream/transport/tls-files.ts';
 
@@ -42,6 +43,7 @@ export function findFileProblems(values: Readonly<Record<string, unknown>>): Set
     ...problemsOfMcp(values.mcp),
     ...problemsOfAudit(memberOf(values.audit, 'to')),
     ...problemsOfCache(values.cache),
+    ...problemsOfFile([], 'logSecret', values, findLogSecretProblem),
     ...problemsOfFile(['federation'], 'routerSecret', values.federation, findRouterSecretProblem),
     ...problemsOfStore(['rateLimits', 'store'], memberOf(values.rateLimits, 'store')),
   ];
