@@ -92,6 +92,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'node:crypto',
       'node:fs',
       'node:fs/promises',
+      'node:os',
       'node:path',
       'csv-parse',
       'graphql',

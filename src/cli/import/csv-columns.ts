@@ -1,22 +1,27 @@
-import { unknownName } from '../../settings/setting.ts';
 import { parseJson } from './json-rows.ts';
 import { FIELD_NAMES, JSON_FIELDS } from './row-rules.ts';
+import { describeUnknown, hasKnownName } from './unknown-names.ts';
 
 /** Prefix of columns with one member of `data`. Further dots are members of members. */
 const DATA = 'data.';
 
 /** Returns the problems of a header, one sentence each. */
 export function findHeaderProblems(names: readonly string[]): string[] {
+  if (!hasKnownName(names, FIELD_NAMES)) {
+    return ['The first line must name the columns, such as subscriberId and email.'];
+  }
   const known = [...FIELD_NAMES, ...names.filter((name) => /^data\.[^.]+(?:\.[^.]+)*$/.test(name))];
-  const unknown = names.filter((name) => !known.includes(name));
   const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
   const parents = names.filter((name) => names.some((other) => other.startsWith(`${name}.`)));
   return [
-    ...unknown.map((name) =>
-      name === ''
-        ? 'The header has a column without a name.'
-        : `The header has the ${unknownName(name, FIELD_NAMES, 'column')}.`,
-    ),
+    ...names.flatMap((name, i) => {
+      if (known.includes(name)) {
+        return [];
+      }
+      return name === ''
+        ? [`Column ${i + 1} of the header has no name.`]
+        : [`The header has ${describeUnknown(name, FIELD_NAMES, { noun: 'column', place: `column ${i + 1}` })}.`];
+    }),
     ...[...repeated].filter(Boolean).map((name) => `The header has the column "${name}" twice.`),
     ...parents.map((name) => `Use either the column "${name}" or columns that begin with "${name}.", not both.`),
     ...(names.includes('subscriberId') ? [] : ['The header has no column "subscriberId".']),

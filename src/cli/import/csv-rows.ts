@@ -6,7 +6,7 @@ import { MAX_ROW_LENGTH, type RowProblem } from './row.ts';
 /** Problems for which reading can't continue, by the code of the parser. */
 const SYNTAX: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'A quote in this row is not closed.',
-  CSV_MAX_RECORD_SIZE: `The row is longer than ${MAX_ROW_LENGTH / 1024} KiB. A quote may not be closed.`,
+  CSV_MAX_RECORD_SIZE: `The row is longer than ${MAX_ROW_LENGTH / 1024} KiB. Check that every quote in it is closed.`,
   CSV_INVALID_CLOSING_QUOTE: 'A quoted cell must end with its closing quote. Write a quote in it twice.',
   INVALID_OPENING_QUOTE: 'A cell with a quote must be in quotes. Write a quote in it twice.',
 };

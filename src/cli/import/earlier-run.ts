@@ -3,7 +3,7 @@ import { assertRegularFile, FileError } from '../../lib/text-file.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { parseJson } from './json-rows.ts';
-import { isApplied, PROBLEMS, RESULT, RUN, type Run } from './results.ts';
+import { isApplied, isBeginning, PROBLEMS, RESULT, RUN, type Run } from './results.ts';
 
 /** Run whose results a file contains. */
 export interface EarlierRun {
@@ -17,7 +17,7 @@ export interface EarlierRun {
 /**
  * Reads a results file.
  *
- * @returns undefined if there is none, or it only lists problems of rows
+ * @returns undefined if there is none, or it only lists problems of rows, or its first line is incomplete, so that nothing was sent
  * @throws {ConfigError} if it is another kind of file, which must not be overwritten
  */
 export async function readEarlierRun(path: string): Promise<EarlierRun | undefined> {
@@ -27,7 +27,13 @@ export async function readEarlierRun(path: string): Promise<EarlierRun | undefin
   const applied = new AppliedLines();
   let run: Run | undefined;
   let bytes = 0;
-  for await (const line of completeLines(path)) {
+  for await (const { line, isComplete } of linesOf(path)) {
+    if (!isComplete) {
+      if (run === undefined && isBeginning(line.toString('utf8'))) {
+        return undefined;
+      }
+      break;
+    }
     const value = parseJson(line.toString('utf8'));
     if (run === undefined) {
       const { data } = RUN.safeParse(value);
@@ -66,19 +72,20 @@ function exists(path: string): boolean {
 /** Longest line: the id and the message of the service are bounded. */
 const MAX_LINE_BYTES = 64 * 1024;
 
-/** Yields the lines that end with a line break. */
-async function* completeLines(path: string): AsyncGenerator<Buffer> {
+/** Yields the lines. The last one is not complete, as it has no line break; it is empty after a complete one. */
+async function* linesOf(path: string): AsyncGenerator<{ line: Buffer; isComplete: boolean }> {
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path)) {
     rest = Buffer.concat([rest, chunk as Buffer]);
     let start = 0;
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10, start)) {
-      yield rest.subarray(start, end);
+      yield { line: rest.subarray(start, end), isComplete: true };
       start = end + 1;
     }
     rest = rest.subarray(start);
     if (rest.byteLength > MAX_LINE_BYTES) {
-      return;
+      break;
     }
   }
+  yield { line: rest, isComplete: false };
 }

@@ -34,7 +34,9 @@ function* parseLine(text: string | undefined, line: number): Generator<RawRow | 
     yield { line, problem: `The line is longer than ${MAX_ROW_LENGTH / 1024} KiB.` };
   } else if (text.trim() !== '') {
     const value = parseJson(text);
-    yield value === undefined ? { line, problem: 'The line is not valid JSON.' } : { line, value };
+    yield value === undefined
+      ? { line, problem: 'The line is not valid JSON. Each line must be a complete object.' }
+      : { line, value };
   }
 }
 

@@ -43,11 +43,17 @@ export class Pace {
     await sleep(milliseconds, this.#stopping).catch(() => {});
   }
 
-  /** Pauses calls if those in flight use up what the service still permits. A pause that is too long begins with the service's rejection. */
-  note(rateLimit: UpstreamRateLimit | undefined, inFlight: number): void {
+  /**
+   * Pauses calls if those in flight use up what the service still permits. A pause that is too long begins with the service's rejection.
+   *
+   * @returns the duration of the pause, in milliseconds; 0 for none
+   */
+  note(rateLimit: UpstreamRateLimit | undefined, inFlight: number): number {
     const pauseMs = (rateLimit?.resetSeconds ?? 0) * 1_000;
-    if (rateLimit !== undefined && rateLimit.remaining < inFlight && pauseMs <= this.#maxWaitMs) {
-      this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + pauseMs);
+    if (rateLimit === undefined || rateLimit.remaining >= inFlight || pauseMs > this.#maxWaitMs) {
+      return 0;
     }
+    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + pauseMs);
+    return pauseMs;
   }
 }

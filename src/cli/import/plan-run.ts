@@ -30,7 +30,7 @@ export function findRunToResume(
   }
   if (isChanged) {
     throw new ConfigError([
-      `${path} has changed since an import of it was interrupted: ${formatCount(applied.size)} of ${formatCount(run.rows)} rows were applied. Restore that file to resume, or send all rows of this one with --restart.`,
+      `${path} has changed since its last import, which applied ${formatCount(applied.size)} of ${formatCount(run.rows)} rows. Restore that file to resume, import corrected rows from a file of their own, or send all rows of this one with --restart.`,
     ]);
   }
   if (run.service !== service) {

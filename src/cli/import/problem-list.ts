@@ -1,4 +1,5 @@
 import { formatCount } from './format.ts';
+import { ImportError } from './import-error.ts';
 import { openResults, type ResultsFile } from './results-file.ts';
 import type { RowProblem } from './row.ts';
 
@@ -7,7 +8,7 @@ const PRINTED = 20;
 
 /** Problems of the rows of a file. */
 export class ProblemList implements Disposable {
-  readonly #path: string | undefined;
+  #path: string | undefined;
   readonly #printed: RowProblem[] = [];
   #file: ResultsFile | undefined;
   #count = 0;
@@ -22,6 +23,17 @@ export class ProblemList implements Disposable {
     if (this.#printed.length < PRINTED) {
       this.#printed.push(problem);
     }
+    try {
+      this.#write(problem);
+    } catch (error) {
+      if (!(error instanceof ImportError)) {
+        throw error;
+      }
+      this.#path = undefined; // The printed problems matter more than a folder that is read-only.
+    }
+  }
+
+  #write(problem: RowProblem): void {
     if (this.#path === undefined) {
       return;
     }

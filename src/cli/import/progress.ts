@@ -68,16 +68,15 @@ export function createDescription(counts: Readonly<Counts>): (columns: number) =
     const share = done / counts.total;
     const perSecond = speed();
     const left = perSecond > 0 ? formatDuration((counts.total - done) / perSecond) : 'unknown time';
-    const parts = [
-      `${Math.floor(share * 100)} %`.padStart(5),
-      `${formatCount(done)} of ${formatCount(counts.total)}`,
-      `${formatCount(Math.round(perSecond))}/s`,
-      `${left} left`,
-      ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : []),
-    ].join('  ');
-    return Number.isFinite(columns)
-      ? `${bar(share, columns - parts.length - 1)}${parts}`.slice(0, columns)
-      : parts.trim();
+    const percent = `${Math.floor(share * 100)} %`.padStart(5);
+    const numbers = [`${formatCount(done)} of ${formatCount(counts.total)}`, `${formatCount(Math.round(perSecond))}/s`];
+    const end = [`${left} left`, ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : [])];
+    const complete = [percent, ...numbers, ...end].join('  ');
+    if (!Number.isFinite(columns)) {
+      return complete.trim();
+    }
+    const parts = complete.length <= columns ? complete : [percent, ...end].join('  ');
+    return `${bar(share, columns - parts.length - 1)}${parts}`.slice(0, columns);
   };
 }
 

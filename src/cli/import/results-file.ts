@@ -37,11 +37,19 @@ export function openResults(path: string, keep: number): ResultsFile {
   };
 }
 
-function attempt<T>(path: string, work: () => T): T {
+/** Does something with a results file. @throws {ImportError} if it fails */
+export function attempt<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new ImportError(`The results file ${path} can't be written: ${reason}.`);
+    throw new ImportError(
+      `The results file ${path} can't be written: ${reasonOf(error)}. Solve this and run the same command again, or name another file with --results.`,
+    );
   }
+}
+
+/** Returns the reason of a failure without its code and path: `no space left on device` for `ENOSPC: no space left on device, write`. */
+function reasonOf(error: unknown): string {
+  const { message } = error instanceof Error ? error : { message: String(error) };
+  return /^E\w+: ([^,]+)/.exec(message)?.[1] ?? message;
 }

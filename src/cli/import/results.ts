@@ -19,6 +19,12 @@ export const RUN = z.object({
   environmentId: z.string().optional(),
 });
 
+/** Beginning of the first line. A process that was killed while it wrote the line may have left less. */
+const BEGINNING = '{"import":"subscribers",';
+
+/** Whether a file that has no complete line is the beginning of a results file. */
+export const isBeginning = (text: string): boolean => BEGINNING.startsWith(text) || text.startsWith(BEGINNING);
+
 /** First line of a list of problems, for which nothing was sent. */
 export const PROBLEMS = z.object({
   import: z.literal('subscribers'),

@@ -1,9 +1,10 @@
 import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
-import { unknownName } from '../../settings/setting.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberFields } from '../../upstream/resources/subscribers.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
+import { describeUnknown } from './unknown-names.ts';
 
 const TEXT = 'must be text';
 const EMAIL = 'must be an email address';
@@ -27,7 +28,8 @@ const exactly = <Schema extends z.ZodType>(schema: Schema) =>
     }
   });
 
-const freeForm = (problem: string) => z.record(z.string(), z.unknown(), problem);
+/** Any object. Unlike `z.record`, it keeps a key `__proto__`, so that `checkJson` finds it. */
+const freeForm = (problem: string) => z.custom<Record<string, unknown>>(isRecord, problem);
 
 /** Fields of a row. Rules beyond the contract are those that services have. */
 const FIELDS = {
@@ -85,7 +87,7 @@ export function checkRow(value: unknown): CheckedRow {
   return {
     subscriberId: id,
     problems: [
-      ...unknown.map((name) => `The row has the ${unknownName(name, FIELD_NAMES, 'field')}.`),
+      ...unknown.map((name) => `The row has ${describeUnknown(name, FIELD_NAMES, { noun: 'field' })}.`),
       ...(error?.issues ?? []).map(({ path: [name = ''], message }) =>
         given[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
       ),

@@ -27,6 +27,7 @@ import { ProblemList } from './problem-list.ts';
 import { createDescription, showProgress } from './progress.ts';
 import type { Run } from './results.ts';
 import { openResults } from './results-file.ts';
+import { lockResults } from './results-lock.ts';
 import { sendRows } from './send-rows.ts';
 import { type ImportService, openService, readEnvironmentId } from './service.ts';
 import { catchStopSignals } from './stop-signals.ts';
@@ -34,6 +35,9 @@ import { describeDryRun, Tally } from './summarize.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
+
+/** Pauses of the import, as a multiple of those of the client: it begins when the client's retries have failed. */
+const PAUSES_PER_DELAY = 5;
 
 /** Checks a file of subscribers, and sends its rows. The exit code is 1 if rows are left, and 2 if the file or the configuration is invalid. */
 export async function runImport(commandLine: CommandLine, host: Host): Promise<void> {
@@ -46,6 +50,7 @@ export async function runImport(commandLine: CommandLine, host: Host): Promise<v
         purpose: 'to send subscribers to',
       });
   await using input = await openInput(options.path);
+  using _lock = service && lockResults(options.results, host);
   const earlier = await readEarlierRun(options.results);
   const checked = await check(input, options, earlier, host);
   if (checked === undefined) {
@@ -57,10 +62,6 @@ export async function runImport(commandLine: CommandLine, host: Host): Promise<v
     return;
   }
   const resumed = findRunToResume(earlier, checked, serviceAddressOf(service.url), options);
-  if (resumed !== undefined && !isUnfinished(resumed)) {
-    host.stdout.write(`All rows are already applied: see ${options.results}. To send them again, use --restart.\n`);
-    return;
-  }
   const authorization = await readKey(commandLine, environment, host);
   await send({ input, options, checked, resumed, host, authorization, ...service });
 }
@@ -127,7 +128,10 @@ async function send(job: Job): Promise<void> {
   const logger = pino({ level: 'warn' }, { write: (line: string) => note(formatLogLine(line, logFormat).trimEnd()) });
   await using service = openService({ url, settings, authorization, signal: new Abort(), logger });
   const run = await beginRun(job, service);
-
+  if (resumed !== undefined && !isUnfinished(resumed)) {
+    host.stdout.write(`All rows are already applied: see ${path}. To send them again, use --restart.\n`);
+    return;
+  }
   const applied = resumed?.applied ?? new AppliedLines();
   const tally = new Tally(checked.rows, applied.size);
   using results = openResults(path, resumed?.bytes ?? 0);
@@ -142,24 +146,26 @@ async function send(job: Job): Promise<void> {
   );
   using progress = showProgress(host, createDescription(tally));
   note = progress.note;
+  using health = new Health(maxWaitMs, progress.note);
   let failure: ImportError | undefined;
   try {
     await sendRows({
       input,
       format,
-      digest: checked.digest,
+      checked,
       applied,
       concurrency: settings.maxConcurrentCallsPerKey,
       sending: {
         run: run.run,
         service,
         pace: new Pace({ rate, maxWaitMs }, stopping),
-        health: new Health(maxWaitMs, progress.note),
+        health,
+        firstPauseMs: settings.retryBaseDelayMs * PAUSES_PER_DELAY,
       },
       stopping,
       onResult(result) {
         results.write(result);
-        tally.add(result.outcome);
+        tally.add(result);
       },
     });
   } catch (error) {
@@ -169,6 +175,7 @@ async function send(job: Job): Promise<void> {
     failure = error;
   }
   progress[Symbol.dispose]();
+  host.stderr.write(tally.describeFailures(options));
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }

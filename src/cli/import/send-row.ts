@@ -21,61 +21,77 @@ export interface Sending {
   stopping: Signal;
   /** Returns the number of rows that are being sent. */
   inFlight(): number;
+  /** Longest pause before the second try of a row, in milliseconds. It doubles with every try. */
+  firstPauseMs: number;
+  /** Called with the result of a row. */
+  record(result: RowResult): void;
 }
 
 /** Tries after which a row has failed although the service works. Each has the retries of the client. */
 const MAX_TRIES = 5;
 
-const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
+
+/** Statuses of an address without the endpoint. */
+const NO_ENDPOINT: ReadonlySet<number> = new Set([404, 405, 410]);
 
 /**
  * Sends a row, again after temporary failures: repeating is safe, because it has the same idempotency key, and an existing subscriber is updated.
+ * Records its result, unless the import is stopping before the row could have been applied.
  *
- * @returns undefined if the import is stopping, and the row was not sent
  * @throws {ImportError} if no row can succeed
  */
-export async function sendRow(row: Row, sending: Sending): Promise<RowResult | undefined> {
-  const { run, service, pace, health, stopping } = sending;
+export async function sendRow(row: Row, sending: Sending): Promise<void> {
+  const { run, service, pace, health, stopping, record } = sending;
   const { line, subscriber } = row;
   const key = deriveKey(run, row);
   const base = { line, subscriberId: subscriber.subscriberId };
-  let unknown: RowResult | undefined;
+  let result: RowResult | undefined;
   let lastAt = performance.now();
   let failures = 0;
-  for (let pauses = 0; ; pauses += 1) {
-    await pace.turn();
-    if (stopping.aborted) {
-      return unknown;
+  try {
+    for (let pauses = 0; ; pauses += 1) {
+      await pace.turn();
+      if (stopping.aborted) {
+        return;
+      }
+      const call = service.prepare(`import-${run}-${line}`);
+      try {
+        const { body } = await call.upstream.createSubscriber(subscriber, key);
+        result = { ...base, outcome: outcomeOf(body) };
+        health.succeeded();
+        return;
+      } catch (error) {
+        if (!isUpstreamError(error)) {
+          throw error;
+        }
+        const { code } = error;
+        const message = describeError(error, subscriber);
+        assertUsable(error, { line, message, hasApplied: health.hasApplied });
+        const isUnknown = result !== undefined || error.outcome === 'UNKNOWN';
+        if (result === undefined || error.sent) {
+          result = isUnknown ? { ...base, outcome: 'unknown', code, message } : undefined;
+        }
+        const isAnswered = isAnswer(error);
+        // During an outage, no row fails: only those count that fail while the service answers.
+        failures += Number(isAnswered || (error.sent && health.answeredSince(lastAt)));
+        lastAt = performance.now();
+        if (isAnswered) {
+          health.answered();
+        }
+        if (!isTemporary(error) || failures >= MAX_TRIES) {
+          result ??= { ...base, outcome: 'failed', code, message };
+          health.failed(result);
+          return;
+        }
+        await pace.wait(health.planPause(error, message, backoff(sending.firstPauseMs, pauses)));
+      } finally {
+        health.paused(pace.note(call.rateLimit(), sending.inFlight()));
+      }
     }
-    const call = service.prepare(`import-${run}-${line}`);
-    try {
-      const { body } = await call.upstream.createSubscriber(subscriber, key);
-      health.succeeded();
-      return { ...base, outcome: outcomeOf(body) };
-    } catch (error) {
-      if (!isUpstreamError(error)) {
-        throw error;
-      }
-      assertUsable(error);
-      const isUnknown = unknown !== undefined || error.outcome === 'UNKNOWN';
-      const result: RowResult = {
-        ...base,
-        outcome: isUnknown ? 'unknown' : 'failed',
-        code: error.code,
-        message: describeError(error, subscriber),
-      };
-      unknown = isUnknown ? result : undefined;
-      // During an outage, no row fails: only those count that fail while the service answers.
-      failures += Number(isAnswer(error) || (error.sent && health.answeredSince(lastAt)));
-      lastAt = performance.now();
-      if (!isTemporary(error) || failures >= MAX_TRIES) {
-        health.failed(result);
-        return result;
-      }
-      await pace.wait(health.planPause(error, (error.retryAfterSeconds ?? 0) * 1_000 + backoff(pauses)));
-    } finally {
-      pace.note(call.rateLimit(), sending.inFlight());
+  } finally {
+    if (result !== undefined) {
+      record(result);
     }
   }
 }
@@ -90,10 +106,17 @@ const deriveKey = (run: string, { line, subscriber }: Row): string =>
 const outcomeOf = ({ createdAt, updatedAt }: SubscriberBody): RowResult['outcome'] =>
   createdAt === updatedAt ? 'created' : 'updated';
 
-/** @throws {ImportError} if the service rejects the key, which concerns every row */
-function assertUsable({ code, message, status }: UpstreamError): void {
-  if (code === 'UNAUTHENTICATED' || code === 'FORBIDDEN') {
-    throw new ImportError(`The service rejected the API key with ${status}: ${message}`);
+/** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
+function assertUsable(
+  { code, status = 0 }: UpstreamError,
+  { line, message, hasApplied }: { line: number; message: string; hasApplied: boolean },
+): void {
+  // A firewall can reject the content of one row with 403.
+  if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
+    throw new ImportError(`The service rejected the API key with ${status} at line ${line}: ${message}`);
+  }
+  if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
+    throw new ImportError(`There is no POST /v1/subscribers at the service's address (status ${status}). Check it.`);
   }
 }
 
@@ -107,5 +130,5 @@ const isAnswer = ({ code, status, isOutage }: UpstreamError): boolean =>
   status !== undefined && !isOutage && code !== 'RATE_LIMITED';
 
 /** Returns the pause after a number of pauses, with jitter. */
-const backoff = (pauses: number): number =>
-  Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses) * (0.5 + Math.random() / 2);
+const backoff = (firstMs: number, pauses: number): number =>
+  Math.min(MAX_PAUSE_MS, firstMs * 2 ** pauses) * (0.5 + Math.random() / 2);

@@ -1,5 +1,6 @@
 import type { Abort } from '../../upstream/transport/signal.ts';
 import type { AppliedLines } from './applied-lines.ts';
+import type { CheckedFile } from './check-rows.ts';
 import { ImportError } from './import-error.ts';
 import type { InputFile } from './input-file.ts';
 import { readRows } from './read-rows.ts';
@@ -11,13 +12,13 @@ import { type Sending, sendRow } from './send-row.ts';
 export interface SendOptions {
   input: InputFile;
   format: Format;
-  /** SHA-256 of the file when it was checked. */
-  digest: string;
+  /** The file when it was checked. */
+  checked: Pick<CheckedFile, 'rows' | 'digest'>;
   /** Rows that are not sent. */
   applied: AppliedLines;
   /** Rows that are sent at a time. */
   concurrency: number;
-  sending: Omit<Sending, 'stopping' | 'inFlight'>;
+  sending: Omit<Sending, 'stopping' | 'inFlight' | 'record'>;
   /** Aborted to stop the import, also by a failure. */
   stopping: Abort;
   /** Called with each result. */
@@ -30,12 +31,13 @@ export interface SendOptions {
  * @throws {ImportError} if no row can succeed. Rows in flight are finished before
  */
 export async function sendRows(options: SendOptions): Promise<void> {
-  const { input, format, digest, applied, concurrency, stopping, onResult } = options;
+  const { input, format, checked, applied, concurrency, stopping, onResult: record } = options;
   const text = input.read();
   const rows = readRows(text, format);
+  let rowsRead = 0;
   let inFlight = 0;
   let failure: { error: unknown } | undefined;
-  const sending: Sending = { ...options.sending, stopping, inFlight: () => inFlight };
+  const sending: Sending = { ...options.sending, stopping, inFlight: () => inFlight, record };
 
   async function nextRow(): Promise<Row | undefined> {
     for (;;) {
@@ -43,7 +45,8 @@ export async function sendRows(options: SendOptions): Promise<void> {
       if (done === true) {
         return undefined;
       }
-      if ('problem' in row) {
+      rowsRead += 1;
+      if ('problem' in row || rowsRead > checked.rows) {
         throw changed();
       }
       if (!applied.has(row.line)) {
@@ -61,12 +64,9 @@ export async function sendRows(options: SendOptions): Promise<void> {
           return;
         }
         inFlight += 1;
-        const result = await sendRow(row, sending).finally(() => {
+        await sendRow(row, sending).finally(() => {
           inFlight -= 1;
         });
-        if (result !== undefined) {
-          onResult(result);
-        }
       }
     } catch (error) {
       failure ??= { error };
@@ -79,10 +79,12 @@ export async function sendRows(options: SendOptions): Promise<void> {
   if (failure !== undefined) {
     throw failure.error;
   }
-  if (!stopping.aborted && text.digest() !== digest) {
+  if (!stopping.aborted && text.digest() !== checked.digest) {
     throw changed();
   }
 }
 
 const changed = () =>
-  new ImportError('The file changed during the import. Rows of both versions may have been sent. Use --restart.');
+  new ImportError(
+    'The file changed during the import. Rows of both versions may have been sent. Once it is complete, use --restart.',
+  );

@@ -2,13 +2,17 @@ import type { CheckedFile } from './check-rows.ts';
 import { formatCount, formatDuration, formatRows } from './format.ts';
 import type { ImportOptions } from './options.ts';
 import type { Counts } from './progress.ts';
-import { isApplied, type Outcome } from './results.ts';
+import { isApplied, type Outcome, type RowResult } from './results.ts';
+
+/** Failed rows that are printed. */
+const PRINTED = 20;
 
 /** Results of a session. */
 export class Tally implements Counts {
   readonly total: number;
   readonly #startedAt = performance.now();
   readonly #session: Record<Outcome, number> = { created: 0, updated: 0, failed: 0, unknown: 0 };
+  readonly #printed: RowResult[] = [];
   applied: number;
 
   /** @param applied rows that earlier sessions applied */
@@ -21,9 +25,21 @@ export class Tally implements Counts {
     return this.#session.failed + this.#session.unknown;
   }
 
-  add(outcome: Outcome): void {
+  add(result: RowResult): void {
+    const { outcome } = result;
     this.#session[outcome] += 1;
-    this.applied += Number(isApplied(outcome));
+    if (isApplied(outcome)) {
+      this.applied += 1;
+    } else if (this.#printed.length < PRINTED) {
+      this.#printed.push(result);
+    }
+  }
+
+  /** Returns lines with the reasons of the first failures. */
+  describeFailures({ path }: Pick<ImportOptions, 'path'>): string {
+    const lines = this.#printed.map(({ line, code, message }) => `${path}:${line}: ${message} (${code})\n`);
+    const more = this.failed - lines.length;
+    return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
   }
 
   /** Returns the lines to print at the end. */
@@ -38,7 +54,7 @@ export class Tally implements Counts {
       ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
       left === 0
         ? `All ${formatRows(this.total)} of the file are applied. Results: ${results}`
-        : `${formatCount(this.applied)} of ${formatRows(this.total)} are applied. Results, with reasons: ${results}\nRun the same command again to send the other ${formatCount(left)}.`,
+        : `${formatCount(this.applied)} of ${formatRows(this.total)} are applied. Results, with reasons: ${results}\nRun the same command again to send the other ${formatCount(left)}.${failed > 0 ? ' Import corrected rows from a file of their own.' : ''}`,
       '',
     ].join('\n');
   }

@@ -5,7 +5,7 @@ import type { UpstreamRateLimit } from './rate-limit.ts';
 // Failures that are known by more than a status. `error-from-response.ts` has the others.
 
 /** Added to the message of a failed write that may have been applied. */
-const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
+export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
 
 const withUnknownOutcome = (endpoint: Endpoint, message: string): string =>
   endpoint.method === 'GET' ? message : `${message} ${OUTCOME_UNKNOWN}`;

@@ -1,0 +1,89 @@
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import type { Host } from '../commands/command.ts';
+import { ConfigError } from '../config/config-error.ts';
+import { parseJson } from './json-rows.ts';
+import { attempt } from './results-file.ts';
+
+/** Interval in which the owner renews the lock, in milliseconds. */
+const RENEWAL_MS = 2_000;
+
+/** Age of a lock whose owner was killed, in milliseconds: on another machine or in another container, it can't be asked. */
+const STALE_MS = 15_000;
+
+const OWNER = z.object({ pid: z.int().positive(), host: z.string() });
+
+/**
+ * Reserves a results file for this process until it is disposed: two imports would overwrite each other's results. The lock of a process that was
+ * killed is taken over.
+ *
+ * @throws {ConfigError} if another import uses the file
+ * @throws {ImportError} if the lock can't be written
+ */
+export function lockResults(path: string, host: Pick<Host, 'pid' | 'kill'>): Disposable {
+  const lock = `${path}.lock`;
+  const owner = JSON.stringify({ pid: host.pid, host: hostname() });
+  if (!attempt(path, () => create(lock, owner))) {
+    if (isHeld(lock, host)) {
+      throw new ConfigError([
+        `Another import with the results file ${path} is running. Wait until it ends, or name another file with --results.`,
+      ]);
+    }
+    attempt(path, () => {
+      rmSync(lock, { force: true });
+      create(lock, owner);
+    });
+  }
+  const renewal = setInterval(() => renew(lock), RENEWAL_MS).unref();
+  return {
+    [Symbol.dispose]() {
+      clearInterval(renewal);
+      attempt(path, () => rmSync(lock, { force: true }));
+    },
+  };
+}
+
+/** Returns whether the file was created. */
+function create(lock: string, owner: string): boolean {
+  try {
+    writeFileSync(lock, owner, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+function isHeld(lock: string, host: Pick<Host, 'pid' | 'kill'>): boolean {
+  try {
+    if (Date.now() - statSync(lock).mtimeMs > STALE_MS) {
+      return false;
+    }
+    const { data: owner } = OWNER.safeParse(parseJson(readFileSync(lock, 'utf8')));
+    return owner === undefined || owner.host !== hostname() || (owner.pid !== host.pid && isRunning(owner.pid, host));
+  } catch {
+    return false; // Its owner has just ended.
+  }
+}
+
+function isRunning(pid: number, host: Pick<Host, 'kill'>): boolean {
+  try {
+    return host.kill(pid, 0);
+  } catch (error) {
+    return isCode(error, 'EPERM'); // It runs as another user.
+  }
+}
+
+function renew(lock: string): void {
+  try {
+    utimesSync(lock, new Date(), new Date());
+  } catch {
+    // Deleted by a person. The import can still finish.
+  }
+}
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code;

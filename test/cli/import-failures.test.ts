@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest';
+import { KEY, type Sent, setUpImport } from '../support/import.ts';
+
+const writeUsers = (count: number) =>
+  `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},ann-${i}@mail.example\n`).join('')}`;
+
+const USERS = writeUsers(30);
+
+/** Requests that fail during an outage. A row has fewer tries. */
+const FAILED_REQUESTS = 6;
+
+/** Message of a service that quotes the row. */
+const quote = ({ email }: Sent) => ({ message: [`Rejected: ${email?.toUpperCase()}`] });
+
+it('keeps personal data out of every message', async () => {
+  const long = `Secret${'x'.repeat(800)}`;
+  const { run, results } = await setUpImport(
+    `subscriberId,email,firstName\n1,ann@mail.example,${long}\n2,,\n`,
+    (row) => (row.subscriberId === '1' ? { status: 422, body: { message: [`ANN@mail.example ${long}`] } } : undefined),
+  );
+  const { code, stdout, stderr } = await run();
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'users.csv:2: … … (BAD_USER_INPUT)\n' });
+  expect(stdout).toContain('Import corrected rows from a file of their own.');
+  expect((await results())[1]).toMatchObject({ line: 2, outcome: 'failed', message: '… …' });
+});
+
+it('stops when the service rejects the API key in the middle, and names the line', async () => {
+  const { run, sent } = await setUpImport(USERS, (row) =>
+    Number(row.subscriberId) >= 10 ? { status: 401, body: quote(row) } : undefined,
+  );
+  const { code, stdout, stderr } = await run();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^The service rejected the API key with 401 at line \d+: Rejected: …\n$/);
+  expect(sent().length).toBeLessThanOrEqual(20);
+  expect(stdout + stderr).not.toContain(KEY);
+});
+
+it('sends the other rows if the service forbids one of them', async () => {
+  const { run, results } = await setUpImport(USERS, (row) =>
+    row.subscriberId === '7' ? { status: 403, body: '<html>Blocked' } : undefined,
+  );
+  const { code, stdout } = await run();
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('29 of 30 rows are applied.') });
+  expect((await results()).filter(({ outcome }) => outcome === 'failed')).toMatchObject([
+    { line: 9, code: 'FORBIDDEN' },
+  ]);
+});
+
+it.each([302, 404, 405])('sends one row to an address without the endpoint (%d)', async (status) => {
+  const { run, sent } = await setUpImport(USERS, () => ({ status, headers: { location: '/login' }, body: '' }));
+  expect(await run()).toMatchObject({
+    code: 1,
+    stderr: `There is no POST /v1/subscribers at the service's address (status ${status}). Check it.\n`,
+  });
+  expect(sent()).toHaveLength(1);
+});
+
+it('fails no row during an outage, and rows that fail while others are applied', async () => {
+  let failed = 0;
+  const { run, sent, results } = await setUpImport(
+    writeUsers(120),
+    ({ subscriberId }, { request }) => {
+      if ((subscriberId === '0' && failed < FAILED_REQUESTS) || subscriberId === '5') {
+        failed += 1;
+        request.socket.destroy();
+        return 'taken over';
+      }
+      return undefined;
+    },
+    { NOTIGRAPH_MAX_RETRIES: '0' },
+  );
+  const { code, stdout } = await run('--rate', '40');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('119 of 120 rows are applied.') });
+  expect(stdout).toContain('1 row failed and may have been applied.');
+  // No other row is sent yet, and without other answers its tries don't count.
+  expect(sent().filter(({ subscriberId }) => subscriberId === '0')).toHaveLength(FAILED_REQUESTS + 1);
+  expect((await results()).find(({ outcome }) => outcome === 'unknown')).toEqual({
+    line: 7,
+    subscriberId: '5',
+    outcome: 'unknown',
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The connection to the notification service broke before it responded.',
+  });
+});
+
+it('stops after --max-wait without an answer, and records rows that may have been applied', async () => {
+  const { run, results } = await setUpImport(USERS, (_, { request }) => {
+    request.socket.destroy();
+    return 'taken over';
+  });
+  const { code, stdout, stderr } = await run('--max-wait', '1');
+  expect(code).toBe(1);
+  expect(stderr).toContain('No row was answered for 1 s. The last reason: The connection');
+  expect(stdout).toContain('1 row failed and may have been applied.');
+  expect((await results()).slice(1)).toMatchObject([{ line: 2, outcome: 'unknown' }]);
+});
+
+it('stops if the rate limit permits no call within --max-wait', async () => {
+  const { run, sent } = await setUpImport(USERS, () => ({ status: 429, headers: { 'retry-after': '60' }, body: {} }));
+  expect(await run('--max-wait', '50')).toMatchObject({
+    code: 1,
+    stderr: "The service's rate limit permits no call for 60 s, which is longer than --max-wait.\n",
+  });
+  expect(sent()).toHaveLength(1);
+});
+
+it('stops after 100 failed rows in succession, and records all of them', async () => {
+  const rows = Array.from({ length: 200 }, (_, i) => `${i}\n`).join('');
+  const { run, results } = await setUpImport(`subscriberId\n${rows}`, () => ({ status: 422, body: {} }));
+  const { code, stdout, stderr } = await run();
+  expect(code).toBe(1);
+  expect(stderr).toContain('100 rows in succession failed, so the import stopped. The last reason: The notification');
+  const failed = (await results()).filter(({ outcome }) => outcome === 'failed').length;
+  expect(failed).toBeGreaterThanOrEqual(100);
+  expect(stdout).toContain(`${failed} rows failed and changed nothing.`);
+});

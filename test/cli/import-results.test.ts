@@ -1,0 +1,77 @@
+import { appendFile, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { expect, it } from 'vitest';
+import { setUpImport } from '../support/import.ts';
+
+const USERS = `subscriberId\n${Array.from({ length: 40 }, (_, i) => `${i}\n`).join('')}`;
+
+const RESULTS = 'users.csv.results.jsonl';
+
+const LOCK = `${RESULTS}.lock`;
+
+it.each(['', '{"import":"sub', '{"import":"subscribers","version":1,"run":"x'])(
+  'begins anew if the first line of the results was not written completely (%j)',
+  async (content) => {
+    const { folder, run, sent } = await setUpImport(USERS);
+    await writeFile(folder.path(RESULTS), content);
+    expect(await run()).toMatchObject({ code: 0, stderr: '' });
+    expect(sent()).toHaveLength(40);
+  },
+);
+
+it.each(['notes', 'notes\n', '{"a":1}\n'])('does not overwrite a file of another kind (%j)', async (content) => {
+  const { folder, run, sent } = await setUpImport(USERS);
+  await writeFile(folder.path(RESULTS), content);
+  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
+  expect(await readFile(folder.path(RESULTS), 'utf8')).toBe(content);
+  expect(sent()).toEqual([]);
+});
+
+it('does not take the rows of one environment for those of another', async () => {
+  const { run, sent, switchEnvironment } = await setUpImport(USERS);
+  expect((await run()).code).toBe(0);
+  expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('All rows are already applied') });
+  switchEnvironment('env-2');
+  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('This API key belongs to env-2.') });
+  expect(sent()).toHaveLength(40);
+  expect((await run('--results', 'env-2.jsonl')).code).toBe(0);
+  expect(sent()).toHaveLength(80);
+});
+
+it('permits one import of a file at a time', async () => {
+  const firstSent = Promise.withResolvers<void>();
+  const { folder, start, run, sent } = await setUpImport(USERS, () => void firstSent.resolve());
+  const first = start('--rate', '10');
+  await firstSent.promise;
+  expect(await run('--restart')).toMatchObject({
+    code: 2,
+    stderr: `Another import with the results file ${RESULTS} is running. Wait until it ends, or name another file with --results.\n`,
+  });
+  await first.stop('SIGKILL');
+  await expect(stat(folder.path(LOCK))).resolves.toBeDefined();
+  expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('Resuming') });
+  await expect(stat(folder.path(LOCK))).rejects.toThrow('ENOENT');
+  expect(new Set(sent().map(({ key }) => key)).size).toBe(40);
+});
+
+it('takes over the lock of another machine when it is not renewed', async () => {
+  const { folder, run } = await setUpImport(USERS);
+  await writeFile(folder.path(LOCK), JSON.stringify({ pid: 1, host: `not-${hostname()}` }));
+  expect((await run()).code).toBe(2);
+  const before = new Date(Date.now() - 20_000);
+  await utimes(folder.path(LOCK), before, before);
+  expect((await run()).code).toBe(0);
+});
+
+it('sends no row that was added to the file during the import', async () => {
+  const firstSent = Promise.withResolvers<void>();
+  const { folder, start, sent } = await setUpImport(USERS, () => void firstSent.resolve());
+  const importing = start('--rate', '20');
+  await firstSent.promise;
+  await appendFile(folder.path('users.csv'), '40\n41\n');
+  expect(await importing.ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('The file changed during the import.'),
+  });
+  expect(sent().filter(({ subscriberId }) => Number(subscriberId) >= 40)).toEqual([]);
+});

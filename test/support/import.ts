@@ -1,0 +1,67 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { runNotigraph, spawnNotigraph } from './process.ts';
+import { group, subscriber } from './records.ts';
+import { createTemporaryFolder } from './sandbox-files.ts';
+import { type ScriptedResponse, startScriptedUpstream } from './scripted-upstream.ts';
+
+/** API key of the imports. */
+export const KEY = 'canaryKeyOfTheImport';
+
+/** Fields that the service gets. */
+export interface Sent {
+  subscriberId: string;
+  email?: string;
+}
+
+/**
+ * Starts a service, writes a file into an empty folder, and returns functions that import it.
+ *
+ * @param env further environment variables
+ */
+export async function setUpImport(
+  content: string,
+  respond: (row: Sent, raw: { request: IncomingMessage }) => ScriptedResponse | 'taken over' | undefined = () =>
+    undefined,
+  env: Readonly<Record<string, string>> = {},
+) {
+  let environment = 'env-1';
+  const folder = await createTemporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  await writeFile(folder.path('users.csv'), content);
+  const service = await startScriptedUpstream(({ method, body }, raw) => {
+    if (method === 'GET') {
+      return { body: { data: [group({ _environmentId: environment })] } };
+    }
+    const row: Sent = JSON.parse(body);
+    return respond(row, raw) ?? { status: 201, body: { data: subscriber({ subscriberId: row.subscriberId }) } };
+  });
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const optionsOf = (...args: string[]) => ({
+    cwd: folder.path(),
+    args: ['subscribers', 'import', 'users.csv', '--upstream', service.url, ...args],
+    env: { NOTIGRAPH_IMPORT_KEY: KEY, NOTIGRAPH_RETRY_BASE_DELAY_MS: '2', NOTIGRAPH_CACHE: 'on', ...env },
+  });
+  return {
+    folder,
+    optionsOf,
+    run: (...args: string[]) => runNotigraph(optionsOf(...args)),
+    /** Changes the environment of the API key. */
+    switchEnvironment(id: string): void {
+      environment = id;
+    },
+    /** Starts an import, without waiting for its end. */
+    start: (...args: string[]) => spawnNotigraph(optionsOf(...args)),
+    /** Returns the rows that were sent, with their keys. */
+    sent: () =>
+      service.requests
+        .filter(({ method }) => method === 'POST')
+        .map(({ body, headers }) => ({ ...(JSON.parse(body) as Sent), key: headers['idempotency-key'] })),
+    results: async () =>
+      (await readFile(folder.path('users.csv.results.jsonl'), 'utf8'))
+        .split('\n')
+        .filter(Boolean)
+        .map((line): Record<string, unknown> => JSON.parse(line)),
+  };
+}
