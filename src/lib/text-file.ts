@@ -83,7 +83,8 @@ function kindOf(stats: Stats): string {
   return stats.isSocket() ? 'a socket' : 'a device';
 }
 
-function toFileError(error: unknown): FileError {
+/** Converts a failure to open or read a file to the reason. */
+export function toFileError(error: unknown): FileError {
   if (error instanceof FileError) {
     return error;
   }

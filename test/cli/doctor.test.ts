@@ -236,8 +236,17 @@ it('asks for a service and a usable key', async () => {
   expect(() => findService(config, { name: undefined, purpose: 'to examine' })).toThrow(
     'There are several services. Name one with --name: eu, us.',
   );
-  expect(() => findService(config, { name: 'usa', purpose: 'to examine' })).toThrow(
-    'There is no service "usa" (did you mean "us"?). Name one with --name: eu, us.',
+  for (const [name, hint] of [
+    ['usa', ' (did you mean "us"?)'],
+    ['toString', ''],
+  ] as const) {
+    expect(() => findService(config, { name, purpose: 'to examine' })).toThrow(
+      `--name: there is no service "${name}"${hint}. Use one of: eu, us.`,
+    );
+  }
+  const single = loadFrom({ files: { 'notigraph.config.yaml': 'upstream: https://eu.example.com' } });
+  expect(() => findService(single, { name: 'eu', purpose: 'to examine' })).toThrow(
+    '--name: there is no service "eu". The configuration has no upstreams.',
   );
   expect(findService(config, { name: 'eu', purpose: 'to examine' })).toMatchObject({
     url: new URL('https://eu.example.com'),

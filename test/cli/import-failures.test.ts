@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { KEY, type Sent, setUpImport } from '../support/import.ts';
+import { subscriber } from '../support/records.ts';
 
 const writeUsers = (count: number) =>
   `subscriberId,email\n${Array.from({ length: count }, (_, i) => `${i},ann-${i}@mail.example\n`).join('')}`;
@@ -102,6 +103,23 @@ it('stops if the rate limit permits no call within --max-wait', async () => {
     stderr: "The service's rate limit permits no call for 60 s, which is longer than --max-wait.\n",
   });
   expect(sent()).toHaveLength(1);
+});
+
+it('does not count a pause for the rate limit as an outage', async () => {
+  const exhausted = { 'ratelimit-limit': '1', 'ratelimit-remaining': '0', 'ratelimit-reset': '2' };
+  const statuses = [201, 503, 201];
+  const { run, sent } = await setUpImport(
+    writeUsers(2),
+    ({ subscriberId }) => {
+      const status = statuses.shift() ?? 201;
+      return status === 201
+        ? { status, headers: subscriberId === '0' ? exhausted : {}, body: { data: subscriber({ subscriberId }) } }
+        : { status };
+    },
+    { NOTIGRAPH_MAX_RETRIES: '0' },
+  );
+  expect(await run('--max-wait', '2')).toMatchObject({ code: 0, stderr: '' });
+  expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['0', '1', '1']);
 });
 
 it('stops after 100 failed rows in succession, and records all of them', async () => {

@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { checkRows } from '../../src/cli/import/check-rows.ts';
 import { openInput } from '../../src/cli/import/input-file.ts';
 import type { Format } from '../../src/cli/import/row.ts';
+import { dropPrivileges } from '../support/drop-privileges.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 /** Checks a file, and returns its rows and problems as lines. */
@@ -93,6 +94,16 @@ it('names the problems of JSON lines', async () => {
       "9: avatar must be an http or https URL.",
     ]
   `);
+});
+
+it('says why a file cannot be read', async () => {
+  await using folder = await createTemporaryFolder();
+  await writeFile(folder.path('secret.csv'), 'subscriberId\n1\n', { mode: 0 });
+  const path = folder.path('secret.csv');
+  await chmod(folder.path(), 0o755);
+  using _ = dropPrivileges();
+  await expect(openInput(path)).rejects.toThrow(`The file ${path} can't be read: permission denied.`);
+  await expect(openInput(folder.path('missing.csv'))).rejects.toThrow("missing.csv doesn't exist.");
 });
 
 it('rejects names that can be personal data without quoting them', async () => {

@@ -27,6 +27,19 @@ it.each(['notes', 'notes\n', '{"a":1}\n'])('does not overwrite a file of another
   expect(sent()).toEqual([]);
 });
 
+it('prints the problems of a file even if they cannot be written', async () => {
+  const { run } = await setUpImport('subscriberId,email\n1,nobody\n');
+  expect(await run('--dry-run', '--results', 'missing/results.jsonl')).toMatchObject({
+    code: 2,
+    stderr: 'users.csv:2: email must be an email address.\n1 problem, so nothing was sent.\n',
+  });
+  expect(await run('--results', 'missing/results.jsonl')).toMatchObject({
+    code: 1,
+    stderr:
+      "The results file missing/results.jsonl can't be written: no such file or directory. Fix this and run the same command again, or name another file with --results.\n",
+  });
+});
+
 it('does not take the rows of one environment for those of another', async () => {
   const { run, sent, switchEnvironment } = await setUpImport(USERS);
   expect((await run()).code).toBe(0);

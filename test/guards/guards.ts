@@ -1758,7 +1758,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'API key that an import may not use',
     'cli/import/send-row.ts',
-    "if (code === 'UNAUTHENTICATED' || code === 'FORBIDDEN') {",
+    "if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {",
     'if (false) {',
     'cli/import',
   ),
@@ -1780,8 +1780,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'personal data in the results of an import',
     'cli/import/describe-error.ts',
-    "shown.replaceAll(text, '…')",
-    'shown',
+    "text.replace(new RegExp(escapeRegExp(value), 'giu'), CUT)",
+    'text',
     'cli/import',
   ),
   guard('length of a row of CSV', 'cli/import/csv-rows.ts', 'max_record_size: MAX_ROW_LENGTH,', '', 'cli/import-files'),
@@ -1812,6 +1812,13 @@ export const GUARDS: readonly Guard[] = [
     'cli/import/health.ts',
     'retryAfterSeconds * 1_000 > this.#maxWaitMs',
     'false',
+    'cli/import-failures',
+  ),
+  guard(
+    'pauses of an import for a rate limit',
+    'cli/import/health.ts',
+    'Math.max(this.#answeredAt, this.#pausedUntil)',
+    'this.#answeredAt',
     'cli/import-failures',
   ),
   guard(

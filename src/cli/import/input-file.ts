@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { assertRegularFile, FileError } from '../../lib/text-file.ts';
+import { assertRegularFile, toFileError } from '../../lib/text-file.ts';
 import { ConfigError } from '../config/config-error.ts';
 
 /** File to import. It stays open between the passes, so that replacing it by another file doesn't mix both. */
@@ -53,8 +53,7 @@ async function openRegular(path: string): Promise<FileHandle> {
     assertRegularFile(path);
     return await open(path);
   } catch (error) {
-    const reason = error instanceof FileError ? error.message : `can't be read (${error})`;
-    throw new ConfigError([`The file ${path} ${reason}.`]);
+    throw new ConfigError([`The file ${path} ${toFileError(error).message}.`]);
   }
 }
 

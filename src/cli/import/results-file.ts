@@ -43,7 +43,7 @@ export function attempt<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     throw new ImportError(
-      `The results file ${path} can't be written: ${reasonOf(error)}. Solve this and run the same command again, or name another file with --results.`,
+      `The results file ${path} can't be written: ${reasonOf(error)}. Fix this and run the same command again, or name another file with --results.`,
     );
   }
 }

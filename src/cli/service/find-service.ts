@@ -10,27 +10,29 @@ export type ServiceSettings = Omit<Config, 'upstream'>;
  *
  * @param options.name name of the service, if the configuration has several
  * @param options.purpose words that follow "There is no service"
- * @throws {ConfigError} if there is none, none of this name, or several and none is named
+ * @throws {ConfigError} if there is none, none with the name, or several and none is named
  */
 export function findService(
   { upstream, upstreams = {}, ...settings }: Config,
   { name, purpose }: { name: string | undefined; purpose: string },
 ): { url: URL; settings: ServiceSettings } {
+  const names = Object.keys(upstreams);
+  if (name !== undefined && !names.includes(name)) {
+    const known = names.length === 0 ? 'The configuration has no upstreams.' : `Use one of: ${names.join(', ')}.`;
+    throw new ConfigError([`--name: there is no service "${name}"${suggest(name, names)}. ${known}`]);
+  }
   if (upstream.kind === 'service') {
     return { url: upstream.url, settings };
   }
-  const names = Object.keys(upstreams);
   if (names.length === 0) {
     throw new ConfigError([
       `There is no service ${purpose}. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address.`,
     ]);
   }
-  const named = name === undefined && names.length === 1 ? names[0] : name;
-  const entry = named !== undefined && Object.hasOwn(upstreams, named) ? upstreams[named] : undefined;
+  const named = name ?? (names.length === 1 ? names[0] : undefined);
+  const entry = named === undefined ? undefined : upstreams[named];
   if (entry === undefined) {
-    const problem =
-      name === undefined ? 'There are several services.' : `There is no service "${name}"${suggest(name, names)}.`;
-    throw new ConfigError([`${problem} Name one with --name: ${names.join(', ')}.`]);
+    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
   }
   const { url, ...own } = entry;
   return { url, settings: { ...settings, ...own } };
