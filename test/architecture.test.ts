@@ -190,7 +190,14 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'http/mcp': {
     parts: ['http', 'graphql/documents', 'graphql/tools', 'auth', 'upstream/transport', 'settings', 'lib'],
-    modules: ['node:stream', '@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio', 'graphql', 'pino'],
+    modules: [
+      'node:stream',
+      'node:timers/promises',
+      '@modelcontextprotocol/server',
+      '@modelcontextprotocol/server/stdio',
+      'graphql',
+      'pino',
+    ],
   },
   // Runs in the browser, except for its build.
   'http/graphiql/page': {

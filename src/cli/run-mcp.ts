@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { GatewayOptions } from '../gateway.ts';
 import { Refusal } from '../lib/refusal.ts';
 import type { CommandLine, Host } from './commands/command.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -19,21 +20,48 @@ export async function runMcp(commandLine: CommandLine, host: Host): Promise<void
   const environment = readEnvironment(host.env, readConfigText);
   const config = loadConfig(commandLine, environment, CONFIG_FILES);
   requireTools(config);
+  const upstream = findUpstream(commandLine, config);
   const authorization = await findAuthorization(commandLine, environment, config, host);
   const logger = pino({ level: config.logLevel }, { write: (line: string) => void host.stderr.write(line) });
   const { createGateway } = await import('../gateway.ts');
-  const stop = () => void host.stdin.destroy();
-  host.once('SIGINT', stop).once('SIGTERM', stop);
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  host.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   const sandbox = await openSandbox(config);
-  const gateway = createGateway(toOptions(config, upstreamOf(config, sandbox)), { logger });
   try {
-    await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization });
+    const options = withDefault(toOptions(config, upstreamOf(config, sandbox)), upstream);
+    await using gateway = createGateway(options, { logger });
+    await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;
   } finally {
-    await gateway.dispose();
+    host.stdin.destroy(); // It would keep the process alive.
     await sandbox?.close();
   }
+}
+
+/**
+ * Returns the name of the upstream that gets all calls; undefined if there is only one.
+ *
+ * @throws {ConfigError} if there are several, and neither the command line nor a default selects one
+ */
+function findUpstream({ options: { name } }: CommandLine, { upstreams = {} }: Config): string | undefined {
+  const names = Object.keys(upstreams);
+  const fallback = names.length === 1 ? names[0] : names.find((other) => upstreams[other]?.default === true);
+  const selected = name ?? fallback;
+  if (names.length > 0 && (selected === undefined || !names.includes(selected))) {
+    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
+  }
+  return names.length === 0 ? undefined : selected;
+}
+
+/** Makes an upstream the default one, which gets calls without a host and a path. */
+function withDefault(options: GatewayOptions, upstream: string | undefined): GatewayOptions {
+  const entries = Object.entries(options.upstreams ?? {}).map(([name, entry]) => [
+    name,
+    { ...entry, default: name === upstream },
+  ]);
+  return upstream === undefined ? options : { ...options, upstreams: Object.fromEntries(entries) };
 }
 
 /** @throws {ConfigError} if there are no tools, or something else writes to standard output */

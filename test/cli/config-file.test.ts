@@ -133,6 +133,11 @@ describe('a configuration file', () => {
       resolve('../documents.json'),
       '/documents.json',
     ]);
+    const tools = load({
+      argv: ['--config', '/srv/app/gateway.yaml'],
+      files: { '/srv/app/gateway.yaml': JSON.stringify({ mcp: { manifest: 'tools.json' } }) },
+    });
+    expect(tools.mcp?.manifest).toBe('/srv/app/tools.json');
   });
 
   it('is overridden by the environment, which is overridden by an option', () => {

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MCP } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
 import { MAIN, runNotigraph } from '../support/process.ts';
@@ -49,5 +52,98 @@ it('it exits with one message without a key', async () => {
     code: 2,
     stdout: '',
     stderr: 'There is no API key. Set NOTIGRAPH_MCP_KEY or --key-file.\n',
+  });
+});
+
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'script', version: '1' } },
+};
+const callOf = (name: string) => ({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name } });
+const CHILD = { PATH: String(CHILD_ENV.PATH), NOTIGRAPH_MCP_KEY: 'key-of-an-agent' };
+
+/** Starts the command, writes lines to it and closes its input. Returns what it prints. */
+async function pipe(lines: readonly (string | object)[], args: readonly string[]) {
+  const child = spawn(process.execPath, [MAIN, 'mcp', ...args], { cwd: folder.path(), env: CHILD });
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  child.stdin.on('error', () => {}); // It may stop reading.
+  child.stdin.end(lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  clearTimeout(killTimer);
+  const toLines = (output: string): unknown[] => output.split('\n').flatMap((line) => (line ? JSON.parse(line) : []));
+  return { code, messages: toLines(stdout), log: toLines(stderr) };
+}
+
+it('it answers the calls of a script that has closed its standard input', async () => {
+  await using upstream = await startScriptedUpstream(healthyService);
+  const { code, messages } = await pipe([INITIALIZE, callOf('Groups')], ['--upstream', upstream.url]);
+  expect(code).toBe(0);
+  expect(messages).toMatchObject([{ id: 1 }, { id: 2, result: { structuredContent: { data: {} } } }]);
+});
+
+it('it ignores lines that are not JSON, logs those that are no messages, and continues', async () => {
+  const lines = [INITIALIZE, 'hello', '[]', callOf('Nope')];
+  const { code, messages, log } = await pipe(lines, ['--upstream', 'http://127.0.0.1:9']);
+  expect(code).toBe(0);
+  expect(messages).toMatchObject([{ id: 1 }, { id: 2, error: { message: expect.stringContaining('"Nope"') } }]);
+  expect(log).toMatchObject([{ msg: 'mcp message rejected' }]);
+});
+
+it('it ends at a line that is too long for any message', async () => {
+  const { code, messages, log } = await pipe(['x'.repeat(11 * 1024 * 1024)], ['--upstream', 'http://127.0.0.1:9']);
+  expect([code, messages]).toEqual([0, []]);
+  expect(log).toMatchObject([{ problem: expect.stringContaining('exceeded maximum size') }]);
+});
+
+it('a signal ends it while a call is in flight', async () => {
+  const called = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  await using silent = await startScriptedUpstream((_, { response }) => {
+    response.once('close', closed.resolve);
+    called.resolve();
+    return 'taken over';
+  });
+  const child = spawn(process.execPath, [MAIN, 'mcp', '--upstream', silent.url], { cwd: folder.path(), env: CHILD });
+  child.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(callOf('Groups'))}\n`);
+  await called.promise;
+  child.stdin.end();
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+  await closed.promise;
+});
+
+it('it exits with the problem of an invalid tool, also on the sandbox', async () => {
+  const manifest = { a: 'query A { nope }' };
+  await writeFile(folder.path('invalid.json'), JSON.stringify({ mcp: { manifest } }));
+  const args = ['mcp', '--sandbox', ':memory:', '--config', 'invalid.json'];
+  expect(await runNotigraph({ cwd: folder.path(), args })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('mcp.manifest: the document a is rejected: Cannot query field "nope"'),
+  });
+});
+
+describe('with several services', () => {
+  const entriesOf = (eu: string, us: string) => ({ eu: { url: eu }, us: { url: us, pathPrefix: '/us' } });
+
+  it('--name selects one', async () => {
+    await using eu = await startScriptedUpstream(healthyService);
+    await using us = await startScriptedUpstream(healthyService);
+    const upstreams = entriesOf(eu.url, us.url);
+    await writeFile(folder.path('several.json'), JSON.stringify({ upstreams, mcp: MCP }));
+    const { messages } = await pipe([INITIALIZE, callOf('Groups')], ['--config', 'several.json', '--name', 'eu']);
+    expect(messages).toMatchObject([{ id: 1 }, { id: 2, result: { structuredContent: { data: {} } } }]);
+    expect([eu.requests.length, us.requests.length]).toEqual([1, 0]);
+  });
+
+  it.each([[[]], [['--name', 'asia']]])('it exits if %j selects none', async (args) => {
+    const upstreams = entriesOf('http://127.0.0.1:9', 'http://127.0.0.1:9');
+    await writeFile(folder.path('none.json'), JSON.stringify({ upstreams, mcp: MCP }));
+    const all = ['mcp', '--config', 'none.json', ...args];
+    expect(await runNotigraph({ cwd: folder.path(), args: all, env: { NOTIGRAPH_MCP_KEY: 'k' } })).toMatchObject({
+      code: 2,
+      stderr: 'There are several services. Name one with --name: eu, us.\n',
+    });
   });
 });

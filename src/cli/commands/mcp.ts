@@ -9,6 +9,11 @@ export const mcp: Command = {
     return [
       ...serve.options.filter(({ name }) => ['upstream', 'sandbox', 'config', 'log-level'].includes(name)),
       {
+        name: 'name',
+        value: 'NAME',
+        description: 'Name of the service, if upstreams lists several. Default: the one with default.',
+      },
+      {
         name: 'key-file',
         value: 'FILE',
         description: 'File with an API key of the service. Default: NOTIGRAPH_MCP_KEY, or the key of the sandbox.',

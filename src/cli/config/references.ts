@@ -14,7 +14,12 @@ const SECRETS = [
 const PROXIES = /^(?:upstreams\.[^.]+\.)?proxy$/;
 
 /** Settings that are paths, in addition to `{ file: PATH }`. */
-const PATHS = [/^sandbox$/, /^clients\.browser\.tenantKeys\.directory$/, /^trustedDocuments\.manifests\.\d+$/];
+const PATHS = [
+  /^sandbox$/,
+  /^clients\.browser\.tenantKeys\.directory$/,
+  /^mcp\.manifest$/,
+  /^trustedDocuments\.manifests\.\d+$/,
+];
 
 /** Values of `sandbox` that are not paths. */
 const SWITCHES = /^(?::memory:|on|off|true|false|[01]?)$/i;

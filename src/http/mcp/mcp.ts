@@ -14,20 +14,20 @@ export interface McpOptions extends Omit<McpRouteOptions, 'createToolServer'>, O
 export interface Mcp {
   paths: ReadonlySet<string>;
   route: HandleRequest;
-  /** Serves one client over streams until one of them ends. @throws {Refusal} UNAUTHENTICATED if the credential is not accepted */
+  /** Serves one client over streams until one of them ends, or the signal is aborted. @throws {Refusal} UNAUTHENTICATED if the credential is not accepted */
   serve(streams: McpStreams): Promise<void>;
 }
 
 /** Creates both. They differ only in how messages arrive. */
 export function createMcp({ schema, ...options }: McpOptions): Mcp {
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
-  const { paths, endpoint, authenticate } = options;
+  const { paths, endpoint, authenticate, logger } = options;
   return {
     paths,
     route: createMcpRoute({ ...options, createToolServer }),
     async serve(streams) {
       const identity = await authenticate(streams.authorization);
-      await serveStreams({ ...streams, identity, endpoint, createToolServer });
+      await serveStreams({ ...streams, identity, endpoint, createToolServer, logger });
     },
   };
 }

@@ -1,4 +1,8 @@
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { toRequestId } from '../request-id.ts';
+import { createPendingRequests } from './pending-requests.ts';
 import type { McpStreams } from './streams.ts';
 import type { CreateToolServer, IdentifiedCaller } from './tool-server.ts';
 
@@ -7,15 +11,30 @@ export interface ServeStreamsOptions extends McpStreams, Pick<IdentifiedCaller, 
   /** Path of the GraphQL endpoint. */
   endpoint: string;
   createToolServer: CreateToolServer;
+  logger: Logger;
 }
 
-/** Serves one client over streams until one of them ends. */
+/** Maximum length of a problem in the log, which may quote what a client sent. */
+const MAX_PROBLEM = 200;
+
+/** Serves one client over streams until one of them ends. Requests that are in flight when the input ends are answered. */
 export async function serveStreams(options: ServeStreamsOptions): Promise<void> {
-  const { input, output, authorization, identity, endpoint, createToolServer } = options;
+  const { input, output, authorization, signal, identity, endpoint, createToolServer, logger } = options;
   const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  input.once('end', resolve).once('close', resolve);
-  output.once('close', resolve).once('error', () => resolve());
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const pending = createPendingRequests();
+
+  /** Delays the end of the input, at which the transport would cancel all requests. */
+  async function* readInput(): AsyncGenerator<unknown> {
+    try {
+      yield* input;
+    } catch {
+      return; // It was closed before its end.
+    }
+    await setImmediate(); // The transport gets the last chunk first.
+    await pending.answered();
+  }
+
   const caller = {
     host: undefined,
     endpoint,
@@ -26,8 +45,17 @@ export async function serveStreams(options: ServeStreamsOptions): Promise<void> 
     toFetchRequest: () =>
       new Request(new URL(endpoint, 'http://localhost'), { method: 'POST', headers: { authorization } }),
   };
-  const transport = new StdioServerTransport(input, output);
-  const connection = serveStdio(() => createToolServer({ caller, identity }), { transport });
-  await ended;
+  const lines = Readable.from(readInput());
+  const transport = pending.watch(new StdioServerTransport(lines, output), end);
+  output.once('close', end).once('error', end);
+  const connection = serveStdio(() => createToolServer({ caller, identity }), {
+    transport,
+    onerror: ({ message }) => logger.warn({ problem: message.slice(0, MAX_PROBLEM) }, 'mcp message rejected'),
+  });
+  signal?.addEventListener('abort', () => end(), { once: true });
+  if (signal?.aborted !== true) {
+    await ended;
+  }
   await connection.close();
+  lines.destroy();
 }

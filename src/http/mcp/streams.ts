@@ -6,4 +6,6 @@ export interface McpStreams {
   output: Writable;
   /** Credential of the client, as in the header `Authorization`. */
   authorization: string;
+  /** Ends the connection when it is aborted, and cancels calls in flight. @default none */
+  signal?: AbortSignal | undefined;
 }
