@@ -50,14 +50,22 @@ const ALLOWED_HEADERS = [
   ...CLIENT_NAME_HEADERS,
 ];
 
-const PREFLIGHT_HEADERS = {
-  'access-control-allow-methods': 'GET, POST',
-  'access-control-allow-headers': ALLOWED_HEADERS.join(', '),
-  'access-control-max-age': '86400',
-};
-
-/** Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential. */
-export const respondPreflight = (request: IncomingRequest, clientRules: RulesByClientKind): OutgoingResponse =>
+/**
+ * Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential.
+ *
+ * @param moreHeaders headers that web pages may send to this path, in addition to those of GraphQL requests
+ */
+export const respondPreflight = (
+  request: IncomingRequest,
+  clientRules: RulesByClientKind,
+  moreHeaders: readonly string[] = [],
+): OutgoingResponse =>
   clientRules.anonymous.origins.has(request.header('origin') ?? '')
-    ? { status: 204, headers: PREFLIGHT_HEADERS, body: undefined }
+    ? { status: 204, headers: preflightHeaders(moreHeaders), body: undefined }
     : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };
+
+const preflightHeaders = (moreHeaders: readonly string[]) => ({
+  'access-control-allow-methods': 'GET, POST',
+  'access-control-allow-headers': [...ALLOWED_HEADERS, ...moreHeaders].join(', '),
+  'access-control-max-age': '86400',
+});

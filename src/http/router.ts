@@ -17,8 +17,8 @@ export interface RouterOptions {
   findPage: FindPage;
   /** Route for client tokens, with its exact paths. @default none */
   clientTokens: { paths: ReadonlySet<string>; route: Route } | undefined;
-  /** Route for AI agents, with its exact paths. @default none */
-  mcp: { paths: ReadonlySet<string>; route: HandleRequest } | undefined;
+  /** Route for AI agents, with its exact paths and the headers that web pages may send to it. @default none */
+  mcp: { paths: ReadonlySet<string>; headers: readonly string[]; route: HandleRequest } | undefined;
   pipeline: HandleRequest;
 }
 
@@ -41,10 +41,11 @@ export function createRouter(options: RouterOptions): HandleRequest {
 
   /** Returns the route of a request, or undefined for the pipeline. */
   function findRoute(request: IncomingRequest): Route | undefined {
-    if (request.method === 'OPTIONS') {
-      return async () => respondPreflight(request, clientRules);
-    }
     const path = pathOf(request);
+    if (request.method === 'OPTIONS') {
+      const moreHeaders = mcp?.paths.has(path) === true ? mcp.headers : [];
+      return async () => respondPreflight(request, clientRules, moreHeaders);
+    }
     if (paths.has(path)) {
       return findPage(request);
     }

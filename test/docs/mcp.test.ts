@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
@@ -10,7 +11,7 @@ const PAGE = read('docs/mcp.md');
 it('the tools of docs/mcp.md are valid, and a call returns what it shows', async () => {
   const [manifest = '', desktop = '', result = ''] = blocks(PAGE, 'json');
   const [settings = ''] = blocks(PAGE, 'yaml');
-  expect(load(settings).mcp?.manifest).toBe('tools.json');
+  expect(load(settings).mcp?.manifest).toBe(resolve('tools.json'));
   const mcp = { ...parse(settings).mcp, manifest: JSON.parse(manifest) };
   await using gateway = await startSandboxedGateway({ options: { mcp } });
   await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);

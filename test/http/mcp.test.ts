@@ -8,6 +8,7 @@ import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
+import { createBrowserFetch } from '../support/browser-fetch.ts';
 import { type Entry, startGateway, type TestGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -111,7 +112,9 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
       await agent.call('Flow', { id: ['w'] }),
       await agent.call('AddFeed', { input: { name: 'News', colour: 'red' } }),
     ];
-    await expect(agent.call('DropFeed', { id: 'f' })).rejects.toThrow('Unknown tool "DropFeed". Use one of the list.');
+    await expect(agent.call('DropFeed', { id: 'f' })).rejects.toThrow(
+      'Unknown tool "DropFeed". Use one of those that tools/list returns.',
+    );
     expect(upstream.requests.length).toBe(before);
     const failed = [
       await agent.call('Flow', { id: 'broken' }),
@@ -206,6 +209,7 @@ describe('access', () => {
     ['a session to end', 405, {}, { method: 'DELETE', body: null }, 'METHOD_NOT_ALLOWED'],
     ['a form', 415, { 'content-type': 'text/plain' }, {}, 'UNSUPPORTED_MEDIA_TYPE'],
     ['no JSON', 400, {}, { body: '{' }, 'BAD_REQUEST'],
+    ['a batch', 400, {}, { body: JSON.stringify([LIST, { ...LIST, id: 2 }]) }, 'BAD_REQUEST'],
     ['too much', 413, {}, { body: JSON.stringify('x'.repeat(300_000)) }, 'PAYLOAD_TOO_LARGE'],
   ])(
     'rejects %s with status %i and a log line, as the GraphQL endpoint does',
@@ -220,11 +224,20 @@ describe('access', () => {
     },
   );
 
-  it('pages of allowed origins can use it', async () => {
-    const response = await post(LIST, { origin: 'https://app.example.com', authorization: await signer.bearer() });
-    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
-      200,
-      'https://app.example.com',
+  it.each(ERAS)('the official client works in a page of an allowed origin, in the era "%s"', async (era) => {
+    const fetch = createBrowserFetch('https://app.example.com');
+    await using agent = await connectAgent(gateway, await signer.bearer(), { era, fetch });
+    expect(await agent.names()).toEqual(ALL);
+    expect((await agent.call('Groups')).isError).toBe(false);
+    const other = connectAgent(gateway, KEY, { era, fetch: createBrowserFetch('https://evil.example') });
+    await expect(other).rejects.toThrow('is not readable for https://evil.example');
+  });
+
+  it('says which media types a client must accept', async () => {
+    const response = await post(LIST, { accept: 'text/html' });
+    expect([response.status, await response.text()]).toEqual([
+      406,
+      expect.stringContaining('must accept both application/json and text/event-stream'),
     ]);
   });
 });
@@ -239,6 +252,12 @@ describe('a call is a GraphQL request', () => {
     const [first, second] = gateway.log.slice(before).filter(({ operation }) => operation === 'Flow');
     const { time: _, ms: __, requestId: ___, ...same } = first ?? {};
     expect(second).toMatchObject({ ...same, requestId: 'call-1', client: 'agent', upstreamCalls: 1 });
+  });
+
+  it.each(['DropFeed', undefined])('unless it names no tool, as %j, which has a log line too', async (name) => {
+    const before = gateway.log.length;
+    await post({ ...LIST, method: 'tools/call', params: { name } });
+    expect(gateway.log.slice(before)).toMatchObject([{ level: 30, msg: 'mcp', method: 'tools/call' }]);
   });
 
   it('that counts toward the same rate limit', async () => {
@@ -379,6 +398,24 @@ describe('the manifest', () => {
       },
       required: ['transactionId'],
       additionalProperties: false,
+    });
+  });
+
+  it('gets the descriptions of fields and arguments for which variables are used', async () => {
+    const manifest = {
+      Add: `mutation Add($name: String!, $key: String, $feed: ID!, $channel: Channel) {
+        createFeed(input: { name: $name, idempotencyKey: $key }) { __typename }
+        deleteFeed(input: { id: $feed }) { __typename }
+        deleteMessagesByTransaction(input: { transactionId: "t", channel: $channel }) { __typename } }`,
+    };
+    await using described = await startGateway({ upstream: upstream.url, mcp: { manifest, mutations: ['Add'] } });
+    await using agent = await connectAgent(described, KEY);
+    const [tool] = (await agent.client.listTools()).tools;
+    expect(tool?.inputSchema.properties).toMatchObject({
+      name: { description: 'The name, which must be unique within the environment.' },
+      key: { description: expect.stringContaining('A key that is unique per change') },
+      channel: { description: 'The channel to delete messages of. Default: all channels.' },
+      feed: { description: "The feed's id." },
     });
   });
 

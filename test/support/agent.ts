@@ -10,6 +10,8 @@ export interface AgentOptions {
   headers?: Record<string, string>;
   /** @default /mcp */
   path?: string;
+  /** @default that of Node.js */
+  fetch?: typeof fetch;
 }
 
 /** Client of the tools, as in an AI agent. */
@@ -25,11 +27,12 @@ export interface Agent extends AsyncDisposable {
 export async function connectAgent(
   gateway: Pick<TestGateway, 'url'>,
   authorization: string,
-  { era = 'legacy', headers = {}, path = '/mcp' }: AgentOptions = {},
+  { era = 'legacy', headers = {}, path = '/mcp', fetch }: AgentOptions = {},
 ): Promise<Agent> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era } });
   const transport = new StreamableHTTPClientTransport(new URL(path, gateway.url), {
     requestInit: { headers: { authorization, ...headers } },
+    ...(fetch !== undefined && { fetch }),
   });
   // Its type has an optional member that may be undefined, unlike that of the interface.
   await client.connect(transport as Parameters<Client['connect']>[0]);

@@ -6,6 +6,7 @@ import {
   type GraphQLNamedInputType,
   type GraphQLSchema,
   type GraphQLType,
+  getNamedType,
   isEnumType,
   isInputObjectType,
   isInputType,
@@ -122,18 +123,22 @@ const toJson = (node: ValueNode): Json => JSON.parse(JSON.stringify(valueFromAST
 
 const isBuiltIn = (scalar: string): boolean => ['ID', 'String', 'Int', 'Float', 'Boolean'].includes(scalar);
 
-/** Returns the description of the argument that each variable is used for. */
+/** Returns the description of the argument, or field of an input object, that each variable is used for. */
 function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<string, string> {
   const descriptions = new Map<string, string>();
   const types = new TypeInfo(schema);
+  function describe(value: ValueNode, description: string | null | undefined): void {
+    if (value.kind === Kind.VARIABLE && description && !descriptions.has(value.name.value)) {
+      descriptions.set(value.name.value, description);
+    }
+  }
   visit(
     document,
     visitWithTypeInfo(types, {
-      Argument({ value }) {
-        const description = types.getArgument()?.description;
-        if (value.kind === Kind.VARIABLE && description && !descriptions.has(value.name.value)) {
-          descriptions.set(value.name.value, description);
-        }
+      Argument: ({ value }) => describe(value, types.getArgument()?.description),
+      ObjectField({ name, value }) {
+        const parent = getNamedType(types.getParentInputType());
+        describe(value, isInputObjectType(parent) ? parent.getFields()[name.value]?.description : undefined);
       },
     }),
   );

@@ -38,6 +38,9 @@ export interface McpRouteOptions {
 /** Path at which AI agents call tools. */
 export const MCP_PATH = '/mcp';
 
+/** Headers of the protocol, which clients in web pages send. There are no sessions and no streams to resume, so theirs are not needed. */
+export const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
+
 /**
  * Creates the route for AI agents: the protocol's Streamable HTTP, without sessions, so that any process can answer. It checks and rejects requests
  * as the pipeline does. Calls of tools go through the pipeline, which does everything else.
@@ -46,7 +49,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
   const { paths, endpoint, maxBodyBytes, clientRules, corsHeaders, authenticate, schemes, respond, logger } = options;
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
-  function checkHead(request: IncomingRequest, mediaType: string | undefined): void {
+  function checkHead(request: IncomingRequest): void {
     if (request.method !== 'POST') {
       throw refuse('METHOD_NOT_ALLOWED', 'Use POST. This endpoint has no stream and no sessions.', {
         headers: { allow: 'POST' },
@@ -56,7 +59,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
     if (origin !== undefined && !clientRules.anonymous.origins.has(origin)) {
       throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
     }
-    readHead(request, paths, mediaType);
+    readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
   }
 
   /** Requires a credential, so that clients ask for one when they connect. */
@@ -74,20 +77,27 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
     const exchange = openExchange(request, options.negotiateMediaType);
     const { requestId } = exchange;
     try {
-      checkHead(request, exchange.mediaType);
+      checkHead(request);
       exchange.identity = await identify(request);
       const { identity } = exchange;
       const parsedBody = await readBody(request, maxBodyBytes);
+      if (Array.isArray(parsedBody)) {
+        throw refuse('BAD_REQUEST', 'Batching is not supported; send one message per request.'); // One response limit and one slot per call.
+      }
       const problem = findJsonProblem(parsedBody);
       if (problem !== undefined) {
         throw refuse('BAD_REQUEST', `The request ${problem}.`);
       }
+      let hasOwnLine = false;
       const caller = {
         host: request.host,
         header: (name: string) => request.header(name),
         toFetchRequest: () => request.toFetchRequest(),
         endpoint: pathOf(request).slice(0, -MCP_PATH.length) + endpoint,
         requestId,
+        onCall() {
+          hasOwnLine = true;
+        },
       };
       const { createMcpHandler } = await import('@modelcontextprotocol/server');
       const handler = createMcpHandler(() => options.createToolServer({ caller, identity }), {
@@ -100,8 +110,10 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
         ...corsHeaders(request.header('origin'), request.header('authorization')),
       };
       const outgoing = await toOutgoing(response, common);
-      const method = methodsOf(parsedBody);
-      logger[method === 'tools/call' ? 'debug' : 'info']({ requestId, method, status: outgoing.status }, 'mcp'); // Calls have their own line.
+      logger[hasOwnLine ? 'debug' : 'info'](
+        { requestId, method: methodOf(parsedBody), status: outgoing.status },
+        'mcp',
+      );
       return outgoing;
     } catch (error) {
       return respond(exchange, { error });
@@ -112,14 +124,9 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
 /** Maximum length of a method's name in the log, because clients choose it. */
 const MAX_METHOD = 50;
 
-/** Returns the methods of the messages in a request, comma-separated. */
-function methodsOf(body: unknown): string {
-  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  const methods = messages.map((message) =>
-    isRecord(message) && typeof message.method === 'string' ? message.method : '?',
-  );
-  return [...new Set(methods)].join(', ').slice(0, MAX_METHOD);
-}
+/** Returns the method of a message; `?` if it has none. */
+const methodOf = (message: unknown): string =>
+  isRecord(message) && typeof message.method === 'string' ? message.method.slice(0, MAX_METHOD) : '?';
 
 /** Waits for the whole response. It may have the form of a stream, but ends with the last result. */
 async function toOutgoing(response: Response, common: OutgoingResponse['headers']): Promise<OutgoingResponse> {

@@ -1,6 +1,6 @@
 import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { HandleRequest } from '../request.ts';
-import { createMcpRoute, type McpRouteOptions } from './mcp-route.ts';
+import { createMcpRoute, MCP_HEADERS, type McpRouteOptions } from './mcp-route.ts';
 import { serveStreams } from './serve-streams.ts';
 import type { McpStreams } from './streams.ts';
 import { createToolServers, type ToolServerOptions } from './tool-server.ts';
@@ -13,6 +13,8 @@ export interface McpOptions extends Omit<McpRouteOptions, 'createToolServer'>, O
 /** Tools for AI agents, over HTTP and over streams. */
 export interface Mcp {
   paths: ReadonlySet<string>;
+  /** Request headers of the protocol. */
+  headers: readonly string[];
   route: HandleRequest;
   /** Serves one client over streams until one of them ends, or the signal is aborted. @throws {Refusal} UNAUTHENTICATED if the credential is not accepted */
   serve(streams: McpStreams): Promise<void>;
@@ -24,6 +26,7 @@ export function createMcp({ schema, ...options }: McpOptions): Mcp {
   const { paths, endpoint, authenticate, logger } = options;
   return {
     paths,
+    headers: MCP_HEADERS,
     route: createMcpRoute({ ...options, createToolServer }),
     async serve(streams) {
       const identity = await authenticate(streams.authorization);

@@ -12,6 +12,8 @@ export type ToolCaller = Pick<IncomingRequest, 'host' | 'header' | 'toFetchReque
   readonly endpoint: string;
   /** Id of the request that contains the call. */
   readonly requestId: string;
+  /** Called for each call of a tool, which then has a log line of its own. @default none */
+  onCall?(): void;
 };
 
 /** Call of a tool. */

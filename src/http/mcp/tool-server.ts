@@ -56,9 +56,10 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallToolResult> => {
       const tool = tools().find(({ name }) => name === params.name);
       if (tool === undefined) {
-        const message = `Unknown tool "${params.name.slice(0, 100)}". Use one of the list.`;
+        const message = `Unknown tool "${params.name.slice(0, 100)}". Use one of those that tools/list returns.`;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
       }
+      caller.onCall?.();
       const call = { tool, args: params.arguments ?? {}, caller, signal: mcpReq.signal };
       return toToolResult(await pipeline(new ToolRequest(call)), failures);
     });
