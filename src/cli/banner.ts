@@ -18,7 +18,7 @@ export interface BannerOptions {
 
 /** Writes the text that is printed at startup. */
 export function banner(config: Config, { url, adminUrl, workers, example }: BannerOptions): string {
-  const { graphiql, upstream, cache, clients, metrics, source } = config;
+  const { graphiql, upstream, cache, clients, mcp, metrics, source } = config;
   const { store } = cacheSettingsOf(cache) ?? {};
   const probes = adminUrl ?? new URL(url).origin;
   const kinds = [
@@ -32,6 +32,7 @@ export function banner(config: Config, { url, adminUrl, workers, example }: Bann
   const rows = {
     GraphQL: url,
     GraphiQL: graphiql ? `${url} in a browser` : 'off (--graphiql on)',
+    ...(mcp !== undefined && { Tools: `${new URL('/mcp', url).href} for AI agents` }),
     Upstream: service,
     ...(store !== undefined && { Cache: store === 'memory' ? 'in memory' : 'in Redis' }),
     Config: source ?? 'none (no notigraph.config.yaml here)',

@@ -8,6 +8,7 @@ import { createReport } from '../../src/cli/check/report.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { TOOLS } from '../support/agent.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { runNotigraph } from '../support/process.ts';
 import { startRawUpstream } from '../support/raw-upstream.ts';
@@ -210,6 +211,16 @@ it('finds ports that are the same, and an audit log that cannot be opened, witho
   expect(await auditTo(folder.path())).toEqual([expect.stringContaining('EISDIR')]);
   expect(await auditTo(folder.path('audit.jsonl'))).toEqual([]);
   expect(await readdir(folder.path())).toEqual([]);
+});
+
+it('counts tools, without mutations that are not listed', async () => {
+  const folder = await createFolder();
+  const mcp = { manifest: TOOLS, mutations: ['AddFeed'] };
+  await writeFile(folder.path('notigraph.config.json'), JSON.stringify({ upstream: UPSTREAM, mcp }));
+  expect(await runNotigraph({ cwd: folder.path(), args: ['check'] })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^notigraph\.config\.json is valid: \d+ settings, 3 tools\.\n$/),
+  });
 });
 
 it('finds operations that cannot be tools, and mutations that are not in their manifest', async () => {

@@ -64,10 +64,12 @@ describe('the printed banner', () => {
   it('names the upstream, says that callers send the key, and names what is off', async () => {
     await using upstream = await startScriptedUpstream(() => ({ status: 401 }));
     const args = ['--upstream', upstream.url, '--graphiql', 'off'];
-    const env = { NOTIGRAPH_METRICS: 'off', NOTIGRAPH_CACHE: 'on' };
+    const tools = '{"mcp":{"manifest":{"a":"query Groups { notificationGroups { id } }"}}}';
+    const env = { NOTIGRAPH_METRICS: 'off', NOTIGRAPH_CACHE: 'on', NOTIGRAPH_CONFIG_TEXT: tools };
     await using notigraph = await startNotigraph({ cwd, args, env });
     const output = notigraph.output();
     expect(output).toContain(`Upstream   ${upstream.url}/\n`);
+    expect(output).toContain(`Tools      ${new URL('/mcp', notigraph.url).href} for AI agents\n`);
     expect(output).toContain('Cache      in memory\n');
     expect(output).toContain('Workers    one process\n'); // The cache in memory requires it.
     expect(output).toContain('GraphiQL   off (--graphiql on)\n');

@@ -1,16 +1,22 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { connectAgent } from '../support/agent.ts';
+import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, load, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const PAGE = read('docs/mcp.md');
 
 it('the tools of docs/mcp.md are valid, and a call returns what it shows', async () => {
   const [manifest = '', desktop = '', result = ''] = blocks(PAGE, 'json');
-  const [settings = ''] = blocks(PAGE, 'yaml');
+  const [, settings = ''] = blocks(PAGE, 'yaml');
   expect(load(settings).mcp?.manifest).toBe(resolve('tools.json'));
   const mcp = { ...parse(settings).mcp, manifest: JSON.parse(manifest) };
   await using gateway = await startSandboxedGateway({ options: { mcp } });
@@ -19,4 +25,39 @@ it('the tools of docs/mcp.md are valid, and a call returns what it shows', async
   const call = await agent.client.callTool({ name: 'Groups', arguments: {} });
   expect(call).toEqual(JSON.parse(result));
   expect(JSON.parse(desktop).mcpServers.notifications.args.slice(0, 2)).toEqual(['notigraph', 'mcp']);
+});
+
+it('the manifest of the package is a set of tools with descriptions', async () => {
+  const [settings = ''] = blocks(PAGE, 'yaml');
+  const { mcp } = parse(settings);
+  const manifest = JSON.parse(read(mcp.manifest.replace('node_modules/notigraph/', '')));
+  await using gateway = await startSandboxedGateway({ options: { mcp: { ...mcp, manifest } } });
+  await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);
+  const { tools } = await agent.client.listTools();
+  expect(tools.map(({ name }) => name).sort()).toEqual([
+    'CreateSubscriber',
+    'NotificationGroup',
+    'NotificationGroups',
+    'NotificationStats',
+    'Workflow',
+    'Workflows',
+  ]);
+  const operations = new Map(loadOperations().map(({ name, description }) => [name, description]));
+  expect(tools.map(({ description }) => description)).toEqual(tools.map(({ name }) => operations.get(name)));
+});
+
+it('the command of docs/mcp.md makes a manifest of files, with their comments', async () => {
+  const command = blocks(PAGE, 'sh').find((block) => block.includes('tools/*.graphql')) ?? '';
+  await using folder = await createTemporaryFolder();
+  await mkdir(folder.path('tools'));
+  await writeFile(folder.path('tools/groups.graphql'), '# Lists them.\nquery Groups { notificationGroups { id } }\n');
+  await writeFile(folder.path('tools/stats.graphql'), '# Counts them.\nquery Stats { __typename }\n');
+  await promisify(execFile)('sh', ['-c', command], { cwd: folder.path(), env: CHILD_ENV });
+  await using gateway = await startSandboxedGateway({ options: { mcp: { manifest: folder.path('tools.json') } } });
+  await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);
+  const { tools } = await agent.client.listTools();
+  expect(tools).toMatchObject([
+    { name: 'Groups', description: 'Lists them.' },
+    { name: 'Stats', description: 'Counts them.' },
+  ]);
 });

@@ -1,19 +1,25 @@
 import { createManifestFiles } from '../../graphql/documents/manifest-files.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/read-tools.ts';
+import type { Config } from '../config/create-config.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
 
 /** Returns the problems of tools, each of which prevents a start. */
 export function findToolProblems({ config, locate }: CheckedConfig): Problem[] {
-  const { mcp } = config;
-  if (mcp === undefined) {
-    return [];
-  }
-  const manifests = createManifestFiles([mcp.manifest]).manifests();
-  const { problems } = readTools(manifests, mcp.mutations, { schema: createSchema(config), limits: config });
+  const problems = readConfiguredTools(config)?.problems ?? [];
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
   });
+}
+
+/** Reads the tools of a configuration; undefined if it has none. */
+export function readConfiguredTools(config: Config): ReturnType<typeof readTools> | undefined {
+  const { mcp } = config;
+  if (mcp === undefined) {
+    return undefined;
+  }
+  const manifests = createManifestFiles([mcp.manifest]).manifests();
+  return readTools(manifests, mcp.mutations, { schema: createSchema(config), limits: config });
 }
