@@ -54,6 +54,23 @@ export const GUARDS: readonly Guard[] = [
     'false',
     'http/mcp',
   ),
+  guard('batches of messages', 'http/mcp/mcp-route.ts', 'if (Array.isArray(parsedBody)) {', 'if (false) {', 'http/mcp'),
+  guard('headers that pages send to tools', 'http/router.ts', '? mcp.headers : []', '? [] : []', 'http/mcp'),
+  guard(
+    'answers to calls after the end of the input',
+    'http/mcp/serve-streams.ts',
+    'await pending.answered();',
+    '',
+    'cli/mcp',
+  ),
+  guard('the end at a line that is too long', 'http/mcp/pending-requests.ts', ' onClose();', '', 'cli/mcp'),
+  guard(
+    'the selected upstream of tools over stdio',
+    'cli/run-mcp.ts',
+    'default: name === upstream',
+    'default: false',
+    'cli/mcp',
+  ),
   guard('unknown arguments', 'http/mcp/tool-request.ts', 'if (unknown !== undefined) {', 'if (false) {', 'http/mcp'),
   guard(
     'arguments named __proto__',

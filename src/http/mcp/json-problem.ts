@@ -2,8 +2,8 @@
 const MAX_DEPTH = 64;
 
 /**
- * Returns why a value can't be part of a call, as a clause; undefined if it can. The protocol's package drops members named `__proto__`, and graphql-js
- * accepts them in every input object. It doesn't recurse, because the value may be nested deeper than the stack.
+ * Returns why a value can't be part of a call, as a clause; undefined if it can. The protocol's package drops members named `__proto__`, so that GraphQL
+ * couldn't reject them. It doesn't recurse, because the value may be nested deeper than the stack.
  */
 export function findJsonProblem(value: unknown): string | undefined {
   const pending = [{ value, depth: 0 }];
