@@ -47,7 +47,8 @@ export interface Gateway extends AsyncDisposable {
    */
   checkUpstream(): Promise<string | undefined>;
   /**
-   * Serves the tools of `mcp` to one client over streams, such as standard input and output, until one of them ends.
+   * Serves the tools of `mcp` to one client over streams, such as standard input and output, until one of them ends. Calls that are in flight when
+   * the input ends are answered.
    *
    * @throws {TypeError} without the option `mcp`
    * @throws {Refusal} if the credential is not accepted

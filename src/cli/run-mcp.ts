@@ -10,6 +10,7 @@ import { loadConfig } from './config/load-config.ts';
 import { readConfigText } from './config/read-config-text.ts';
 import { openSandbox, upstreamOf } from './open-sandbox.ts';
 import { sandboxAuthorization, toOptions } from './serve-gateway.ts';
+import { selectUpstream } from './service/find-service.ts';
 import { readAuthorization } from './service/read-key.ts';
 
 /** Variable with the key. */
@@ -40,19 +41,14 @@ export async function runMcp(commandLine: CommandLine, host: Host): Promise<void
   }
 }
 
-/**
- * Returns the name of the upstream that gets all calls; undefined if there is only one.
- *
- * @throws {ConfigError} if there are several, and neither the command line nor a default selects one
- */
+/** Returns the name of the upstream that gets all calls; undefined if there is only one. @throws {ConfigError} as `selectUpstream` does */
 function findUpstream({ options: { name } }: CommandLine, { upstreams = {} }: Config): string | undefined {
   const names = Object.keys(upstreams);
-  const fallback = names.length === 1 ? names[0] : names.find((other) => upstreams[other]?.default === true);
-  const selected = name ?? fallback;
-  if (names.length > 0 && (selected === undefined || !names.includes(selected))) {
-    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
-  }
-  return names.length === 0 ? undefined : selected;
+  return selectUpstream(
+    names,
+    name,
+    names.find((other) => upstreams[other]?.default === true),
+  );
 }
 
 /** Makes an upstream the default one, which gets calls without a host and a path. */

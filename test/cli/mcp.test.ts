@@ -137,13 +137,16 @@ describe('with several services', () => {
     expect([eu.requests.length, us.requests.length]).toEqual([1, 0]);
   });
 
-  it.each([[[]], [['--name', 'asia']]])('it exits if %j selects none', async (args) => {
+  it.each([
+    [[], 'There are several services. Name one with --name: eu, us.'],
+    [['--name', 'eux'], '--name: there is no service "eux" (did you mean "eu"?). Use one of: eu, us.'],
+  ])('it exits if %j selects none', async (args, problem) => {
     const upstreams = entriesOf('http://127.0.0.1:9', 'http://127.0.0.1:9');
     await writeFile(folder.path('none.json'), JSON.stringify({ upstreams, mcp: MCP }));
     const all = ['mcp', '--config', 'none.json', ...args];
     expect(await runNotigraph({ cwd: folder.path(), args: all, env: { NOTIGRAPH_MCP_KEY: 'k' } })).toMatchObject({
       code: 2,
-      stderr: 'There are several services. Name one with --name: eu, us.\n',
+      stderr: `${problem}\n`,
     });
   });
 });

@@ -16,24 +16,39 @@ export function findService(
   { upstream, upstreams = {}, ...settings }: Config,
   { name, purpose }: { name: string | undefined; purpose: string },
 ): { url: URL; settings: ServiceSettings } {
-  const names = Object.keys(upstreams);
-  if (name !== undefined && !names.includes(name)) {
-    const known = names.length === 0 ? 'The configuration has no upstreams.' : `Use one of: ${names.join(', ')}.`;
-    throw new ConfigError([`--name: there is no service "${name}"${suggest(name, names)}. ${known}`]);
-  }
+  const selected = selectUpstream(Object.keys(upstreams), name);
   if (upstream.kind === 'service') {
     return { url: upstream.url, settings };
   }
-  if (names.length === 0) {
+  const entry = selected === undefined ? undefined : upstreams[selected];
+  if (entry === undefined) {
     throw new ConfigError([
       `There is no service ${purpose}. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address.`,
     ]);
   }
-  const named = name ?? (names.length === 1 ? names[0] : undefined);
-  const entry = named === undefined ? undefined : upstreams[named];
-  if (entry === undefined) {
-    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
-  }
   const { url, ...own } = entry;
   return { url, settings: { ...settings, ...own } };
+}
+
+/**
+ * Returns the name of the upstream that a command works with; undefined if there are no names.
+ *
+ * @param name name on the command line; undefined if there is none
+ * @param fallback upstream if there are several and none is named. @default none
+ * @throws {ConfigError} if there is none with the name, or several and none is named
+ */
+export function selectUpstream(
+  names: readonly string[],
+  name: string | undefined,
+  fallback?: string,
+): string | undefined {
+  if (name !== undefined && !names.includes(name)) {
+    const known = names.length === 0 ? 'The configuration has no upstreams.' : `Use one of: ${names.join(', ')}.`;
+    throw new ConfigError([`--name: there is no service "${name}"${suggest(name, names)}. ${known}`]);
+  }
+  const selected = name ?? (names.length === 1 ? names[0] : fallback);
+  if (selected === undefined && names.length > 0) {
+    throw new ConfigError([`There are several services. Name one with --name: ${names.join(', ')}.`]);
+  }
+  return selected;
 }
