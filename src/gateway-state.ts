@@ -24,15 +24,17 @@ export interface GatewayState {
  *
  * @param counters memory of the counters. By default, no other process reads it
  * @param monotonicNow clock of rate limits, in milliseconds. @default performance.now
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
  */
 export const createGatewayState = (
   logger: Logger,
   counters?: CounterMemory,
   monotonicNow?: () => number,
+  redisTimeoutMs?: number,
 ): GatewayState => ({
   counts: createCounts(logger, counters),
-  rateLimiters: createRateLimiters(logger, monotonicNow),
-  cacheStores: createCacheStores(logger),
+  rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
+  cacheStores: createCacheStores(logger, redisTimeoutMs),
   remoteKeys: createRemoteKeys(logger),
   logSecret: randomBytes(32).toString('hex'),
 });

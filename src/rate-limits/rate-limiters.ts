@@ -22,16 +22,22 @@ export interface RateLimiters {
  * Creates an empty set of rate limiters.
  *
  * @param now monotonic clock of those in memory, in milliseconds. @default performance.now
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
  */
-export function createRateLimiters(logger: Logger, now?: () => number): RateLimiters {
+export function createRateLimiters(logger: Logger, now?: () => number, redisTimeoutMs?: number): RateLimiters {
   const limiters = createSharedResources<RateLimiter>();
   return {
     open(store) {
-      const { resource, release } = limiters.open(JSON.stringify(store), () => createRateLimiter(store, logger, now));
+      const { resource, release } = limiters.open(JSON.stringify(store), () =>
+        store === 'memory'
+          ? createMemoryRateLimiter({ now })
+          : createRedisRateLimiter({
+              ...store.redis,
+              logger,
+              ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+            }),
+      );
       return { ...resource, dispose: release, [Symbol.asyncDispose]: release };
     },
   };
 }
-
-const createRateLimiter = (store: Store, logger: Logger, now?: () => number): RateLimiter =>
-  store === 'memory' ? createMemoryRateLimiter({ now }) : createRedisRateLimiter({ ...store.redis, logger });

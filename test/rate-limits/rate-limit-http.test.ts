@@ -22,14 +22,23 @@ const ONE_CALL = '{ workflow(idOrIdentifier: "w1") { name } }';
 const FIVE_CALLS = '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d", "e"]) { name } }';
 const NO_CALL = '{ __typename }';
 
-const startLimited = (browser: RateLimit | undefined, server?: RateLimit, script: Script = healthyService) =>
-  startGatewayPair(script, {
-    clients: clientsOf(
-      signer,
-      { ...(browser && { rateLimit: browser }) },
-      { server: { ...(server && { rateLimit: server }) } },
-    ),
-  });
+/** Starts gateways whose clock stands still, unless the test has one: the reported seconds depend on the time since the first call. */
+const startLimited = (
+  browser: RateLimit | undefined,
+  server?: RateLimit,
+  { script = healthyService, monotonicNow = () => 0 }: { script?: Script; monotonicNow?: () => number } = {},
+) =>
+  startGatewayPair(
+    script,
+    {
+      clients: clientsOf(
+        signer,
+        { ...(browser && { rateLimit: browser }) },
+        { server: { ...(server && { rateLimit: server }) } },
+      ),
+    },
+    { monotonicNow },
+  );
 
 async function ask(
   ways: GatewayPair,
@@ -157,9 +166,15 @@ describe('a rate limit', () => {
   });
 
   it('is refilled over time', async () => {
-    await using ways = await startLimited({ calls: 10, perSeconds: 1, burst: 1 });
+    let time = 0;
+    await using ways = await startLimited({ calls: 10, perSeconds: 1, burst: 1 }, undefined, {
+      monotonicNow: () => time,
+    });
     expect((await ask(ways, ONE_CALL)).status).toBe(200);
-    await expect.poll(async () => (await ask(ways, NO_CALL)).status).toBe(200);
+    time = 99;
+    expect((await ask(ways, NO_CALL)).status).toBe(429);
+    time = 100;
+    expect((await ask(ways, NO_CALL)).status).toBe(200);
   });
 
   it('is separate for each identity: tenant, person, key', async () => {
@@ -265,24 +280,26 @@ describe('the rate limit of the service', () => {
   const TIGHT = { 'ratelimit-limit': '100', 'ratelimit-remaining': '2', 'ratelimit-reset': '30' };
 
   it('is passed on', async () => {
-    await using ways = await startLimited(undefined, undefined, limitedService(TIGHT));
+    await using ways = await startLimited(undefined, undefined, { script: limitedService(TIGHT) });
     expect(limitIn(await ask(ways, ONE_CALL))).toEqual([100, 2, 30]);
     expect(limitIn(await askAsServer(ways, ONE_CALL))).toEqual([100, 2, 30]);
     expect(limitIn(await askAsServer(ways, NO_CALL))).toEqual([undefined, undefined, undefined]);
   });
 
   it("is passed on if it is closer than the gateway's own limit", async () => {
-    await using ways = await startLimited(hourly(10), hourly(2), limitedService(TIGHT));
+    await using ways = await startLimited(hourly(10), hourly(2), { script: limitedService(TIGHT) });
     expect(limitIn(await ask(ways, ONE_CALL))).toEqual([100, 2, 30]);
     expect(limitIn(await askAsServer(ways, ONE_CALL))).toEqual([2, 1, HOUR]);
   });
 
   it('is passed on with Retry-After if the service rejects a call', async () => {
-    await using ways = await startLimited(hourly(10), undefined, () => ({
-      status: 429,
-      headers: { 'retry-after': '2', 'ratelimit-limit': '50', 'ratelimit-remaining': '0' },
-      body: { message: 'slowly' },
-    }));
+    await using ways = await startLimited(hourly(10), undefined, {
+      script: () => ({
+        status: 429,
+        headers: { 'retry-after': '2', 'ratelimit-limit': '50', 'ratelimit-remaining': '0' },
+        body: { message: 'slowly' },
+      }),
+    });
     const answer = await ask(ways, ONE_CALL);
     expect(errorOf(answer).extensions).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 2 });
     expect(answer.headers['retry-after']).toBe('2');

@@ -19,14 +19,14 @@ describe.runIf(hasRedis)(`a process whose event loop is late${redisOnly}`, () =>
     ['after a command was sent and answered', 20],
   ])('gets the result of Redis if it was blocked %s', async (_, turns) => {
     await using redis = await startRedis();
-    await using setup = createLimiter(redis.url);
+    await using setup = createLimiter(redis.url, { timeoutMs: 1_000 });
     await expect.poll(() => setup.limiter.status().isUp).toBe(true);
-    for (let used = 1; used <= 3; used += 1) {
+    for (let used = 1; used <= 2; used += 1) {
       const taking = setup.take();
       for (let turn = 0; turn < turns; turn += 1) {
         await immediate();
       }
-      block(300);
+      block(1_500);
       expect(await taking).toMatchObject({ remaining: 100 - used });
     }
     expect(setup.limiter.status().fallbacks).toBe(0);
@@ -61,7 +61,7 @@ describe('a Redis that', () => {
     expect(setup.limiter.status()).toMatchObject({ isUp: false, failure: expect.anything(), fallbacks: 1 });
     const startedAt = performance.now();
     expect(await setup.take()).toMatchObject({ remaining: 99 });
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(setup.log.length).toBeLessThanOrEqual(2);
   });
 

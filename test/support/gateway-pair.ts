@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { GatewayOptions } from '../../src/gateway.ts';
+import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { type Entry, startGateway, type TestGateway } from './gateway.ts';
 import { type Script, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
 
@@ -35,10 +35,14 @@ export interface GatewayPair extends AsyncDisposable {
   ask(request: WireRequest): Promise<{ listener: WireResponse; fetch: WireResponse }>;
 }
 
-export async function startGatewayPair(script: Script, options: Partial<GatewayOptions> = {}): Promise<GatewayPair> {
+export async function startGatewayPair(
+  script: Script,
+  options: Partial<GatewayOptions> = {},
+  deps: GatewayDeps = {},
+): Promise<GatewayPair> {
   const start = async (entry: Entry) => {
     const upstream = await startScriptedUpstream(script);
-    const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, {}, entry);
+    const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, deps, entry);
     return { upstream, gateway };
   };
   const pair = { listener: await start('listener'), fetch: await start('fetch') };

@@ -1,6 +1,6 @@
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
-import { createGateway, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
+import { createGateway, createGatewayState, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
 import { startServer } from '../../src/http/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
@@ -55,6 +55,9 @@ export interface TestGateway extends AsyncDisposable {
 /** Entry point of a gateway that the test server uses. */
 export type Entry = 'listener' | 'fetch';
 
+/** Longest wait for Redis, in milliseconds. Long, because on a busy machine Redis may get no processor for a while. */
+const REDIS_TIMEOUT_MS = 20_000;
+
 /** Starts a gateway in front of the given upstream. */
 export async function startGateway(
   options: GatewayOptions,
@@ -64,7 +67,8 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const gateway = createGateway(options, { logger, ...deps });
+  const state = createGatewayState(logger, undefined, deps.monotonicNow, REDIS_TIMEOUT_MS);
+  const gateway = createGateway(options, { logger, ...deps }, state);
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
   const server = await startServer({ host: '127.0.0.1', port: 0, listener, lameDuckMs: 0, ...limits });
   const url = server.url + gateway.endpoint;

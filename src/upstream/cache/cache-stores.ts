@@ -18,8 +18,12 @@ export interface CacheStores {
   open(settings: CacheSettings, now?: () => number): SharedResource<CacheStore>;
 }
 
-/** Creates an empty set of stores. */
-export function createCacheStores(logger: Logger): CacheStores {
+/**
+ * Creates an empty set of stores.
+ *
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
+ */
+export function createCacheStores(logger: Logger, redisTimeoutMs?: number): CacheStores {
   const stores = createSharedResources<CacheStore>();
   return {
     open({ store, secret: source = '', maxBytes }, now) {
@@ -28,7 +32,14 @@ export function createCacheStores(logger: Logger): CacheStores {
       }
       const { url } = store.redis;
       const secret = readCacheSecret(source);
-      return stores.open(JSON.stringify([url, secret]), () => createRedisCacheStore({ url, secret, logger }));
+      return stores.open(JSON.stringify([url, secret]), () =>
+        createRedisCacheStore({
+          url,
+          secret,
+          logger,
+          ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
+        }),
+      );
     },
   };
 }
