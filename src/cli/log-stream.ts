@@ -1,33 +1,106 @@
-import { type DestinationStream, pino } from 'pino';
+import { writeSync } from 'node:fs';
+import type { DestinationStream } from 'pino';
 import type { Host } from './commands/command.ts';
 
+/** File descriptor of the standard output. */
+const STDOUT = 1;
+
+/** Maximum bytes per write. A pipe takes up to this many as a whole or not at all (`PIPE_BUF`), so that lines of several workers don't mix. */
+const MAX_WRITE = 4_096;
+
+/** Minimum time between two writes, in milliseconds. Under load, a write takes the lines of several turns of the event loop. */
+const INTERVAL_MS = 2;
+
+/** Interval at which text is written again that a slow reader hasn't taken, in milliseconds. */
+const RETRY_MS = 20;
+
+/** Maximum time for which the end of the process waits for a slow reader, in milliseconds. */
+const MAX_EXIT_MS = 5_000;
+
+const LINE_BREAK = '\n'.charCodeAt(0);
+
 /**
- * Creates the stream that the JSON lines of the log are written to. It passes on the lines of one turn of the event loop together, because pino's
- * own stream measures the whole text that waits for the output again with each line: with 64 lines per turn, 6.6 instead of 2.4 µs per line.
+ * Creates the stream that the JSON lines of the log are written to. It passes on the lines of one turn of the event loop together, because a
+ * write takes longer than creating a line.
+ *
+ * It writes synchronously, because a write in progress could neither be awaited nor be continued when the process exits. What a slow reader
+ * doesn't take waits in memory, without blocking the process.
  */
 export function createLogStream(host: Pick<Host, 'on'>): DestinationStream & { flushSync(): void } {
   let lines = '';
+  let waiting: Buffer[] = [];
+  let passedAt = 0;
+  let retry: NodeJS.Timeout | undefined;
+
+  /** Writes what the reader takes now. Returns whether that is everything. */
+  function write(): boolean {
+    try {
+      for (let text = waiting[0]; text !== undefined; text = waiting[0]) {
+        const rest = text.subarray(writeSync(STDOUT, text, 0, lengthOfWrite(text)));
+        if (rest.length > 0) {
+          waiting[0] = rest;
+        } else {
+          waiting.shift();
+        }
+      }
+    } catch (error) {
+      if (isBusy(error)) {
+        return false;
+      }
+      waiting = []; // Nobody reads it any more, or it can't be stored.
+    }
+    return true;
+  }
 
   function pass(): void {
     if (lines !== '') {
-      const passed = lines;
+      waiting.push(Buffer.from(lines));
       lines = '';
-      output.write(passed);
+      passedAt = performance.now();
+    }
+    if (retry === undefined) {
+      writeUntilTaken();
     }
   }
 
-  host.on('exit', pass); // Before the output's own listener, which writes what it has got.
-  const output = pino.destination();
+  function passSoon(): void {
+    const ms = passedAt + INTERVAL_MS - performance.now();
+    if (ms > 0) {
+      setTimeout(pass, ms).unref();
+    } else {
+      setImmediate(pass);
+    }
+  }
+
+  function writeUntilTaken(): void {
+    retry = write() ? undefined : setTimeout(writeUntilTaken, RETRY_MS).unref();
+  }
+
+  function flushSync(): void {
+    pass();
+    for (const end = performance.now() + MAX_EXIT_MS; !write() && performance.now() < end; ) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
+  }
+
+  host.on('exit', flushSync);
   return {
     write(line) {
       if (lines === '') {
-        setImmediate(pass);
+        passSoon();
       }
       lines += line;
     },
-    flushSync() {
-      pass();
-      output.flushSync();
-    },
+    flushSync,
   };
 }
+
+/** Returns the number of bytes to write next: whole lines up to `MAX_WRITE`, or one longer line. */
+function lengthOfWrite(text: Buffer): number {
+  const lastBreak = text.length <= MAX_WRITE ? text.length - 1 : text.lastIndexOf(LINE_BREAK, MAX_WRITE - 1);
+  return (lastBreak < 0 ? text.indexOf(LINE_BREAK) : lastBreak) + 1;
+}
+
+/** Whether the reader is slow, so that a later write may succeed. */
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY');

@@ -138,7 +138,14 @@ export const GUARDS: readonly Guard[] = [
     'http/upstream-report',
   ),
   // Log
-  guard('lines of the last turn', 'cli/log-stream.ts', "host.on('exit', pass);", '', 'cli/log-stream'),
+  guard('lines of the last turn', 'cli/log-stream.ts', "host.on('exit', flushSync);", '', 'cli/log-stream'),
+  guard(
+    'lines that a slow reader has not taken',
+    'cli/log-stream.ts',
+    'if (isBusy(error))',
+    'if (false)',
+    'cli/log-stream',
+  ),
   // Audit log
   guard(
     'no write without its required line',
