@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/runner/longest-first.ts';
-import { BUILDS, ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
+import { BUILDS, MEASURES, ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
 import { IS_LARGE } from './test/support/samples.ts';
 
 export default defineConfig({
@@ -8,12 +8,12 @@ export default defineConfig({
     // Node.js runs the tests as it runs the gateway: it removes the types by itself.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: ['--conditions=notigraph-source'], // The examples import the package, which isn't built.
-    globalSetup: './test/runner/build-graphiql.ts',
+    globalSetup: ['./test/runner/build-graphiql.ts', './test/runner/unpack-browser.ts'],
     isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.
     maxWorkers: 3, // For two cores: many tests wait.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 10_000 } }, // The default of one second is short on a busy machine.
+    testTimeout: 60_000, // Generous, as all limits here: it costs nothing on a machine that is not busy.
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     reporters: ['./test/runner/progress-reporter.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -27,15 +27,31 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'long', include: TAKES_LONG, exclude: BUILDS, testTimeout: 60_000, hookTimeout: 120_000 },
+        test: { name: 'long', include: TAKES_LONG, exclude: BUILDS, testTimeout: 120_000, hookTimeout: 240_000 },
       },
       {
         extends: true,
-        test: { name: 'slow', include: TAKES_SAMPLES, exclude: IS_LARGE ? [] : ONLY_LARGE, testTimeout: 120_000 },
+        test: {
+          name: 'slow',
+          include: TAKES_SAMPLES,
+          exclude: [...MEASURES, ...(IS_LARGE ? [] : ONLY_LARGE)],
+          testTimeout: 300_000,
+        },
       },
       {
         extends: true,
-        test: { name: 'package', include: BUILDS, testTimeout: 120_000, hookTimeout: 300_000 },
+        test: {
+          name: 'measures',
+          include: MEASURES,
+          exclude: IS_LARGE ? [] : ONLY_LARGE,
+          testTimeout: 300_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'package', include: BUILDS, testTimeout: 300_000, hookTimeout: 600_000 },
       },
     ],
   },

@@ -10,6 +10,12 @@ export const TAKES_LONG = [
 /** Tests with samples, which are small in `npm test` and large in `npm run test:slow`. */
 export const TAKES_SAMPLES = ['test/slow/**/*.test.ts'];
 
+/** Tests with samples that measure time or shares of work. They run one after the other, after all others, which would distort them. */
+export const MEASURES = [
+  'test/slow/{default-timeouts,rate-limit-processes,rejected,repeated-responses,stalled-connections}.test.ts',
+  'test/slow/{upstream-bodies,upstream-lists,workers}.test.ts',
+];
+
 /** Tests that need large samples and therefore run only in `npm run test:slow`. */
 export const ONLY_LARGE = [
   'test/slow/{cache-isolation,cache-memory,cache-outage,cache-stampede,cache-workers,default-timeouts,federation,memory,prometheus,rate-limit-memory}.test.ts',

@@ -12,8 +12,8 @@ const LIMIT = STALLED / 3;
 /** Connections that are opened concurrently, fewer than the system's backlog. */
 const AT_A_TIME = 100;
 
-/** Maximum response time for another client, in milliseconds: three times the measured 450 ms. */
-const BOUND_MS = 1_500;
+/** Maximum response time for another client, in milliseconds. A tenth of that was measured, and stalled connections last for a minute. */
+const BOUND_MS = 5_000;
 
 const STALLS = {
   'in their headers': 'POST /graphql HTTP/1.1\r\nHost: localhost\r\nX-Stall',
@@ -55,7 +55,7 @@ it.each([
     // The gateway's default timeouts would end the attack.
     NOTIGRAPH_CLIENT_HEADERS_TIMEOUT_MS: '60000',
     NOTIGRAPH_CLIENT_REQUEST_TIMEOUT_MS: '60000',
-    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '1000', // Tests that run in parallel may keep the machine busy.
+    NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '10000', // The machine may be busy.
   });
   await ask(gateway.url);
   const clients: RawClient[] = [];

@@ -35,10 +35,20 @@ export async function launchBrowser(): Promise<Browser> {
   throw new AggregateError(failures, `No browser can be started:\n${failures.join('\n')}`);
 }
 
-async function bundledBrowser(): Promise<LaunchOptions> {
+/**
+ * Unpacks the browser of the package into the folder for temporary files, unless it is there. Only one process may do so at a time: the package
+ * takes a file for complete as soon as it exists.
+ *
+ * @returns the paths of the program and of its libraries
+ */
+export async function unpackBrowser(): Promise<{ executablePath: string; libraries: string }> {
   const executablePath = await bundled.executablePath();
   const archive = new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium'));
-  const libraries = await inflate(fileURLToPath(archive));
+  return { executablePath, libraries: await inflate(fileURLToPath(archive)) };
+}
+
+async function bundledBrowser(): Promise<LaunchOptions> {
+  const { executablePath, libraries } = await unpackBrowser();
   return {
     executablePath,
     env: { ...process.env, LD_LIBRARY_PATH: join(libraries, 'lib'), FONTCONFIG_PATH: join(tmpdir(), 'fonts') },
