@@ -103,15 +103,20 @@ it.runIf(hasPrometheus)(
     };
     await expect.poll(scrapes, { timeout: 60_000 }).toBeGreaterThan(3);
 
-    const empty: string[] = [];
-    for (const { name, query } of listQueries()) {
-      // Without the thresholds, which a healthy gateway doesn't reach.
-      const values = await prometheus.query(query.replaceAll(/ (?:==|>) [\d.]+$/gm, ''));
-      if (values.length === 0 || values.every(Number.isNaN)) {
-        empty.push(name);
+    /** Returns the queries without a result. Rates need several scrapes of a counter that grows. */
+    const findEmpty = async () => {
+      await sendAll();
+      const empty: string[] = [];
+      for (const { name, query } of listQueries()) {
+        // Without the thresholds, which a healthy gateway doesn't reach.
+        const values = await prometheus.query(query.replaceAll(/ (?:==|>) [\d.]+$/gm, ''));
+        if (values.length === 0 || values.every(Number.isNaN)) {
+          empty.push(name);
+        }
       }
-    }
-    expect(empty).toEqual(EMPTY);
+      return empty;
+    };
+    await expect.poll(findEmpty, { timeout: 60_000, interval: 500 }).toEqual(EMPTY);
 
     const healthy = Object.fromEntries(readAlerts().map(({ alert }) => [alert, 'ok']));
     await expect.poll(() => prometheus.ruleHealth()).toEqual(healthy);

@@ -49,24 +49,37 @@ it.runIf(hasRedis)(
       return response.status;
     };
 
+    const readMetrics = () =>
+      Promise.all(
+        gateways.map(async ({ url }) =>
+          metricValues(await (await fetch(new URL('/metrics', url))).text(), /^notigraph_rate_limit_/),
+        ),
+      );
+    const countFallbacks = async () =>
+      (await readMetrics()).reduce((sum, { notigraph_rate_limit_fallbacks_total: count = 0 }) => sum + count, 0);
+
+    const areUp = async () => (await readMetrics()).every(({ notigraph_rate_limit_store_up: isUp }) => isUp === 1);
+
     const permitted: number[] = [];
-    for (let round = 0; round < 10; round += 1) {
+    /** Rounds in which Redis itself didn't get a processor for 100 ms: nothing is said about the limit then. */
+    let missed = 0;
+    for (let round = 0; permitted.length < 10 && missed < 5; round += 1) {
+      const fallbacks = await countFallbacks();
       const statuses = await Promise.all(
         gateways.flatMap(({ url }, process) =>
           Array.from({ length: REQUESTS_PER_PROCESS }, (_, i) => send(url, `key-${round}`, `w-${process}-${i}`)),
         ),
       );
       expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
-      permitted.push(statuses.filter((status) => status === 200).length);
+      if ((await countFallbacks()) === fallbacks) {
+        permitted.push(statuses.filter((status) => status === 200).length);
+      } else {
+        missed += 1;
+        await expect.poll(areUp).toBe(true);
+      }
     }
     expect(permitted).toEqual(Array.from({ length: 10 }, () => LIMIT));
-    for (const { url } of gateways) {
-      const metrics = await (await fetch(new URL('/metrics', url))).text();
-      expect(metricValues(metrics, /^notigraph_rate_limit_/)).toEqual({
-        notigraph_rate_limit_store_up: 1,
-        notigraph_rate_limit_fallbacks_total: 0,
-      });
-    }
+    expect(await areUp()).toBe(true);
   },
   300_000,
 );

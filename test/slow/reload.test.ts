@@ -110,7 +110,7 @@ describe('a reload under load', () => {
       expect(Object.keys(outcomes)).toEqual(['data']);
       expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
     },
-    120_000,
+    300_000,
   );
 });
 
@@ -143,7 +143,7 @@ it('releases replaced gateways', async () => {
   const before = await reloadTimes(5);
   const after = await reloadTimes(RELOADS);
   expect(after - before).toBeLessThan(REPLACED_MB / 3);
-}, 120_000);
+}, 300_000);
 
 /** Returns how often the process reloaded its configuration. */
 async function reloadsOf(url: string): Promise<number> {

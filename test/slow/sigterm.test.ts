@@ -22,6 +22,9 @@ beforeEach(async () => {
 describe('SIGTERM under load', () => {
   const CLIENTS = 8;
 
+  /** Time for all clients to send one more request, even on a busy machine. */
+  const LAME_DUCK_MS = 3_000;
+
   /** Sends operations one after the other until connections are refused, with pauses as `Retry-After` says. @returns the outcome of each */
   async function sendUntilRefused(url: string, client: number, onAnswer: () => void): Promise<string[]> {
     const { origin, pathname } = new URL(url);
@@ -57,7 +60,7 @@ describe('SIGTERM under load', () => {
       cwd,
       args: ['--upstream', upstream.url],
       // Only the shutdown causes 503, even on a busy machine.
-      env: { NOTIGRAPH_LAME_DUCK_MS: '800', NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' },
+      env: { NOTIGRAPH_LAME_DUCK_MS: `${LAME_DUCK_MS}`, NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' },
     });
     const { promise: warm, resolve } = Promise.withResolvers<void>();
     let answered = 0;
@@ -70,8 +73,7 @@ describe('SIGTERM under load', () => {
     const clients = Array.from({ length: CLIENTS }, (_, client) => sendUntilRefused(notigraph.url, client, onAnswer));
     await warm;
     const { code, signal, stderr } = await notigraph.stop('SIGTERM');
-    const outcomes = (await Promise.all(clients)).flat();
-    return { ending: { code, signal, stderr }, counts: Map.groupBy(outcomes, (outcome) => outcome) };
+    return { ending: { code, signal, stderr }, outcomes: await Promise.all(clients) };
   }
 
   it('lets every accepted request finish, with exit code 0, in repeated runs', async () => {
@@ -85,12 +87,13 @@ describe('SIGTERM under load', () => {
       const runs = await Promise.all(
         [10, 25 + round, 60 + 7 * round, 120 + round].map((answers) => stopUnderLoad(upstream, answers)),
       );
-      for (const { ending, counts } of runs) {
+      for (const { ending, outcomes } of runs) {
         expect(ending).toEqual({ code: 0, signal: null, stderr: '' });
-        expect([...counts.keys()].toSorted()).toEqual(['200', '503', 'refused']);
-        expect(counts.get('503')).toHaveLength(CLIENTS);
-        expect(counts.get('refused')).toHaveLength(CLIENTS);
+        for (const ofClient of outcomes) {
+          expect(ofClient.join(' ')).toMatch(/^(?:200 )*(?:503 )+refused$/);
+        }
+        expect(outcomes.flat()).toContain('200');
       }
     }
-  }, 120_000);
+  }, 300_000);
 });

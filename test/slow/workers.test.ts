@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { findWorkerPids, scrape, sendLoad, waitForLogLines } from '../support/worker-load.ts';
+import { findWorkerPids, killWorker, scrape, sendLoad, waitForLogLines } from '../support/worker-load.ts';
 
 /** Working directory of the processes of one test. */
 let cwd: string;
@@ -23,8 +23,7 @@ it('10,000 requests are counted, although one of 4 workers is killed meanwhile',
     connections: 32,
     onAnswer(answered) {
       if (answered === 5_000) {
-        const [victim = 0] = findWorkerPids(notigraph);
-        process.kill(victim, 'SIGKILL');
+        killWorker(notigraph);
       }
     },
   });
@@ -36,7 +35,7 @@ it('10,000 requests are counted, although one of 4 workers is killed meanwhile',
   expect(counted).toBeGreaterThanOrEqual(10_000);
   expect(counted).toBeLessThanOrEqual(10_000 + cutOff);
   console.info(`${counted} counted, ${cutOff} cut off`);
-}, 120_000);
+}, 300_000);
 
 it('50 killed workers leave no descriptors in the primary', async () => {
   await using notigraph = await startWorkers(5);
@@ -53,7 +52,7 @@ it('50 killed workers leave no descriptors in the primary', async () => {
     expect((await load).statuses).toEqual({ 200: 500 });
     await waitForLogLines(notigraph, 'a worker listens in its place', killed);
   }
-  expect(countFiles()).toBeLessThanOrEqual(before + 1); // The connection of the scrape.
+  await expect.poll(countFiles).toBeLessThanOrEqual(before + 1); // The connection of the scrape.
 }, 300_000);
 
 it('64 connections are spread evenly over 4 workers', async () => {
@@ -69,4 +68,4 @@ it('64 connections are spread evenly over 4 workers', async () => {
   expect(shares).toHaveLength(4);
   expect(Math.max(...shares)).toBeLessThan(0.35);
   expect(Math.min(...shares)).toBeGreaterThan(0.15);
-}, 60_000);
+}, 300_000);

@@ -49,7 +49,7 @@ export interface NotigraphProcess extends RunningProcess {
 /** Runs Notigraph with options that make it exit, and returns its result. */
 export async function runNotigraph(options: ProcessOptions): Promise<ExitResult> {
   const { child, ended } = startProcess(options);
-  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 50_000);
   const result = await ended;
   clearTimeout(killTimer);
   return result;

@@ -76,6 +76,15 @@ export async function scrape(url: string, name: RegExp): Promise<Record<string, 
   return metricValues(await response.text(), name);
 }
 
+/** Ends a worker that listens, by SIGKILL. @throws if none is known from the log */
+export function killWorker(notigraph: NotigraphProcess): void {
+  const [pid] = findWorkerPids(notigraph);
+  if (pid === undefined) {
+    throw new Error('No worker has logged anything yet.');
+  }
+  process.kill(pid, 'SIGKILL');
+}
+
 /** Returns the process ids of the workers that listen, in the order in which they started. */
 export function findWorkerPids(notigraph: NotigraphProcess): number[] {
   const pids = new Set<number>();
