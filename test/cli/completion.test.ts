@@ -25,7 +25,7 @@ function runShell(shell: string, args: readonly string[], script: string): strin
   const { stdout, stderr, error } = spawnSync(shell, [...args, '-c', script], {
     cwd: folder.path(),
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 60_000,
   });
   expect({ stderr, error }).toEqual({ stderr: '', error: undefined });
   return stdout;

@@ -303,7 +303,7 @@ describe('a process that is stopped', () => {
       expect(await answer).toEqual({ data: { notificationGroups: [] } });
       const answeredAt = performance.now();
       expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-      expect(performance.now() - answeredAt).toBeLessThan(2_000); // The process does not wait for the caller's keep-alive connection.
+      expect(performance.now() - answeredAt).toBeLessThan(10_000); // The process does not wait for the caller's keep-alive connection.
     },
   );
 
@@ -341,7 +341,7 @@ describe('a process that is stopped', () => {
     await sendOperation(notigraph.url, '{ __typename }'); // The process has accepted the connection by now.
     const stoppedAt = performance.now();
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0 });
-    expect(performance.now() - stoppedAt).toBeLessThan(2_000);
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000);
   });
 });
 

@@ -186,22 +186,23 @@ it('with workers, applies a configuration on all of them or on none, and replace
   await configure(upstream.url, ['acme'], others);
   await using notigraph = await startNotigraph({
     cwd,
-    env: { ...TENANT_ENV, ...HANGUP_AT_START, NOTIGRAPH_WORKER_TIMEOUT_MS: '2000' },
+    env: { ...TENANT_ENV, ...HANGUP_AT_START, NOTIGRAPH_WORKER_TIMEOUT_MS: '5000' },
   });
   await notigraph.printed('stdout', new RegExp(RELOADED)); // Because of the SIGHUP during startup.
   const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
   const [acme, globex] = await Promise.all([signer.bearer(), signer.bearer({ tenant: 'globex' })]);
-  const operations = async (count: number) => (await waitForLogLines(notigraph, 'operation', count)).slice(-4);
   let asked = 0;
-  /** Asks both workers, twice. @returns their answer, process ids and names of the tenant in the log */
+  /** Asks both workers, at least twice in all. @returns their answer, process ids and names of the tenant in the log */
   async function askAll(authorization: string) {
     const answers: unknown[] = [];
-    for (let i = 0; i < 4; i += 1) {
+    const lines: Awaited<ReturnType<typeof waitForLogLines>> = [];
+    // On a busy machine, a worker may miss its turn.
+    for (let i = 0; i < 4 || (i < 40 && new Set(lines.map(({ pid }) => pid)).size < 2); i += 1) {
       answers.push((await ask(notigraph, authorization)).answer);
+      lines.push(...(await waitForLogLines(notigraph, 'operation', asked + 1)).slice(asked));
+      asked += 1;
     }
-    asked += 4;
-    const lines = await operations(asked);
-    expect(answers).toEqual(Array(4).fill(answers[0]));
+    expect(answers).toEqual(Array(answers.length).fill(answers[0]));
     const pids = [...new Set(lines.map(({ pid }) => pid))];
     expect(pids).toHaveLength(2);
     return { answer: answers[0], pids, names: new Set(lines.map(({ tenant }) => tenant)) };
