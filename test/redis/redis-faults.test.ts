@@ -57,7 +57,7 @@ describe('a Redis that', () => {
       send();
     });
     await using setup = createLimiter(listener.url);
-    await expect.poll(listener.connections, { timeout: 10_000 }).toBeGreaterThan(2);
+    await expect.poll(listener.connections, { timeout: 20_000 }).toBeGreaterThan(2);
     expect(setup.limiter.status()).toMatchObject({ isUp: false, failure: expect.anything(), fallbacks: 1 });
     const startedAt = performance.now();
     expect(await setup.take()).toMatchObject({ remaining: 99 });

@@ -10,8 +10,8 @@ import type {
   WriteEnd,
 } from '../../src/upstream/cache/store.ts';
 
-/** Time for which a write with an unknown outcome stays in progress in these tests. */
-export const UNKNOWN_MS = 250;
+/** Time for which a write with an unknown outcome stays in progress in these tests: longer than a few commands take on a busy machine. */
+export const UNKNOWN_MS = 2_500;
 
 /** Store under test, with control over time. */
 export interface StoreSetup extends AsyncDisposable {
@@ -122,7 +122,7 @@ export function testCacheStore(start: () => Promise<StoreSetup>): void {
   it('returns an entry until its lifetime is over', async () => {
     const { version, put } = partition();
     await put('/long', ['a']);
-    await put('/short', ['a'], { ageMs: 9_800, lifetimeMs: 10_000 });
+    await put('/short', ['a'], { ageMs: 9_800, lifetimeMs: 10_000 }); // It may be over at once on a busy machine.
     await put('/over', ['a'], { ageMs: 10_000, lifetimeMs: 10_000 });
     expect(await version('/over')).toBeUndefined();
     await setup.pass(250);
@@ -210,9 +210,9 @@ export function testCacheStore(start: () => Promise<StoreSetup>): void {
   it('ends a write by itself that nobody ends, and counts it as applied', async () => {
     const { begin, moment, put, version } = partition();
     await put('/a', ['a']);
-    await begin(['a'], 200);
+    await begin(['a'], 2_000);
     const during = await moment();
-    await setup.pass(250);
+    await setup.pass(2_050);
     expect(await version('/a')).toBeUndefined();
     await put('/a', ['a'], { moment: during });
     expect(await version('/a')).toBeUndefined();

@@ -128,7 +128,7 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
       proxy: proxy.url,
       retryBaseDelayMs: 1,
       breakerMinimumCalls: 1_000,
-      connectTimeoutMs: 100,
+      connectTimeoutMs: 500,
     });
     const attempts: unknown[] = [];
     for (const behaviour of [407, 403, 502, 'surprise', 'silence'] as const) {

@@ -627,7 +627,7 @@ describe('identical in-flight reads', () => {
       expect(client.upstream.open()).toBe(1);
       reader.abort();
     }
-    await client.upstream.allClosed(100);
+    await client.upstream.allClosed(2_000);
     expect(await Promise.all(reads)).toEqual(Array(3).fill('CLIENT_CLOSED'));
     expect(client.upstream.requests).toHaveLength(1);
   });
@@ -754,7 +754,7 @@ describe('a call that waits for a connection', () => {
       .createFeed('n')
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED', sent: false, retryable: true });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
     respondWithName(pending[0], 'first');
     await reading;
     const next = client.caller('c').getWorkflow('w2');
@@ -794,7 +794,7 @@ describe('upstream connections', () => {
 
   it('are reused, and closed when they are idle', async () => {
     await using client = await startClient((_, { answer }) => answer({ body: { data: workflow() } }), {
-      socketIdleMs: 300, // Longer than any pause between the requests on a busy machine.
+      socketIdleMs: 2_000, // Longer than any pause between the requests on a busy machine.
     });
     for (let i = 0; i < 5; i += 1) {
       await client.caller('a').getWorkflow('w1');

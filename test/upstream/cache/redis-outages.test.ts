@@ -19,9 +19,9 @@ describe.runIf(hasRedis)(`a cache store whose Redis${redisOnly}`, () => {
   });
   afterAll(() => redis[Symbol.asyncDispose]());
 
-  /** Starts two processes with one partition, in which each has stored an entry. The first one doesn't wait long for Redis. */
+  /** Starts two processes with one partition, in which each has stored an entry. The first one waits a second for Redis. */
   async function startProcesses(options: Parameters<typeof createRedisCache>[1] = {}) {
-    const first = createRedisCache(redis.url, { timeoutMs: 100, ...options });
+    const first = createRedisCache(redis.url, { timeoutMs: 1_000, ...options });
     const second = createRedisCache(redis.url);
     const owner = newOwner();
     const [mine, theirs] = [partitionOf(first.store, owner), partitionOf(second.store, owner)];

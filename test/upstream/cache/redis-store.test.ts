@@ -154,7 +154,7 @@ describe.runIf(hasRedis)(`a cache store in Redis${redisOnly}`, () => {
     const { put, version } = setup;
     const isStored = (path: string, text: string) =>
       expect
-        .poll(async () => isDeepStrictEqual(await version(path), { version: text }), { timeout: 10_000 })
+        .poll(async () => isDeepStrictEqual(await version(path), { version: text }), { timeout: 20_000 })
         .toBe(true);
     for (const bytes of [900, 100_000, 2_000_000]) {
       const text = 'Grüße '.repeat(bytes / 7);

@@ -100,7 +100,7 @@ describe('a write that fails', () => {
   });
 
   it('because its operation ran out of time may have been applied', async () => {
-    await using cached = await startCachedGateway({ operationTimeoutMs: 200 });
+    await using cached = await startCachedGateway({ operationTimeoutMs: 2_000 }); // Time for the other operations on a busy machine.
     await cached.run(READ_WORKFLOW);
     const arrived = cached.hold(PUT);
     expect(await cached.run(WRITE)).toEqual(['UPSTREAM_TIMEOUT']);
