@@ -65,7 +65,7 @@ async function start(tenants: Tenants, now?: () => Date) {
 
 /** Waits for a condition that becomes true after files are reloaded. */
 const eventually = (isTrue: () => boolean | Promise<boolean>) =>
-  vi.waitUntil(isTrue, { timeout: 10_000, interval: 20 });
+  vi.waitUntil(isTrue, { timeout: 20_000, interval: 20 });
 
 const tokenOf = (tenant: string, claims = {}) => issuer.sign({ tenant, ...claims });
 

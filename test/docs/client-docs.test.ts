@@ -92,7 +92,7 @@ const complete = programs.filter(({ program }) => !program.includes('relay-runti
 it.each(complete)('$file of docs/client.md prints the documented output', async ({ file, output }) => {
   gateway.forget();
   const args = ['--import', folder.path('app.mjs'), folder.path(`run-${file}`)];
-  const { stdout, stderr } = await run(process.execPath, args, { cwd: folder.path(), timeout: 20_000 });
+  const { stdout, stderr } = await run(process.execPath, args, { cwd: folder.path(), timeout: 60_000 });
   expect(output).not.toBe('');
   expect({ stdout, stderr }).toEqual({ stdout: output, stderr: '' });
   expect(gateway.upstream()[0]?.headers.authorization).toBe(`ApiKey ${SANDBOX_KEYS.development}`);

@@ -209,7 +209,7 @@ describe('the programs of the docs', () => {
         const child = spawn(process.execPath, [file], {
           cwd: folder.path(),
           env,
-          timeout: 20_000,
+          timeout: 60_000,
           stdio: ['ignore', 'pipe', 'inherit'],
         });
         onTestFinished(() => void child.kill());

@@ -510,7 +510,7 @@ describe('a failure of the connection', () => {
 it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
   await using gateway = await startScenario(() => 'taken over', { operationTimeoutMs: 50 });
   await using upstream = await startScriptedUpstream(() => 'taken over');
-  await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 500 }); // Time to send the first.
+  await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 1_500 }); // Time to send the first.
   const { body } = await impatient.send(`mutation {
     first: createFeed(input: { name: "a" }) { __typename }
     second: createFeed(input: { name: "b" }) { __typename } }`);

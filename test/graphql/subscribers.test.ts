@@ -106,7 +106,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
 
 it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
   await using upstream = await startScriptedUpstream(() => 'taken over');
-  await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 300 });
+  await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 2_000 }); // Time to send ten of them.
   const { createSubscribers } = await gateway.data<{
     createSubscribers: { failed: number; results: { outcome: string }[] };
   }>(

@@ -136,7 +136,7 @@ it('trap 8: a body that grows or drips endlessly is aborted', async () => {
       response.end(Buffer.alloc(2_000, ' '));
       return 'taken over';
     },
-    { attemptTimeoutMs: 100, maxUpstreamBodyBytes: 1_024, maxRetries: 0 },
+    { attemptTimeoutMs: 1_000, maxUpstreamBodyBytes: 1_024, maxRetries: 0 },
   );
   expect((await gateway.send('{ notificationGroups { id } }')).codes).toEqual(['UPSTREAM_TIMEOUT']);
   expect((await gateway.send('{ workflow(idOrIdentifier: "w1") { id } }')).codes).toEqual(['UPSTREAM_BAD_RESPONSE']);

@@ -494,7 +494,7 @@ describe('manifests', () => {
       return Object.values(await ways.ask(request)).map(outcomeOf);
     };
     const becomes = (query: string, outcome: unknown[]) =>
-      expect.poll(() => outcomes(query), { timeout: 5_000, interval: 100 }).toEqual([outcome, outcome]);
+      expect.poll(() => outcomes(query), { timeout: 20_000, interval: 100 }).toEqual([outcome, outcome]);
     await becomes(LISTED, SERVED);
     await becomes(OTHER, NOT_TRUSTED);
 
@@ -505,7 +505,7 @@ describe('manifests', () => {
     await write('app-3.json', '{ broken');
     const problems = () =>
       [ways.listener, ways.fetch].map(({ log }) => log.filter(({ level }) => level === 50).map((line) => line.problem));
-    await expect.poll(() => problems().every(({ length }) => length > 0), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => problems().every(({ length }) => length > 0), { timeout: 20_000 }).toBe(true);
     await becomes(OTHER, SERVED);
     await new Promise((resolve) => setTimeout(resolve, 300)); // Time for two more reloads, which cause no event to wait for.
     const problem = `the manifest ${folder.path('app-3.json')} cannot be used: it is not JSON (line 1, column 3)`;

@@ -151,7 +151,7 @@ it.each([
   await writeFile(join(installFolder, 'program.js'), program);
   const { stdout, stderr } = await run(process.execPath, ['program.js', sandbox.url], {
     cwd: installFolder,
-    timeout: 20_000,
+    timeout: 60_000,
   });
   expect(stderr).toBe('');
   const isLog = /^\{"level":/;
@@ -166,14 +166,14 @@ it.each([
 it('is the same with `require` and `import`, and shares graphql with the plugins of a host', async () => {
   const program = join(installFolder, 'program.cjs');
   await writeFile(program, PLUGIN_PROGRAM);
-  const { stdout, stderr } = await run(process.execPath, [program], { timeout: 20_000 });
+  const { stdout, stderr } = await run(process.execPath, [program], { timeout: 60_000 });
   expect({ stdout, stderr }).toEqual({ stdout: "[ 'createGateway' ] true\nstopped SAME\n", stderr: '' });
 });
 
 it('has a gateway for tests, which only that part loads with its database', async () => {
   await writeFile(join(installFolder, 'testing.js'), TESTING_PROGRAM);
   const options = ['--disable-warning=ExperimentalWarning', 'testing.js'];
-  const { stdout, stderr } = await run(process.execPath, options, { cwd: installFolder, timeout: 20_000 });
+  const { stdout, stderr } = await run(process.execPath, options, { cwd: installFolder, timeout: 60_000 });
   expect({ stdout, stderr }).toEqual({
     stdout: 'false true Billing UPSTREAM_TIMEOUT 4\ntrue function\n',
     stderr: '',
@@ -193,7 +193,7 @@ it('has a client without the dependencies of the gateway', async () => {
 
   // Runs the installed client, and a copy of only the client's files.
   for (const program of [join(clientFolder, 'program.js'), folder.path('client-only', 'program.mjs')]) {
-    const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 20_000 });
+    const { stdout, stderr } = await run(process.execPath, [program, notigraph.url], { timeout: 60_000 });
     expect({ stdout, stderr }).toEqual({
       stdout: '["Lifecycle","Community","Billing","Orders"] undefined\n',
       stderr: '',
@@ -246,7 +246,7 @@ it('has mocks for msw that run, and compile, without the dependencies of the gat
   await symlink(join(ROOT, 'node_modules', 'msw'), join(clientFolder, 'node_modules', 'msw'), 'dir');
   await writeFile(join(clientFolder, 'mocks.js'), MOCKS_PROGRAM);
   await writeFile(join(clientFolder, 'mocks.ts'), MOCKS_PROGRAM);
-  const { stdout, stderr } = await run(process.execPath, ['mocks.js'], { cwd: clientFolder, timeout: 20_000 });
+  const { stdout, stderr } = await run(process.execPath, ['mocks.js'], { cwd: clientFolder, timeout: 60_000 });
   expect({ stdout, stderr }).toEqual({ stdout: '503 OVERLOADED\n', stderr: '' });
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];

@@ -16,7 +16,7 @@ export async function visitGraphiql(
   options: BrowserContextOptions = {},
 ): Promise<GraphiqlVisitor> {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(25_000);
   const page = await context.newPage();
   const requests: Request[] = [];
   const problems: string[] = [];

@@ -76,4 +76,4 @@ export async function readSlowly({ socket, closed }: RawClient, pauseMs: number)
 }
 
 /** Options of `expect.poll` for conditions that take longer on a busy machine. */
-export const EVENTUALLY = { timeout: 10_000 };
+export const EVENTUALLY = { timeout: 20_000 };

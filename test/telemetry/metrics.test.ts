@@ -172,7 +172,7 @@ describe('the metrics', () => {
       barrier.wait();
       return 'taken over';
     };
-    await using notigraph = await start(never, { gateway: { operationTimeoutMs: 300 } });
+    await using notigraph = await start(never, { gateway: { operationTimeoutMs: 2_000 } });
     const leaving = new AbortController();
     const answer = fetch(notigraph.url, {
       method: 'POST',
@@ -246,7 +246,7 @@ describe('the metrics', () => {
     };
     let reason: 'heap' | undefined;
     await using notigraph = await start(held, {
-      server: { maxInFlightRequests: 1, lameDuckMs: 500, overload: { reason: () => reason } },
+      server: { maxInFlightRequests: 1, lameDuckMs: 3_000, overload: { reason: () => reason } },
     });
     const shed = async () => metricValues(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {
