@@ -32,7 +32,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'sandbox',
       'lib',
     ],
-    modules: ['node:cluster', 'node:crypto', 'node:os', 'node:util', 'node:v8', 'graphql', 'pino', 'zod'],
+    modules: ['node:cluster', 'node:crypto', 'node:fs', 'node:os', 'node:util', 'node:v8', 'graphql', 'pino', 'zod'],
   },
   'cli/commands': {
     parts: ['cli', 'cli/check', 'cli/completion', 'cli/config', 'cli/doctor', 'cli/import', 'sandbox'],
