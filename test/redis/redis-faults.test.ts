@@ -94,7 +94,7 @@ describe('a Redis that', () => {
         [`redis://:pass-4711@${address}`, 'NO_PASSWORD'],
         [`redis://limited:pass-4711@${address}`, 'NOPERM'],
       ] as const) {
-        await using setup = createLimiter(url);
+        await using setup = createLimiter(url, { timeoutMs: 20_000 });
         await setup.limiter.connected();
         await expect.poll(() => setup.log).toMatchObject([{ level: 50, reason, msg: /^Redis can't be used: / }]);
         expect(setup.log).toHaveLength(1);
