@@ -15,8 +15,13 @@ const END_MARGIN_MS = 3_000;
 /** Kills workers that don't respond from now on, until the result is disposed. */
 export function watchLiveness({ running, lameDuckMs, workerTimeoutMs, logger }: LivenessOptions) {
   let killed = 0;
+  const ending = new WeakSet<WorkerProcess>();
 
   function kill(worker: WorkerProcess, message: string): void {
+    if (ending.has(worker)) {
+      return; // On a busy machine, its end may take longer than an interval.
+    }
+    ending.add(worker);
     killed += 1;
     logger.warn({ worker: worker.name, workerPid: worker.pid }, message);
     worker.kill();
