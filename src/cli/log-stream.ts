@@ -17,6 +17,9 @@ const RETRY_MS = 20;
 /** Maximum time for which the end of the process waits for a slow reader, in milliseconds. */
 const MAX_EXIT_MS = 5_000;
 
+/** Maximum bytes that wait for a slow reader. Lines beyond it are dropped, so that a reader that stops doesn't take all memory. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+
 const LINE_BREAK = '\n'.charCodeAt(0);
 
 /**
@@ -24,11 +27,16 @@ const LINE_BREAK = '\n'.charCodeAt(0);
  * write takes longer than creating a line.
  *
  * It writes synchronously, because a write in progress could neither be awaited nor be continued when the process exits. What a slow reader
- * doesn't take waits in memory, without blocking the process.
+ * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many.
  */
-export function createLogStream(host: Pick<Host, 'on'>): DestinationStream & { flushSync(): void } {
+export function createLogStream(
+  host: Pick<Host, 'on'>,
+  maxWaitingBytes = MAX_WAITING_BYTES,
+): DestinationStream & { flushSync(): void } {
   let lines = '';
   let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let dropped = 0;
   let passedAt = 0;
   let retry: NodeJS.Timeout | undefined;
 
@@ -36,7 +44,9 @@ export function createLogStream(host: Pick<Host, 'on'>): DestinationStream & { f
   function write(): boolean {
     try {
       for (let text = waiting[0]; text !== undefined; text = waiting[0]) {
-        const rest = text.subarray(writeSync(STDOUT, text, 0, lengthOfWrite(text)));
+        const written = writeSync(STDOUT, text, 0, lengthOfWrite(text));
+        const rest = text.subarray(written);
+        waitingBytes -= written;
         if (rest.length > 0) {
           waiting[0] = rest;
         } else {
@@ -48,13 +58,31 @@ export function createLogStream(host: Pick<Host, 'on'>): DestinationStream & { f
         return false;
       }
       waiting = []; // Nobody reads it any more, or it can't be stored.
+      waitingBytes = 0;
     }
     return true;
   }
 
+  function reportDropped(): void {
+    if (dropped > 0) {
+      const problem = { level: 40, time: Date.now(), pid: process.pid, dropped, msg: DROPPED };
+      dropped = 0;
+      append(`${JSON.stringify(problem)}\n`);
+    }
+  }
+
+  function append(line: string): void {
+    if (lines === '') {
+      passSoon();
+    }
+    lines += line;
+  }
+
   function pass(): void {
     if (lines !== '') {
-      waiting.push(Buffer.from(lines));
+      const text = Buffer.from(lines);
+      waiting.push(text);
+      waitingBytes += text.length;
       lines = '';
       passedAt = performance.now();
     }
@@ -73,7 +101,12 @@ export function createLogStream(host: Pick<Host, 'on'>): DestinationStream & { f
   }
 
   function writeUntilTaken(): void {
-    retry = write() ? undefined : setTimeout(writeUntilTaken, RETRY_MS).unref();
+    if (write()) {
+      retry = undefined;
+      reportDropped();
+    } else {
+      retry = setTimeout(writeUntilTaken, RETRY_MS).unref();
+    }
   }
 
   function flushSync(): void {
@@ -86,14 +119,18 @@ export function createLogStream(host: Pick<Host, 'on'>): DestinationStream & { f
   host.on('exit', flushSync);
   return {
     write(line) {
-      if (lines === '') {
-        passSoon();
+      if (waitingBytes + lines.length > maxWaitingBytes) {
+        dropped += 1;
+      } else {
+        append(line);
       }
-      lines += line;
     },
     flushSync,
   };
 }
+
+/** Message of the line that stands for dropped ones. */
+const DROPPED = 'log lines were dropped, because the reader of the output is slower than the log';
 
 /** Returns the number of bytes to write next: whole lines up to `MAX_WRITE`, or one longer line. */
 function lengthOfWrite(text: Buffer): number {

@@ -6,6 +6,8 @@ import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
 
+const LOG_STREAM = JSON.stringify(new URL('../../src/cli/log-stream.ts', import.meta.url).href);
+
 /** Returns the arguments of a process that logs numbered lines in two turns, and exits in the second one. */
 const argumentsFor = (linesPerTurn: number) => [
   '--input-type=module',
@@ -41,4 +43,38 @@ it('every line is printed as a whole, in order, even if the reader is slow and t
   const child = spawn(process.execPath, argumentsFor(5_000), { stdio: ['ignore', 'pipe', 'pipe'] });
   await once(child.stderr, 'data'); // The process has logged more than fits into the pipe, and exits.
   expect(numbersIn(await text(child.stdout))).toEqual([...Array(10_000).keys()]);
+});
+
+it('what waits for a slow reader is limited, and a line tells how many were dropped', async () => {
+  const script = `
+    import { createLogStream } from ${LOG_STREAM};
+    process.stdout.isTTY; // Opens it, so that writes no longer wait.
+    const stream = createLogStream(process, 1024 * 1024);
+    const line = (number) => JSON.stringify({ number, text: 'x'.repeat(1000) }) + '\\n';
+    let number = 0;
+    const turn = () => {
+      for (let i = 0; i < 100; i += 1) stream.write(line(number++));
+      if (number < 10_000) setImmediate(turn);
+      else process.stderr.write('logged');
+    };
+    turn();
+    process.stdin.resume();
+  `;
+  using child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+  await once(child.stderr, 'data');
+  let output = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    output += chunk;
+    if (/"dropped".*\n$/.test(output)) {
+      break;
+    }
+  }
+  const lines = output
+    .trimEnd()
+    .split('\n')
+    .map((line): Record<string, unknown> => JSON.parse(line));
+  const numbers = lines.flatMap(({ number }) => (typeof number === 'number' ? [number] : []));
+  expect(numbers).toEqual([...Array(numbers.length).keys()]);
+  expect(numbers.length).toBeLessThan(2_000);
+  expect(lines.at(-1)).toMatchObject({ level: 40, dropped: 10_000 - numbers.length });
 });

@@ -140,6 +140,13 @@ export const GUARDS: readonly Guard[] = [
   // Log
   guard('lines of the last turn', 'cli/log-stream.ts', "host.on('exit', flushSync);", '', 'cli/log-stream'),
   guard(
+    'lines that would take all memory',
+    'cli/log-stream.ts',
+    'waitingBytes + lines.length > maxWaitingBytes',
+    'false',
+    'cli/log-stream',
+  ),
+  guard(
     'lines that a slow reader has not taken',
     'cli/log-stream.ts',
     'if (isBusy(error))',
