@@ -83,7 +83,7 @@ class Receiver implements WaitingHandler {
   #ended: Error | undefined;
   #headers: Headers = {};
   #body: BodyPlan = { keep: false, maxBytes: 0 };
-  #chunks: Buffer[] = [];
+  #chunks: Buffer[] | undefined;
   #size = 0;
   #bufferedBytes = 0;
 
@@ -136,7 +136,11 @@ class Receiver implements WaitingHandler {
   }
 
   #keep(chunk: Buffer): void {
-    this.#chunks.push(chunk);
+    if (this.#chunks === undefined) {
+      this.#chunks = [chunk]; // Usually the only one, and an empty array would reserve room for 17 on the first push.
+    } else {
+      this.#chunks.push(chunk);
+    }
     this.#bufferedBytes += chunk.byteLength;
     this.#pool.buffer.bytes += chunk.byteLength;
     if (this.#pool.buffer.bytes > this.#pool.buffer.maxBytes) {
@@ -145,7 +149,7 @@ class Receiver implements WaitingHandler {
   }
 
   onResponseEnd(): void {
-    this.#finish(this.#body.keep ? joinBytes(this.#chunks) : undefined);
+    this.#finish(this.#body.keep ? joinBytes(this.#chunks ?? []) : undefined);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {

@@ -14,7 +14,7 @@ export interface Signal {
 export class Abort implements Signal {
   aborted = false;
   reason: unknown = undefined;
-  #listeners: (() => void)[] = [];
+  #listeners: (() => void)[] | undefined;
 
   /** Aborts and calls the listeners. Does nothing if already aborted. */
   abort(reason?: unknown): void {
@@ -23,21 +23,25 @@ export class Abort implements Signal {
     }
     this.aborted = true;
     this.reason = reason ?? new DOMException('This operation was aborted.', 'AbortError');
-    const listeners = this.#listeners;
-    this.#listeners = [];
+    const listeners = this.#listeners ?? [];
+    this.#listeners = undefined;
     for (const listener of listeners) {
       listener();
     }
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners.push(listener);
+    if (this.#listeners === undefined) {
+      this.#listeners = [listener]; // An empty array would reserve room for 17 on the first push.
+    } else {
+      this.#listeners.push(listener);
+    }
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const at = this.#listeners.indexOf(listener);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
     if (at >= 0) {
-      this.#listeners.splice(at, 1);
+      this.#listeners?.splice(at, 1);
     }
   }
 }
