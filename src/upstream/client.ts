@@ -1,4 +1,3 @@
-import type { Settings } from '../settings/settings.ts';
 import { ReadCache, type UpstreamCache } from './cache/read-cache.ts';
 import type { Caller, Usage } from './caller.ts';
 import { createDriftCheck, type ReportDeviation } from './contract/drift-check.ts';
@@ -12,14 +11,13 @@ import { isTimeoutError } from './resilience/abortable.ts';
 import { type CircuitBreakerSettings, createCircuitBreaker } from './resilience/circuit-breaker.ts';
 import { createCoalescing } from './resilience/coalescing.ts';
 import { type ConcurrencySettings, limitConcurrency } from './resilience/concurrency.ts';
-import { createOperationDeadline, type OperationDeadline } from './resilience/operation-deadline.ts';
+import { createOperationDeadline } from './resilience/operation-deadline.ts';
 import { createRetry, type RetrySettings } from './resilience/retry.ts';
 import { createThrottle } from './resilience/throttle.ts';
-import { serverAddressOf } from './transport/call-trace.ts';
-import { createExchange, type ExchangeSettings, type TraceHeaders, type UpstreamResult } from './transport/exchange.ts';
-import { observeExchange, type UpstreamObserver } from './transport/observer.ts';
+import { createSend, type SendSettings } from './send.ts';
+import { createExchange, type ExchangeSettings, type UpstreamResult } from './transport/exchange.ts';
+import type { UpstreamObserver } from './transport/observer.ts';
 import { serviceAddressOf } from './transport/path.ts';
-import type { Signal } from './transport/signal.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 import type { WriteAudit, WriteRecord } from './write-audit.ts';
 
@@ -27,7 +25,7 @@ export type { Caller, UpstreamRateLimit, Usage };
 
 /** Settings of the upstream client. */
 export type UpstreamSettings = PrepareSettings &
-  Pick<Settings, 'upstreamIdempotency'> &
+  SendSettings &
   ConcurrencySettings &
   RetrySettings &
   CircuitBreakerSettings &
@@ -67,7 +65,7 @@ export type BindCaller = (caller: Caller) => UpstreamClient;
 
 /** Creates the client and its policies, which all callers share. */
 export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamDeps): BindCaller {
-  const { upstream, upstreamIdempotency } = settings;
+  const { upstream } = settings;
   const { dispatcher, observer, reportDeviation, audit, monotonicNow, random } = deps;
   const cache =
     deps.cache &&
@@ -80,64 +78,34 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       attemptTimeoutMs: settings.attemptTimeoutMs,
       now: monotonicNow ?? (() => performance.now()),
     });
-  const server = serverAddressOf(upstream);
   const prepare = createPrepareCall(settings);
   const throttle = createThrottle(settings, monotonicNow);
   const checkDrift = reportDeviation && createDriftCheck(reportDeviation, monotonicNow);
-  const unobserved = createExchange({ origin: upstream.origin, dispatcher }, settings, throttle.note, checkDrift);
-  const observed = observer === undefined ? unobserved : observeExchange(unobserved, observer);
+  const observed = createExchange(
+    { origin: upstream.origin, dispatcher },
+    settings,
+    throttle.note,
+    checkDrift,
+    observer,
+  );
   const exchange = cache === undefined ? observed : cache.invalidation.dropRejected(observed);
   const coalescing = createCoalescing<UpstreamResult>();
   const concurrency = limitConcurrency(settings);
   const retry = createRetry(settings, random);
   const circuitBreaker = createCircuitBreaker(settings, monotonicNow);
+  const send = createSend(settings, { concurrency, retry, throttle, circuitBreaker, exchange });
   observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
 
-  /** Applies the policies to one request, from the outside in. Its callers apply the operation's deadline and coalescing. */
-  function send(
+  /** Makes a call within the operation's deadline. Fails with an `UpstreamError` if the deadline or the client ends it early. */
+  async function withinDeadline<Options>(
     request: UpstreamRequest,
-    caller: Caller,
-    signal: Signal,
-    { record, retries = true }: { record?: WriteRecord | undefined; retries?: boolean | undefined } = {},
+    reader: Reader,
+    makeCall: (request: UpstreamRequest, reader: Reader, options: Options) => Promise<UpstreamResult>,
+    options: Options,
   ): Promise<UpstreamResult> {
-    const { endpoint, authorization, call } = request;
+    const { endpoint } = request;
+    const { caller, deadline } = reader;
     const { usage } = caller;
-    const { trace } = usage;
-    usage.log?.startCall(request);
-    const isRepeatable =
-      endpoint.method === 'GET' ||
-      endpoint.method === 'PUT' ||
-      (upstreamIdempotency && call.idempotencyKey !== undefined);
-    const onDelay = trace && ((milliseconds: number) => trace.retryDelayed(endpoint, milliseconds));
-    const sendOnce = (traceHeaders?: TraceHeaders) => exchange(request, signal, traceHeaders);
-    let attempts = 0;
-    const attempt = () =>
-      throttle(authorization, endpoint, () =>
-        circuitBreaker(endpoint, () => {
-          record?.sending(); // Must not be sent if it throws.
-          usage.requests += 1;
-          const resends = attempts++;
-          if (resends > 0) {
-            usage.retries = (usage.retries ?? 0) + 1;
-          }
-          const result = trace === undefined ? sendOnce() : trace.send({ endpoint, server, resends }, sendOnce);
-          return usage.log === undefined ? result : usage.log.attempt(request, result);
-        }),
-      );
-    const work = () =>
-      retries ? retry({ isRepeatable, signal, deadlineAt: caller.deadlineAt, onDelay }, attempt) : attempt();
-    const result = concurrency(authorization, endpoint, signal, work, trace);
-    trace?.watchCall(result);
-    return result;
-  }
-
-  /** Runs work within the operation's deadline. Fails with an `UpstreamError` if the deadline or the client ends it early. */
-  async function withinDeadline(
-    { endpoint }: UpstreamRequest,
-    usage: Usage,
-    deadline: OperationDeadline,
-    work: () => Promise<UpstreamResult>,
-  ): Promise<UpstreamResult> {
     const ended = deadline.endReason();
     if (ended !== undefined) {
       throw endedEarly(endpoint, { sent: false }, ended.reason);
@@ -145,7 +113,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     deadline.startCall();
     usage.timer?.start();
     try {
-      const result = await work();
+      const result = await makeCall(request, reader, options);
       noteRateLimit(usage, result.rateLimit);
       return result;
     } catch (error) {
@@ -159,32 +127,46 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     }
   }
 
+  function load(request: UpstreamRequest, reader: Reader, options: LoadOptions): Promise<UpstreamResult> {
+    return withinDeadline(request, reader, sendRead, options);
+  }
+
   /** Makes the call of a read, or joins one. */
-  function load(
+  function sendRead(
     request: UpstreamRequest,
     { caller, deadline }: Reader,
     { key, retries, follow }: LoadOptions,
   ): Promise<UpstreamResult> {
-    return withinDeadline(request, caller.usage, deadline, () => {
-      const { usage } = caller;
-      const { log, trace } = usage;
-      let isShared = true;
-      const result = coalescing.read(request.authorization, key, deadline.signal, (shared) => {
-        isShared = false;
-        const sent = send(request, caller, shared, { retries });
-        return { result: sent, stored: follow?.(sent) };
-      });
-      if (isShared) {
-        usage.shared = (usage.shared ?? 0) + 1;
-        trace?.share(request.endpoint, result);
-      }
-      return log === undefined ? result : log.read(request, result);
+    const { usage } = caller;
+    const { log, trace } = usage;
+    let isShared = true;
+    const result = coalescing.read(request.authorization, key, deadline.signal, (shared) => {
+      isShared = false;
+      const sent = send(request, caller, shared, { retries });
+      return { result: sent, stored: follow?.(sent) };
     });
+    if (isShared) {
+      usage.shared = (usage.shared ?? 0) + 1;
+      trace?.share(request.endpoint, result);
+    }
+    return log === undefined ? result : log.read(request, result);
+  }
+
+  /** Makes the call of a write. */
+  function sendWrite(
+    request: UpstreamRequest,
+    { caller, deadline }: Reader,
+    record: WriteRecord | undefined,
+  ): Promise<UpstreamResult> {
+    const work = () =>
+      coalescing.write(request.authorization, () => send(request, caller, deadline.signal, { record }));
+    return cache === undefined
+      ? work()
+      : cache.invalidation.write(request, caller.deadlineAt - performance.now(), work);
   }
 
   return (caller) => {
     const reader: Reader = { caller, deadline: createOperationDeadline(caller.signal, caller.deadlineAt) };
-    const { deadline } = reader;
     return {
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
@@ -203,13 +185,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       async write<T>(call: UpstreamWrite) {
         const request = prepare(caller, call);
         const record = caller.author && audit?.begin(caller.author, request);
-        const sendWrite = () =>
-          coalescing.write(request.authorization, () => send(request, caller, deadline.signal, { record }));
-        const result = withinDeadline(request, caller.usage, deadline, () =>
-          cache === undefined
-            ? sendWrite()
-            : cache.invalidation.write(request, caller.deadlineAt - performance.now(), sendWrite),
-        );
+        const result = withinDeadline(request, reader, sendWrite, record);
         const { body, replayed } = await (record === undefined ? result : record.follow(result));
         return { body: body as T, replayed }; // As above.
       },

@@ -8,8 +8,8 @@ import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.t
 import { brokenConnection, notConnected, serviceUnavailable, timedOut } from '../../src/upstream/errors/failures.ts';
 import { createCircuitBreaker } from '../../src/upstream/resilience/circuit-breaker.ts';
 import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
-import { limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
-import { createRetry, type RetrySettings } from '../../src/upstream/resilience/retry.ts';
+import { type ConcurrencySettings, limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
+import { createRetry, type RetryableCall, type RetrySettings } from '../../src/upstream/resilience/retry.ts';
 import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -47,6 +47,44 @@ const OUTAGES: [string, UpstreamError][] = [
   ['504', responseError(504)],
   ['no connection', notConnected(GET, 'refused', false)],
 ];
+
+/** Creates a function that retries a call as the settings permit. */
+function createRetrying(...policy: Parameters<typeof createRetry>) {
+  const retry = createRetry(...policy);
+  return async <T>(call: RetryableCall, attempt: () => Promise<T>): Promise<T> => {
+    const retries = retry.retriesOf(call);
+    retry.startCall();
+    try {
+      while (true) {
+        try {
+          return await attempt();
+        } catch (failure) {
+          await retries.next(failure);
+        }
+      }
+    } finally {
+      retries.end();
+      retry.endCall();
+    }
+  };
+}
+
+/** Creates a function that runs work when its credential has a free slot. */
+function createQueue(settings: ConcurrencySettings) {
+  const concurrency = limitConcurrency(settings);
+  return async <T>(credential: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+    const slots = concurrency.slotsOf(credential);
+    const queued = slots.take(GET, signal);
+    if (queued !== undefined) {
+      await queued;
+    }
+    try {
+      return await work();
+    } finally {
+      slots.release();
+    }
+  };
+}
 
 /** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
 async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}) {
@@ -94,7 +132,7 @@ describe('retries', () => {
     hanging: number;
     options?: Partial<RetrySettings>;
   }) {
-    const retry = createRetry({ ...DEFAULTS, ...options }, () => 0);
+    const retry = createRetrying({ ...DEFAULTS, ...options }, () => 0);
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 60_000 };
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     let retried = 0;
@@ -149,7 +187,7 @@ describe('retries', () => {
   });
 
   it('that wait for the budget end when their caller disconnects', async () => {
-    const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 0, retryMaxDelayMs: 60_000 }, () => 0);
+    const retry = createRetrying({ ...DEFAULTS, retryBudgetFloor: 0, retryMaxDelayMs: 60_000 }, () => 0);
     const caller = new AbortController();
     let attempts = 0;
     const call = { isRepeatable: true, signal: caller.signal, deadlineAt: performance.now() + 60_000 };
@@ -163,8 +201,42 @@ describe('retries', () => {
     expect(getEventListeners(caller.signal, 'abort')).toEqual([]);
   });
 
+  it.each([
+    [4, 2], // A fifth of five calls in flight is one retry.
+    [3, 1],
+  ])(
+    'of a call next to %i others in flight send it %i times, regardless of calls that have ended',
+    async (others, expected) => {
+      const options = { retryBudgetFloor: 0, retryBudgetPercent: 20, retryBaseDelayMs: 1, retryMaxDelayMs: 50 };
+      const { pending, script } = deferResponses();
+      await using client = await startClient(
+        (request, connection) => {
+          if (request.path.endsWith('/failing')) {
+            connection.answer({ status: 503, body: {} });
+          } else if (request.path.endsWith('/ended')) {
+            connection.answer({ body: { data: workflow() } });
+          } else {
+            script(request, connection);
+          }
+        },
+        { ...options, maxRetries: 1 },
+      );
+      for (let i = 0; i < 5; i += 1) {
+        await client.caller('a').getWorkflow('ended');
+      }
+      const reads = Array.from({ length: others }, (_, i) => client.caller('a').getWorkflow(`w${i}`));
+      await client.upstream.arrived(5 + others);
+      expect(await client.caller('a').getWorkflow('failing').catch(codeOf)).toBe('UPSTREAM_UNAVAILABLE');
+      expect(client.upstream.requests.filter(({ path }) => path.endsWith('/failing'))).toHaveLength(expected);
+      for (const { connection } of pending) {
+        connection.answer({ body: { data: workflow() } });
+      }
+      await Promise.all(reads);
+    },
+  );
+
   it('release the budget when they end', async () => {
-    const retry = createRetry({ ...DEFAULTS, retryBudgetFloor: 1 }, () => 0);
+    const retry = createRetrying({ ...DEFAULTS, retryBudgetFloor: 1 }, () => 0);
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 5_000 };
     for (let i = 0; i < 5; i += 1) {
       let attempts = 0;
@@ -184,7 +256,7 @@ describe('retries', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const at: number[] = [];
     const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 600_000 };
-    const ended = createRetry({ ...DEFAULTS, ...options }, random)(call, async () => {
+    const ended = createRetrying({ ...DEFAULTS, ...options }, random)(call, async () => {
       at.push(performance.now());
       throw error;
     }).catch((failure: unknown) => failure);
@@ -227,7 +299,18 @@ describe('retries', () => {
 describe('the circuit breaker', () => {
   function createBreaker() {
     let time = 1_000_000;
-    const run = createCircuitBreaker(DEFAULTS, () => time);
+    const breaker = createCircuitBreaker(DEFAULTS, () => time);
+    const run = async <T>(work: () => Promise<T>): Promise<T> => {
+      const permitted = breaker.enter(GET);
+      try {
+        const result = await work();
+        breaker.leave(permitted, undefined);
+        return result;
+      } catch (failure) {
+        breaker.leave(permitted, failure);
+        throw failure;
+      }
+    };
     const attempt = async (outcome: 'ok' | UpstreamError) => {
       if (outcome !== 'ok') {
         throw outcome;
@@ -240,7 +323,7 @@ describe('the circuit breaker', () => {
       /** Whether the call was attempted. */
       async call(outcome: 'ok' | UpstreamError): Promise<boolean> {
         let made = false;
-        await run(GET, () => {
+        await run(() => {
           made = true;
           return attempt(outcome);
         }).catch((error: unknown) => {
@@ -263,7 +346,7 @@ describe('the circuit breaker', () => {
     await breaker.calls(19, error);
     expect(await breaker.call(error)).toBe(true);
     expect(await breaker.call('ok')).toBe(false);
-    await expect(breaker.run(GET, async () => 'unreached')).rejects.toMatchObject({
+    await expect(breaker.run(async () => 'unreached')).rejects.toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
       retryAfterSeconds: 2,
       sent: false,
@@ -318,7 +401,7 @@ describe('the circuit breaker', () => {
     expect(await breaker.call('ok')).toBe(false);
     breaker.wait(1);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const probe = breaker.run(GET, () => promise);
+    const probe = breaker.run(() => promise);
     for (let i = 0; i < 5; i += 1) {
       expect(await breaker.call('ok')).toBe(false);
     }
@@ -369,7 +452,7 @@ describe('the circuit breaker', () => {
   it('is not reopened by late responses of earlier calls', async () => {
     const breaker = createBreaker();
     const { promise, reject } = Promise.withResolvers<void>();
-    const late = Array.from({ length: 30 }, () => breaker.run(GET, () => promise).catch(() => {}));
+    const late = Array.from({ length: 30 }, () => breaker.run(() => promise).catch(() => {}));
     await breaker.calls(20, outage);
     breaker.wait(1_500);
     reject(outage);
@@ -465,11 +548,11 @@ describe('calls of one credential', () => {
   const alive = new AbortController().signal;
 
   it('run in the order in which they arrive', async () => {
-    const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 2 });
+    const inTurn = createQueue({ ...DEFAULTS, maxConcurrentCallsPerKey: 2 });
     const order: number[] = [];
     const jobs = Array.from({ length: 8 }, work);
     const all = jobs.map(({ promise }, i) =>
-      inTurn('k', GET, alive, () => {
+      inTurn('k', alive, () => {
         order.push(i);
         return promise;
       }),
@@ -485,33 +568,33 @@ describe('calls of one credential', () => {
   });
 
   it('leave the queue when their caller disconnects, even at the moment they could run', async () => {
-    const inTurn = limitConcurrency({ maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
+    const inTurn = createQueue({ maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
     const first = work();
-    const running = inTurn('k', GET, alive, () => first.promise);
+    const running = inTurn('k', alive, () => first.promise);
     const leaver = new AbortController();
-    const left = inTurn('k', GET, leaver.signal, async () => 'unreached');
-    expect(await inTurn('k', GET, alive, async () => 'unreached').catch(codeOf)).toBe('OVERLOADED');
+    const left = inTurn('k', leaver.signal, async () => 'unreached');
+    expect(await inTurn('k', alive, async () => 'unreached').catch(codeOf)).toBe('OVERLOADED');
     leaver.abort(new Error('gone'));
     await expect(left).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
 
     const secondLeaver = new AbortController();
-    const second = inTurn('k', GET, secondLeaver.signal, async () => 'unreached').catch(codeOf);
+    const second = inTurn('k', secondLeaver.signal, async () => 'unreached').catch(codeOf);
     secondLeaver.abort(new Error('gone'));
     first.resolve(); // At the same moment, the slot is passed to the cancelled call.
     await running;
     expect(await second).toBe('CLIENT_CLOSED');
-    expect(await inTurn('k', GET, alive, async () => 'reached')).toBe('reached');
+    expect(await inTurn('k', alive, async () => 'reached')).toBe('reached');
   });
 
   it('leave no memory behind, regardless of how they end', async () => {
-    const inTurn = limitConcurrency({ ...DEFAULTS, maxConcurrentCallsPerKey: 1 });
+    const inTurn = createQueue({ ...DEFAULTS, maxConcurrentCallsPerKey: 1 });
     const before = bytesInUse();
     for (let i = 0; i < 20_000; i += 1) {
       const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of 2 kB that is not shared.
       const leaver = new AbortController();
       const first = work();
-      const running = inTurn(key, GET, alive, () => first.promise);
-      const left = inTurn(key, GET, leaver.signal, async () => {}).catch(() => {});
+      const running = inTurn(key, alive, () => first.promise);
+      const left = inTurn(key, leaver.signal, async () => {}).catch(() => {});
       for (let tick = 0; tick < i % 8; tick += 1) {
         await null; // Covers the moment at which the first call passes its slot on.
       }
@@ -520,7 +603,7 @@ describe('calls of one credential', () => {
       await Promise.all([running, left]);
     }
     expect(bytesInUse() - before).toBeLessThan(10_000_000);
-    expect(await inTurn('k', GET, alive, async () => 'still in use')).toBe('still in use');
+    expect(await inTurn('k', alive, async () => 'still in use')).toBe('still in use');
   });
 });
 
@@ -657,6 +740,21 @@ describe('identical in-flight reads', () => {
     await client.upstream.arrived(2);
     respondWithName(pending[1], 'well again');
     expect((await next)?.name).toBe('well again');
+  });
+
+  it('are joined after the response until it is stored', async () => {
+    const coalescing = createCoalescing<number>();
+    const { signal } = new AbortController();
+    const { promise: stored, resolve: store } = Promise.withResolvers<void>();
+    const read = (value: number) =>
+      coalescing.read('k', '/', signal, () => ({ result: Promise.resolve(value), stored }));
+    expect(await read(1)).toBe(1);
+    expect(await read(2)).toBe(1);
+    expect(coalescing.isReading('k', '/')).toBe(true);
+    store();
+    await settle();
+    expect(coalescing.isReading('k', '/')).toBe(false);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('leave no memory behind', async () => {

@@ -9,9 +9,23 @@ export type CircuitBreakerSettings = Pick<
   'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
 >;
 
-/** Runs an attempt, or fails immediately with UPSTREAM_UNAVAILABLE while the circuit is open. */
+/** Attempt that the circuit breaker permitted. */
+export type PermittedAttempt = 'ordinary' | 'probe';
+
+/** Circuit breaker of one service. */
 export interface CircuitBreaker {
-  <T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
+  /**
+   * Called before each attempt. What it returns is passed to `leave` when the attempt has ended.
+   *
+   * @throws {UpstreamError} UPSTREAM_UNAVAILABLE while the circuit is open
+   */
+  enter(endpoint: Endpoint): PermittedAttempt;
+  /**
+   * Counts an attempt that has ended. Does nothing if it was not permitted.
+   *
+   * @param failure undefined if the attempt succeeded
+   */
+  leave(attempt: PermittedAttempt | undefined, failure: unknown): void;
   /** Returns the current state. */
   state(): CircuitState;
 }
@@ -43,47 +57,47 @@ export function createCircuitBreaker(
     recent.clear();
   }
 
-  async function probe<T>(attempt: () => Promise<T>): Promise<T> {
-    state = 'probing';
-    try {
-      const result = await attempt();
-      close();
-      return result;
-    } catch (error) {
-      if (isUpstreamError(error) && error.isOutage) {
-        open(openFor * 2);
-      } else if (isUpstreamError(error) && error.status !== undefined) {
-        close(); // It responded, even if with an error.
-      } else {
-        state = 'open'; // No response, so the next call probes immediately.
-      }
-      throw error;
+  function endProbe(failure: unknown): void {
+    if (isUpstreamError(failure) && failure.isOutage) {
+      open(openFor * 2);
+    } else if (failure === undefined || (isUpstreamError(failure) && failure.status !== undefined)) {
+      close(); // It responded, even if with an error.
+    } else {
+      state = 'open'; // No response, so the next call probes immediately.
     }
   }
 
-  async function run<T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
-    if (state === 'open' && now() >= openUntil) {
-      return probe(attempt);
-    }
-    if (state !== 'closed') {
-      throw circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
-    }
-    try {
-      const result = await attempt();
-      recent.count(false);
-      return result;
-    } catch (error) {
-      recent.count(isUpstreamError(error) && error.isOutage);
+  function count(failure: unknown): void {
+    recent.count(isUpstreamError(failure) && failure.isOutage);
+    // Late failures of calls that were sent before it opened must not open it again.
+    if (failure !== undefined && state === 'closed') {
       const { calls, failures } = recent.totals();
-      // Late failures of calls that were sent before it opened must not open it again.
-      if (state === 'closed' && calls >= breakerMinimumCalls && failures * 100 >= breakerPercent * calls) {
+      if (calls >= breakerMinimumCalls && failures * 100 >= breakerPercent * calls) {
         open(breakerOpenMs);
       }
-      throw error;
     }
   }
 
-  return Object.assign(run, { state: () => state });
+  return {
+    enter(endpoint) {
+      if (state === 'closed') {
+        return 'ordinary';
+      }
+      if (state === 'probing' || now() < openUntil) {
+        throw circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
+      }
+      state = 'probing';
+      return 'probe';
+    },
+    leave(attempt, failure) {
+      if (attempt === 'probe') {
+        endProbe(failure);
+      } else if (attempt === 'ordinary') {
+        count(failure);
+      }
+    },
+    state: () => state,
+  };
 }
 
 interface Bucket {

@@ -1,14 +1,21 @@
 import { Abort, type Signal } from '../transport/signal.ts';
-import { rejectOnAbort } from './abortable.ts';
 import { createPerCredential } from './per-credential.ts';
 
 /** Upstream call with one or more readers. */
 interface SharedRead<T> {
   address: string;
-  readers: number;
   result: Promise<T>;
   controller: Abort;
+  readers: Reader<T>[];
   isSettled: boolean;
+}
+
+/** Reader that waits for a shared call. */
+interface Reader<T> {
+  signal: Signal;
+  onAbort: () => void;
+  resolve: (result: T) => void;
+  reject: (reason: unknown) => void;
 }
 
 /** Read that was started. */
@@ -55,29 +62,53 @@ export function createCoalescing<T>(): Coalescing<T> {
   ): SharedRead<T> {
     const controller = new Abort();
     const { result, stored } = start(controller);
-    const shared: SharedRead<T> = { address, readers: 0, controller, isSettled: false, result };
+    const shared: SharedRead<T> = { address, result, controller, readers: [], isSettled: false };
     reads.push(shared);
-    const settled = () => {
-      shared.isSettled = true;
-    };
-    result.then(settled, settled);
     const stop = () => stopSharing(reads, shared);
-    (stored ?? result).then(stop, stop);
+    const settle = (respond: (reader: Reader<T>) => void) => {
+      shared.isSettled = true;
+      if (stored === undefined) {
+        stop();
+      }
+      for (const reader of shared.readers) {
+        reader.signal.removeEventListener('abort', reader.onAbort);
+        respond(reader);
+      }
+    };
+    result.then(
+      (value) => settle(({ resolve }) => resolve(value)),
+      (failure: unknown) => settle(({ reject }) => reject(failure)),
+    );
+    stored?.then(stop, stop);
     return shared;
+  }
+
+  /** Settles with the shared call, or rejects with the signal's reason as soon as the signal is aborted. */
+  function join(reads: SharedRead<T>[], shared: SharedRead<T>, signal: Signal): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const onAbort = () => {
+      reject(signal.reason);
+      shared.readers.splice(shared.readers.indexOf(reader), 1);
+      if (shared.readers.length === 0) {
+        stopSharing(reads, shared);
+        shared.controller.abort(signal.reason);
+      }
+    };
+    const reader: Reader<T> = { signal, onAbort, resolve, reject };
+    shared.readers.push(reader);
+    if (signal.aborted) {
+      onAbort();
+    } else {
+      signal.addEventListener('abort', onAbort, { once: true });
+    }
+    return promise;
   }
 
   return {
     read(credential, address, signal, start) {
       const reads = inFlight.get(credential);
       const shared = reads.find((read) => read.address === address) ?? startShared(reads, address, start);
-      shared.readers += 1;
-      return rejectOnAbort(shared.result, signal, () => {
-        shared.readers -= 1;
-        if (shared.readers === 0 && !shared.isSettled) {
-          stopSharing(reads, shared);
-          shared.controller.abort(signal.reason);
-        }
-      });
+      return shared.isSettled ? shared.result : join(reads, shared, signal);
     },
     isReading: (credential, address) => inFlight.get(credential).some((read) => read.address === address),
     async write(credential, work) {

@@ -27,8 +27,28 @@ export interface RetryableCall {
   onDelay?: ((milliseconds: number) => void) | undefined;
 }
 
-/** Runs a call, and retries it if necessary. */
-export type Retry = <T>(call: RetryableCall, attempt: () => Promise<T>) => Promise<T>;
+/** Policy of retries. */
+export interface Retry {
+  /** Called before the first attempt of a call. */
+  startCall(): void;
+  /** Called when the call has ended. */
+  endCall(): void;
+  /** Returns the retries of a call whose first attempt failed. */
+  retriesOf(call: RetryableCall): Retries;
+}
+
+/** Retries of one call. */
+export interface Retries {
+  /**
+   * Waits until the call may be attempted again.
+   *
+   * @param failure failure of the last attempt
+   * @throws the failure of the call, if it is not retried
+   */
+  next(failure: unknown): Promise<void>;
+  /** Ends the retry that is in flight, if any. Called when the call has ended. */
+  end(): void;
+}
 
 /**
  * Creates the policy that retries temporary failures as `RetryRule` permits. Delays have full jitter, so that callers don't retry in
@@ -57,39 +77,43 @@ export function createRetry(settings: RetrySettings, random: () => number = Math
     return performance.now() + delay < call.deadlineAt ? delay : undefined;
   }
 
-  return async (call, attempt) => {
-    let isOutcomeUnknown = false;
-    let isRetrying = false;
-    budget.startCall();
-    try {
-      for (let retries = 0; ; retries += 1) {
-        try {
-          return await attempt();
-        } catch (failure) {
-          if (isRetrying) {
-            budget.endRetry();
-            isRetrying = false;
-          }
-          const error: unknown = isOutcomeUnknown && isUpstreamError(failure) ? afterUnknownOutcome(failure) : failure;
-          const delay = isUpstreamError(error) ? planDelay(error, call, retries) : undefined;
-          if (delay === undefined) {
-            throw error;
-          }
-          isOutcomeUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
-          call.onDelay?.(delay);
-          await sleep(delay, call.signal).catch(() => {}); // If aborted, the call fails with `error`.
-          const maxWaitMs = Math.min(retryMaxDelayMs, call.deadlineAt - performance.now());
-          isRetrying = !call.signal.aborted && (await budget.startRetry(maxWaitMs, call.signal));
-          if (!isRetrying) {
-            throw error;
-          }
-        }
-      }
-    } finally {
-      if (isRetrying) {
-        budget.endRetry();
-      }
-      budget.endCall();
+  class CallRetries implements Retries {
+    readonly #call: RetryableCall;
+    #count = 0;
+    #isOutcomeUnknown = false;
+    #isRetrying = false;
+
+    constructor(call: RetryableCall) {
+      this.#call = call;
     }
-  };
+
+    async next(failure: unknown): Promise<void> {
+      this.end();
+      const { signal, deadlineAt, onDelay } = this.#call;
+      const error: unknown =
+        this.#isOutcomeUnknown && isUpstreamError(failure) ? afterUnknownOutcome(failure) : failure;
+      const delay = isUpstreamError(error) ? planDelay(error, this.#call, this.#count) : undefined;
+      if (delay === undefined) {
+        throw error;
+      }
+      this.#count += 1;
+      this.#isOutcomeUnknown ||= isUpstreamError(error) && error.outcome === 'UNKNOWN';
+      onDelay?.(delay);
+      await sleep(delay, signal).catch(() => {}); // If aborted, the call fails with `error`.
+      const maxWaitMs = Math.min(retryMaxDelayMs, deadlineAt - performance.now());
+      this.#isRetrying = !signal.aborted && (await budget.startRetry(maxWaitMs, signal));
+      if (!this.#isRetrying) {
+        throw error;
+      }
+    }
+
+    end(): void {
+      if (this.#isRetrying) {
+        budget.endRetry();
+        this.#isRetrying = false;
+      }
+    }
+  }
+
+  return { startCall: budget.startCall, endCall: budget.endCall, retriesOf: (call) => new CallRetries(call) };
 }

@@ -10,14 +10,27 @@ const MIN_SECONDS = 3;
 /** Maximum duration of a pause, in seconds. */
 const MAX_SECONDS = 60;
 
-/** Runs an attempt, or fails immediately with RATE_LIMITED while calls of its credential are paused. */
+/** Pauses of the calls of credentials. */
 export interface UpstreamThrottle {
-  <T>(credential: string, endpoint: Endpoint, attempt: () => Promise<T>): Promise<T>;
+  /**
+   * Called before each attempt.
+   *
+   * @returns the pause that the attempt probes, which is passed to `leave` when it has ended; usually undefined
+   * @throws {UpstreamError} RATE_LIMITED while calls of the credential are paused
+   */
+  enter(credential: string, endpoint: Endpoint): Pause | undefined;
+  /**
+   * Ends a probe. Does nothing if the attempt was none.
+   *
+   * @param failure undefined if the attempt succeeded
+   */
+  leave(credential: string, probed: Pause | undefined, failure: unknown): void;
   /** Called for every response that reports a rate limit. */
   note(credential: string, rateLimit: UpstreamRateLimit): void;
 }
 
-interface Pause {
+/** Pause of one credential's calls. */
+export interface Pause {
   until: number;
   /** Whether the service's limit resets later than `until`. One call then probes it before others follow. */
   isShortened: boolean;
@@ -45,48 +58,36 @@ export function createThrottle(
     sizeCalculation: (_, credential) => BYTES_PER_PAUSE + credential.length,
   });
 
-  async function probe<T>(credential: string, pause: Pause, attempt: () => Promise<T>): Promise<T> {
-    const endPause = () => {
-      if (pause.until <= now()) {
-        pauses.delete(credential); // No new limit was reported during the probe.
-      }
-    };
-    pause.isProbing = true;
-    try {
-      const result = await attempt();
-      endPause();
-      return result;
-    } catch (error) {
-      if (isUpstreamError(error) && error.status !== undefined && error.code !== 'RATE_LIMITED') {
-        endPause();
-      }
-      throw error; // Without a response the limit is unknown, so the next call probes immediately.
-    } finally {
-      pause.isProbing = false;
+  function enter(credential: string, endpoint: Endpoint): Pause | undefined {
+    const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
+    if (pause === undefined) {
+      return undefined;
     }
-  }
-
-  async function runPaused<T>(
-    credential: string,
-    pause: Pause,
-    endpoint: Endpoint,
-    attempt: () => Promise<T>,
-  ): Promise<T> {
     const remainingMs = pause.until - now();
     if (remainingMs > 0 || pause.isProbing) {
       const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
       throw throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
     }
-    if (pause.isShortened) {
-      return probe(credential, pause, attempt);
+    if (!pause.isShortened) {
+      pauses.delete(credential);
+      return undefined;
     }
-    pauses.delete(credential);
-    return attempt();
+    pause.isProbing = true;
+    return pause;
   }
 
-  function run<T>(credential: string, endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
-    const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
-    return pause === undefined ? attempt() : runPaused(credential, pause, endpoint, attempt);
+  function leave(credential: string, probed: Pause | undefined, failure: unknown): void {
+    if (probed === undefined) {
+      return;
+    }
+    probed.isProbing = false;
+    // Without a response the limit is unknown, so the next call probes immediately.
+    const hasResponse =
+      failure === undefined ||
+      (isUpstreamError(failure) && failure.status !== undefined && failure.code !== 'RATE_LIMITED');
+    if (hasResponse && probed.until <= now()) {
+      pauses.delete(credential); // No new limit was reported during the probe.
+    }
   }
 
   function note(credential: string, { limit, remaining, resetSeconds = 0 }: UpstreamRateLimit): void {
@@ -102,5 +103,5 @@ export function createThrottle(
     pauses.set(credential, Object.assign(existing ?? { isProbing: false }, { until, isShortened, limit }));
   }
 
-  return Object.assign(run, { note });
+  return { enter, leave, note };
 }

@@ -3,14 +3,15 @@ import type { Settings } from '../../settings/settings.ts';
 import type { DriftCheck } from '../contract/drift-check.ts';
 import { errorFromFailure } from '../errors/error-from-failure.ts';
 import { errorFromResponse } from '../errors/error-from-response.ts';
-import { isUpstreamError } from '../errors/errors.ts';
+import { type Endpoint, isUpstreamError, type UpstreamError } from '../errors/errors.ts';
 import { endedEarly } from '../errors/failures.ts';
 import { readRateLimit, type UpstreamRateLimit } from '../errors/rate-limit.ts';
 import type { UpstreamRequest, WriteResult } from '../request.ts';
 import { isTimeoutError } from '../resilience/abortable.ts';
 import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './body.ts';
 import { readETag } from './etag.ts';
-import { type Progress, receive } from './receive.ts';
+import { resultOf, type UpstreamObserver } from './observer.ts';
+import { type Progress, receive, type UpstreamResponse } from './receive.ts';
 import type { Signal } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
 
@@ -54,21 +55,53 @@ export type Exchange = (
  *
  * @param noteRateLimit called for every response that reports the service's rate limit
  * @param checkDrift called with the body of every successful response
+ * @param observer called when a request ends
  */
-export const createExchange =
-  (
-    { origin, dispatcher }: ExchangeTarget,
-    { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems }: ExchangeSettings,
-    noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
-    checkDrift?: DriftCheck,
-  ): Exchange =>
-  async (request, signal, traceHeaders) => {
-    const { endpoint, authorization, call, known } = request;
-    if (signal.aborted) {
-      throw endedEarly(endpoint, { sent: false }, signal.reason);
+export const createExchange = (
+  { origin, dispatcher }: ExchangeTarget,
+  { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems }: ExchangeSettings,
+  noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
+  checkDrift?: DriftCheck,
+  observer?: Pick<UpstreamObserver, 'ended'>,
+): Exchange => {
+  function readResult(
+    { endpoint, authorization, call, known }: UpstreamRequest,
+    response: UpstreamResponse,
+    rateLimit: UpstreamRateLimit | undefined,
+  ): UpstreamResult {
+    const { status, headers } = response;
+    if (status <= 299) {
+      const { sent, body } = readSuccess(response, call.expect, maxUpstreamListItems);
+      checkDrift?.(endpoint, sent);
+      const result: UpstreamResult = {
+        status,
+        body,
+        replayed: headerOf(headers, 'idempotency-replay') === 'true',
+        rateLimit,
+      };
+      const etag = endpoint.method === 'GET' ? readETag(headers) : undefined;
+      if (etag !== undefined) {
+        result.etag = etag;
+      }
+      return result;
     }
+    if (status === 304 && known !== undefined) {
+      return { status, body: known.body, replayed: false, rateLimit, etag: known.etag };
+    }
+    throw errorFromResponse(
+      { endpoint, authorization, bodyFields: Object.keys(call.body ?? {}), idempotencyKey: call.idempotencyKey },
+      { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
+    );
+  }
+
+  return async (request, signal, traceHeaders) => {
+    const { endpoint, authorization, call } = request;
+    const startedAt = performance.now();
     const progress: Progress = { sent: false, status: undefined };
     try {
+      if (signal.aborted) {
+        throw endedEarly(endpoint, progress, signal.reason);
+      }
       const response = await receive(
         dispatcher,
         {
@@ -81,41 +114,32 @@ export const createExchange =
         (status, headers) => planBody(status, headers, call.expect, maxUpstreamBodyBytes),
         { credential: authorization, progress, signal, timeoutMs: attemptTimeoutMs },
       );
-      const { status, headers } = response;
-      const rateLimit = readRateLimit(status, headers);
+      const rateLimit = readRateLimit(response.status, response.headers);
       if (rateLimit !== undefined) {
         noteRateLimit(authorization, rateLimit);
       }
-      if (status <= 299) {
-        const { sent, body } = readSuccess(response, call.expect, maxUpstreamListItems);
-        checkDrift?.(endpoint, sent);
-        const etag = endpoint.method === 'GET' ? readETag(headers) : undefined;
-        const replayed = headerOf(headers, 'idempotency-replay') === 'true';
-        return { status, body, replayed, rateLimit, ...(etag !== undefined && { etag }) };
-      }
-      if (status === 304 && known !== undefined) {
-        return { status, body: known.body, replayed: false, rateLimit, etag: known.etag };
-      }
-      throw errorFromResponse(
-        {
-          endpoint,
-          authorization,
-          bodyFields: Object.keys(call.body ?? {}),
-          idempotencyKey: call.idempotencyKey,
-        },
-        { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
-      );
+      const result = readResult(request, response, rateLimit);
+      observer?.ended(endpoint, '2xx', performance.now() - startedAt);
+      return result;
     } catch (failure) {
-      if (isUpstreamError(failure)) {
-        throw failure;
-      }
-      const isEndedEarly = signal.aborted || isTimeoutError(failure);
-      if (isEndedEarly && !(failure instanceof BodyError)) {
-        throw endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
-      }
-      throw errorFromFailure(endpoint, failure, progress);
+      const error = toUpstreamError(endpoint, failure, progress, signal);
+      observer?.ended(endpoint, resultOf(error), performance.now() - startedAt);
+      throw error;
     }
   };
+};
+
+/** Returns the error for a request that failed in any way. */
+function toUpstreamError(endpoint: Endpoint, failure: unknown, progress: Progress, signal: Signal): UpstreamError {
+  if (isUpstreamError(failure)) {
+    return failure;
+  }
+  const isEndedEarly = signal.aborted || isTimeoutError(failure);
+  if (isEndedEarly && !(failure instanceof BodyError)) {
+    return endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
+  }
+  return errorFromFailure(endpoint, failure, progress);
+}
 
 /** Returns the headers of a request. Headers of the client's request are not forwarded. */
 function buildHeaders(

@@ -1,6 +1,5 @@
 import type { CachedResource } from '../../settings/cache.ts';
 import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from '../errors/errors.ts';
-import type { Exchange } from './exchange.ts';
 
 /** Result of a request: the class of its status, or the kind of failure. */
 export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'OTHER';
@@ -40,21 +39,8 @@ export interface UpstreamObserver extends CacheObserver {
   watch(getState: () => UpstreamState): void;
 }
 
-/** Wraps an exchange to report every request to the observer. */
-export const observeExchange =
-  (exchange: Exchange, observer: UpstreamObserver): Exchange =>
-  (request, signal, traceHeaders) => {
-    const startedAt = performance.now();
-    const ended = (result: RequestResult) => observer.ended(request.endpoint, result, performance.now() - startedAt);
-    const result = exchange(request, signal, traceHeaders);
-    result.then(
-      () => ended('2xx'),
-      (failure: unknown) => ended(resultOf(failure)),
-    );
-    return result; // Not the promise that `then` returns, which would wait for the observer.
-  };
-
-function resultOf(failure: unknown): RequestResult {
+/** Returns the result of a failed request. */
+export function resultOf(failure: unknown): RequestResult {
   if (!isUpstreamError(failure)) {
     return 'OTHER';
   }
