@@ -7,7 +7,7 @@ import { formatLogLine } from './readable-log.ts';
 /** Creates a logger that writes JSON lines, or readable lines to a terminal outside of production. */
 export function createLogger(
   { isProduction, workers, logLevel }: Pick<Config, 'isProduction' | 'workers' | 'logLevel'>,
-  host: Pick<Host, 'on' | 'stdout'>,
+  host: Pick<Host, 'on' | 'pid' | 'stdout'>,
 ): Logger {
   const { stdout } = host;
   if (isProduction || !stdout.isTTY) {

@@ -30,7 +30,7 @@ const LINE_BREAK = '\n'.charCodeAt(0);
  * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many.
  */
 export function createLogStream(
-  host: Pick<Host, 'on'>,
+  host: Pick<Host, 'on' | 'pid'>,
   maxWaitingBytes = MAX_WAITING_BYTES,
 ): DestinationStream & { flushSync(): void } {
   let lines = '';
@@ -65,7 +65,7 @@ export function createLogStream(
 
   function reportDropped(): void {
     if (dropped > 0) {
-      const problem = { level: 40, time: Date.now(), pid: process.pid, dropped, msg: DROPPED };
+      const problem = { level: 40, time: Date.now(), pid: host.pid, dropped, msg: DROPPED };
       dropped = 0;
       append(`${JSON.stringify(problem)}\n`);
     }

@@ -70,7 +70,7 @@ describe('GraphiQL with a token', () => {
 
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.locator('.result', { hasText: 'clients.browser.explain is off' }).waitFor();
-    await page.locator('.error-help', { hasText: 'the setting named in the message does not allow this' }).waitFor();
+    await page.locator('.error-help', { hasText: 'ask the operator to permit it' }).waitFor();
 
     const [refused, invalid] = await runGroups(`${(await tokenOf('dev')).slice(0, -6)}AAAAAA`);
     expect(refused).toBe(401);
