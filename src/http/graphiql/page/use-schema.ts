@@ -8,7 +8,7 @@ const QUERY = getIntrospectionQuery({ schemaDescription: true, inputValueDepreca
 /** Schema for completion and docs. */
 export interface PageSchema {
   schema: IntrospectionQuery | null;
-  /** Why there is no schema although a credential was sent. */
+  /** Reason why there is no schema although a credential was sent. */
   problem: string | undefined;
   refresh(): void;
   /** Loads the schema if there is none. */
