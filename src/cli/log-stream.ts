@@ -1,5 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
+import { errorCodeOf } from '../lib/error-code.ts';
+import { pauseSync } from '../lib/pause-sync.ts';
 import type { Host } from './commands/command.ts';
 
 /** File descriptor of the standard output. */
@@ -19,6 +21,9 @@ const MAX_EXIT_MS = 5_000;
 
 /** Maximum bytes that wait for a slow reader. Lines beyond it are dropped, so that a reader that stops doesn't take all memory. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+
+/** Message of the line that stands for dropped ones. */
+const DROPPED = 'log lines were dropped, because the reader of the output is slower than the log';
 
 const LINE_BREAK = '\n'.charCodeAt(0);
 
@@ -112,7 +117,7 @@ export function createLogStream(
   function flushSync(): void {
     pass();
     for (const end = performance.now() + MAX_EXIT_MS; !write() && performance.now() < end; ) {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      pauseSync(RETRY_MS);
     }
   }
 
@@ -129,9 +134,6 @@ export function createLogStream(
   };
 }
 
-/** Message of the line that stands for dropped ones. */
-const DROPPED = 'log lines were dropped, because the reader of the output is slower than the log';
-
 /** Returns the number of bytes to write next: whole lines up to `MAX_WRITE`, or one longer line. */
 function lengthOfWrite(text: Buffer): number {
   const lastBreak = text.length <= MAX_WRITE ? text.length - 1 : text.lastIndexOf(LINE_BREAK, MAX_WRITE - 1);
@@ -139,5 +141,4 @@ function lengthOfWrite(text: Buffer): number {
 }
 
 /** Whether the reader is slow, so that a later write may succeed. */
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY');
+const isBusy = (error: unknown): boolean => ['EAGAIN', 'EBUSY'].includes(String(errorCodeOf(error)));

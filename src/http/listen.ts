@@ -1,4 +1,5 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { errorCodeOf } from '../lib/error-code.ts';
 
 /** Error of a server that can't listen. The message tells the operator what to do. */
 export class ListenError extends Error {
@@ -52,8 +53,7 @@ function urlOf(address: AddressInfo | string | null, host: string): string {
 }
 
 function explain(error: unknown, host: string, port: number, option: string): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
+  switch (errorCodeOf(error)) {
     case 'EADDRINUSE':
       return `Port ${port} on ${host} is already in use. Stop the other program, or choose another port with ${option}.`;
     case 'EACCES':

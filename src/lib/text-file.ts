@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readdirSync, readSync, type Stats, statSync } from 'node:fs';
+import { errorCodeOf } from './error-code.ts';
 
 /** Reason why a file can't be read. The message is a clause that follows the file's name. */
 export class FileError extends Error {
@@ -88,7 +89,7 @@ export function toFileError(error: unknown): FileError {
   if (error instanceof FileError) {
     return error;
   }
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCodeOf(error);
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
@@ -112,7 +113,7 @@ export function fileFingerprint(file: string): string {
     const { mtimeNs, ctimeNs, size, ino } = statSync(file, { bigint: true });
     return `${file} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
   } catch (error) {
-    return `${file} ${error instanceof Error && 'code' in error ? error.code : error}`;
+    return `${file} ${errorCodeOf(error) ?? error}`;
   }
 }
 

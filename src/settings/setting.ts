@@ -68,7 +68,7 @@ const SWITCH_PROBLEM = 'must be on or off (true or false)';
 
 /** One of a few words. */
 export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>
-  z.enum(words, `must be ${listOf(words)}`);
+  z.enum(words, `must be ${listAny(words)}`);
 
 /** Settings by name, and no others: a misspelled one would silently leave a default in force. */
 export const group = <Shape extends z.ZodRawShape>(shape: Shape, problem = 'must be an object of settings') =>
@@ -94,7 +94,7 @@ export function suggest(name: string, known: readonly string[]): string {
 }
 
 /** Returns `a, b or c`. */
-const listOf = (words: readonly string[]): string =>
+export const listAny = (words: Iterable<string>): string =>
   new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words);
 
 /** Returns `a, b and c`. */

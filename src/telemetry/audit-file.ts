@@ -1,5 +1,7 @@
 import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { errorCodeOf } from '../lib/error-code.ts';
+import { pauseSync } from '../lib/pause-sync.ts';
 
 /** Destination of an audit log. */
 export interface AuditFile extends Disposable {
@@ -98,10 +100,10 @@ function writeLine(file: number, line: string): void {
       }
       return;
     } catch (error) {
-      if (waits === MAX_WAITS || !(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) {
+      if (waits === MAX_WAITS || errorCodeOf(error) !== 'EAGAIN') {
         throw error;
       }
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, WAIT_MS); // Standard output can be a pipe that is full.
+      pauseSync(WAIT_MS); // Standard output can be a pipe that is full.
     }
   }
 }

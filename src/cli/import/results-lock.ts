@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { errorCodeOf } from '../../lib/error-code.ts';
 import type { Host } from '../commands/command.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { parseJson } from './json-rows.ts';
@@ -50,7 +51,7 @@ function create(lock: string, owner: string): boolean {
     writeFileSync(lock, owner, { flag: 'wx' });
     return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST')) {
+    if (errorCodeOf(error) === 'EEXIST') {
       return false;
     }
     throw error;
@@ -73,7 +74,7 @@ function isRunning(pid: number, host: Pick<Host, 'kill'>): boolean {
   try {
     return host.kill(pid, 0);
   } catch (error) {
-    return isCode(error, 'EPERM'); // It runs as another user.
+    return errorCodeOf(error) === 'EPERM'; // It runs as another user.
   }
 }
 
@@ -84,6 +85,3 @@ function renew(lock: string): void {
     // Deleted by a person. The import can still finish.
   }
 }
-
-const isCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;

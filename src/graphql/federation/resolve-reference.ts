@@ -1,4 +1,5 @@
 import type { GraphQLObjectType } from 'graphql';
+import { listAny } from '../../settings/setting.ts';
 import type { GatewayContext } from '../context.ts';
 import { type Entity, entityOf } from '../entity.ts';
 import { badUserInput } from '../errors.ts';
@@ -28,7 +29,7 @@ export function createResolveReference(
 
   /** Creates the error of an invalid representation. Names the valid choices. */
   const invalid = (problem: string, choices: Iterable<string>, context: GatewayContext) =>
-    badUserInput(maySeeSchema(context) ? `${problem}: ${listOf(choices)}.` : `${problem}.`);
+    badUserInput(maySeeSchema(context) ? `${problem}: ${listAny(choices)}.` : `${problem}.`);
 
   return async (representation, context) => {
     const { __typename: typeName } = representation;
@@ -55,5 +56,3 @@ function findKey({ keys }: Entity, representation: Representation) {
   }
   return undefined;
 }
-
-const listOf = (words: Iterable<string>): string => new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
