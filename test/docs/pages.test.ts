@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { type GraphQLOutputType, getNamedType, isObjectType, isUnionType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { formatReport } from '../../src/cli/check/format-report.ts';
@@ -24,6 +26,14 @@ import {
   runCurl,
   startConfigured,
 } from '../support/docs.ts';
+
+/** Returns the paths of the package's files. */
+async function readPackedFiles(): Promise<string[]> {
+  const args = ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'];
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: ROOT });
+  const [{ files }]: [{ files: { path: string }[] }] = JSON.parse(stdout);
+  return files.map(({ path }) => path);
+}
 
 const CONFIGURATION = read('docs/configuration.md');
 const EXPLAIN = read('docs/explain.md');
@@ -146,4 +156,16 @@ it.each(PAGES)('every link and path in %s leads somewhere', (file) => {
   const paths = names(text).filter((name) => /^(?:src|test|examples)\/[\w./-]+$/.test(name));
   const exists = (path: string) => [ROOT, join(ROOT, dirname(file))].some((base) => existsSync(join(base, path)));
   expect(paths.filter((path) => !exists(path))).toEqual([]);
+});
+
+it('the package contains the target of every relative link in its pages', async () => {
+  const files = await readPackedFiles();
+  const contains = (target: string) => files.some((file) => file === target || file.startsWith(`${target}/`));
+  const links = files
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((page) =>
+      readLinks(read(page)).map(({ path }) => ({ page, target: path === '' ? page : join(dirname(page), path) })),
+    );
+  expect(links.length).toBeGreaterThan(50);
+  expect(links.filter(({ target }) => !contains(target))).toEqual([]);
 });

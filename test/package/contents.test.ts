@@ -1,5 +1,4 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +7,6 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '../../src/lib/version.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { readLinks } from '../support/docs.ts';
 import {
   CLIENT_PROGRAM,
   FETCH_PROGRAM,
@@ -88,18 +86,6 @@ it('contains the program and the files it reads, but no sources', async () => {
   );
   expect(files.filter((file) => /(^|[^d])\.ts$/.test(file) && !file.endsWith('.d.ts'))).toEqual([]);
   expect(files.filter((file) => /\.test\.|(?:^|[\\/])test[\\/]|\.db|\.env|\.tgz/.test(file))).toEqual([]);
-});
-
-it('contains the target of every relative link in its pages', async () => {
-  const root = join(installFolder, 'node_modules', 'notigraph');
-  const pages = (await readdir(root, { recursive: true })).filter((file) => file.endsWith('.md'));
-  expect(pages).toEqual(expect.arrayContaining(['README.md', join('docs', 'embedding.md')]));
-  const links: { page: string; path: string }[] = [];
-  for (const page of pages) {
-    links.push(...readLinks(await readFile(join(root, page), 'utf8')).map(({ path }) => ({ page, path })));
-  }
-  expect(links.length).toBeGreaterThan(50);
-  expect(links.filter(({ page, path }) => !existsSync(join(root, dirname(page), path)))).toEqual([]);
 });
 
 it('contains the license of every package in its bundles, but not of graphql', async () => {
