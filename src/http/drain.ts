@@ -3,13 +3,13 @@ import type { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
-import type { Exchanges } from './exchanges.ts';
+import type { OpenResponses } from './open-responses.ts';
 
 /** Parts of a server that closes. */
 export interface DrainDeps {
   server: Server;
   connections: Connections;
-  exchanges: Exchanges;
+  responses: OpenResponses;
   /** Waits until no more connections come. */
   stopAccepting: () => Promise<unknown>;
 }
@@ -19,7 +19,7 @@ export type DrainSettings = Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>;
 
 /** Closes a server. Requests can finish within the drain timeout; the rest are aborted. */
 export async function drain(
-  { server, connections, exchanges, stopAccepting }: DrainDeps,
+  { server, connections, responses, stopAccepting }: DrainDeps,
   { lameDuckMs, drainTimeoutMs }: DrainSettings,
 ): Promise<void> {
   announceClose(connections);
@@ -27,7 +27,7 @@ export async function drain(
   await stopAccepting();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  await exchanges.finished();
+  await responses.finished();
   // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
   await Promise.race([Promise.all([closed, connections.ended()]), sleep(lameDuckMs)]);
   server.closeAllConnections();

@@ -1,6 +1,6 @@
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
-import type { Exchanges } from './exchanges.ts';
+import type { OpenResponses } from './open-responses.ts';
 import type { OverloadMonitor } from './overload.ts';
 
 /** Settings for load shedding. */
@@ -37,19 +37,19 @@ const EXTRA_SHARE = 0.25;
 
 /** Creates the load shedding of a server. */
 export function createShedding(
-  exchanges: Exchanges,
+  responses: OpenResponses,
   connections: Connections,
   { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
   { bufferedBytes = () => 0, overload }: SheddingDeps,
 ): Shedding {
   let nextSearchAt = 0;
-  const totalBytes = () => exchanges.receivedBytes() + exchanges.unsentBytes() + bufferedBytes();
+  const totalBytes = () => responses.receivedBytes() + responses.unsentBytes() + bufferedBytes();
 
   return {
     counts: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 },
     bufferedBytes: totalBytes,
     reason() {
-      if (exchanges.running() >= maxInFlightRequests) {
+      if (responses.running() >= maxInFlightRequests) {
         return 'running';
       }
       return totalBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason();

@@ -8,6 +8,7 @@ import type { Admission } from './admission.ts';
 import type { Authenticate } from './authenticate.ts';
 import { authorize } from './authorize.ts';
 import { bypassesCache } from './cache-control.ts';
+import { type Exchange, openExchange, type StartExchangeTrace } from './exchange.ts';
 import { explain } from './explain.ts';
 import { lazyRequest } from './lazy-request.ts';
 import type { NegotiateMediaType } from './media-type.ts';
@@ -18,8 +19,7 @@ import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request
 import { readBody } from './request-body.ts';
 import { readExtensions } from './request-extensions.ts';
 import { readHead } from './request-head.ts';
-import { REQUEST_ID, toRequestId } from './request-id.ts';
-import type { Exchange, Respond, StartExchangeTrace } from './respond.ts';
+import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
 /** Options of `createPipeline`. */
@@ -121,12 +121,4 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
   variables,
   ...(operationName !== undefined && { operationName }),
   ...(extensions !== undefined && { extensions }),
-});
-
-/** Creates the state of a request. */
-export const openExchange = (request: IncomingRequest, chooseMediaType: NegotiateMediaType): Exchange => ({
-  request,
-  startedAt: performance.now(),
-  requestId: toRequestId(request.header(REQUEST_ID)),
-  mediaType: chooseMediaType(request.header('accept')),
 });

@@ -1,11 +1,10 @@
-import type { Allowance } from '../rate-limits/rate-limiter.ts';
 import type { UpstreamRateLimit, Usage } from '../upstream/client.ts';
 import type { AdmissionAllowance } from './admission.ts';
 
 /** Sources of the rate-limit headers of a response. */
 export interface RateLimitState {
   /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
-  allowance: (Allowance & Partial<AdmissionAllowance>) | undefined;
+  allowance: AdmissionAllowance | undefined;
   /** Cost of the operation, in calls. */
   cost: number;
   /** Upstream calls of the operation, with the limit reported by the service. */
@@ -42,7 +41,7 @@ export function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitSt
  * too short, and with a fractional cost, `remaining` can be one call too few, but never too many.
  */
 function afterCharge(
-  { limit, remaining: before, resetSeconds: until, secondsPerCall = 0 }: NonNullable<RateLimitState['allowance']>,
+  { limit, remaining: before, resetSeconds: until, secondsPerCall }: AdmissionAllowance,
   cost: number,
 ): UpstreamRateLimit {
   const remaining = Math.min(limit, Math.max(0, Math.floor(before + 1 - cost + ROUNDING_ERROR)));

@@ -1,49 +1,23 @@
 import type { ExecutionResult } from 'graphql';
-import type { Identity } from '../auth/identity.ts';
 import type { CreateClientErrors, ToClientError } from '../graphql/client-errors.ts';
-import type { GatewayContext } from '../graphql/context.ts';
 import { type AccessLog, type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
-import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import type { Usage } from '../upstream/client.ts';
-import type { Admission, AdmissionAllowance } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { readClientName } from './client-name.ts';
 import type { CorsHeaders } from './cors.ts';
 import { toErrorResponse } from './error-response.ts';
-import type { Operation } from './prepare.ts';
+import type { Exchange, StartExchangeTrace } from './exchange.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
-import type { IncomingRequest, OutgoingResponse } from './request.ts';
-import type { RequestExtensions } from './request-extensions.ts';
+import type { OutgoingResponse } from './request.ts';
 import { REQUEST_ID } from './request-id.ts';
 import { limitSize, type ResponseBody } from './response-size.ts';
 import { createUpstreamReport } from './upstream-report.ts';
-
-/** State of one request. The steps of the pipeline fill it in. */
-export interface Exchange {
-  readonly request: IncomingRequest;
-  /** Start time, as in `performance.now()`. */
-  readonly startedAt: number;
-  readonly requestId: string;
-  /** Media type of the response; undefined if the client accepts none of the available types. */
-  readonly mediaType: string | undefined;
-  identity?: Identity;
-  /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
-  allowance?: AdmissionAllowance | undefined;
-  /** Trace of the operation; undefined if there is none, or before the caller is identified. */
-  trace?: OperationTrace | undefined;
-  /** Flags of the request; undefined before they are read. */
-  extensions?: RequestExtensions;
-  context?: GatewayContext;
-  operation?: Operation;
-}
 
 /** Result of an execution, or the value that was thrown instead. */
 export type Outcome = { result: ExecutionResult } | { error: unknown };
 
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
 export type Respond = (exchange: Exchange, outcome: Outcome) => OutgoingResponse;
-
-/** Starts the trace of a request. */
-export type StartExchangeTrace = (exchange: Exchange) => OperationTrace | undefined;
 
 /** Options of `createRespond`. */
 export interface RespondOptions {

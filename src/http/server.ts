@@ -6,11 +6,11 @@ import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { createConnections } from './connections.ts';
 import { acceptBacklog, announceClose, drain } from './drain.ts';
-import { createExchanges } from './exchanges.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { type ConnectionSource, listen, receive } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
+import { createOpenResponses } from './open-responses.ts';
 import { sendRefusal } from './send-refusal.ts';
 
 export { ListenError } from './listen.ts';
@@ -84,9 +84,9 @@ export async function startServer({
   let isDraining = false;
   let isRetiring = false;
 
-  const exchanges = createExchanges((socket) => connections.get(socket));
+  const responses = createOpenResponses((socket) => connections.get(socket));
   const server = createServer({
-    ...exchanges.classes,
+    ...responses.classes,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: clientHeadersTimeoutMs,
     requestTimeout: settings.clientRequestTimeoutMs,
@@ -94,10 +94,10 @@ export async function startServer({
     connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
   });
   const connections = createConnections(server, settings, () => shedding.freeMemory());
-  const shedding = createShedding(exchanges, connections, settings, options);
+  const shedding = createShedding(responses, connections, settings, options);
   const shedReason = () => (isDraining ? 'stopping' : shedding.reason());
   const load = (): ServerLoad => ({
-    running: exchanges.running(),
+    running: responses.running(),
     connections: connections.size,
     bufferedBytes: shedding.bufferedBytes(),
     shedding: shedReason(),
@@ -159,7 +159,7 @@ export async function startServer({
 
   async function close(): Promise<void> {
     isDraining = true;
-    const deps = { server, connections, exchanges, stopAccepting: source ? () => source.closed : stopAccepting };
+    const deps = { server, connections, responses, stopAccepting: source ? () => source.closed : stopAccepting };
     await drain(deps, settings);
   }
 

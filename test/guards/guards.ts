@@ -887,11 +887,11 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'limit of in-flight requests',
     'http/load-shedding.ts',
-    'if (exchanges.running() >= maxInFlightRequests) {',
+    'if (responses.running() >= maxInFlightRequests) {',
     'if (false) {',
     'http/server',
   ),
-  guard('end of a response', 'http/exchanges.ts', 'if (chunk === null) {', 'if (chunk !== null) {', 'http/server'),
+  guard('end of a response', 'http/open-responses.ts', 'if (chunk === null) {', 'if (chunk !== null) {', 'http/server'),
   guard('stalled clients', 'http/connections.ts', 'connection.isStalled(minBytes)', 'false', 'attacks/slow-clients'),
   guard(
     'slow clients over the whole window',
@@ -986,7 +986,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'accounting of unsent bytes',
-    'http/exchanges.ts',
+    'http/open-responses.ts',
     'unread.add(this.#connection);',
     '',
     'attacks/buffered-bytes',

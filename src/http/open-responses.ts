@@ -2,8 +2,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connection } from './connection.ts';
 
-/** Counters of the requests and responses of a server. */
-export interface Exchanges {
+/** Unfinished responses of a server, with the state of their requests. */
+export interface OpenResponses {
   /** Classes to create the server with. They update the counters. */
   readonly classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
   /** Returns the number of requests that were received in full and have no complete response yet. */
@@ -17,11 +17,11 @@ export interface Exchanges {
 }
 
 /**
- * Creates the counters. They are updated in overridden methods instead of event listeners, because no event reports the end of a body that
+ * Counts the open responses of a server. The counters are updated in overridden methods instead of event listeners, because no event reports the end of a body that
  * nobody reads. Also, with a second listener for an event, V8 may allocate a response's listener array in the old generation, which keeps the
  * response alive until the next full garbage collection.
  */
-export function createExchanges(connectionOf: (socket: Socket) => Connection | undefined): Exchanges {
+export function createOpenResponses(connectionOf: (socket: Socket) => Connection | undefined): OpenResponses {
   let [open, running, receivedBytes] = [0, 0, 0];
   /** Connections with unsent bytes when a response ended, which is rare. */
   const unread = new Set<Connection>();
