@@ -106,7 +106,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'cli/completion': { parts: ['cli/commands'] },
   'cli/cluster': {
-    parts: ['cli/commands', 'http', 'telemetry', 'settings'],
+    parts: ['cli/commands', 'http', 'telemetry', 'settings', 'lib'],
     modules: ['node:child_process', 'node:net', 'node:timers/promises', 'pino', 'zod'],
   },
   'cli/config': {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { createCondition } from '../lib/condition.ts';
 import type { Settings } from '../settings/settings.ts';
 import { Connection, SAMPLES_PER_TIMEOUT } from './connection.ts';
 import { createEviction } from './eviction.ts';
@@ -42,15 +43,11 @@ export function createConnections(
   const minBytes = Math.max(1, (minBytesPerSecond * stallTimeoutMs) / 1_000);
   const eviction = createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs });
 
-  const waiting: (() => void)[] = [];
+  const empty = createCondition(() => connections.size === 0);
 
   function remove(socket: Socket): void {
     connections.delete(socket);
-    if (connections.size === 0) {
-      for (const resolve of waiting.splice(0)) {
-        resolve();
-      }
-    }
+    empty.check();
   }
 
   function close(connection: Connection, reason: CloseReason): void {
@@ -100,11 +97,7 @@ export function createConnections(
     closed,
     get: (socket) => connections.get(socket),
     values: () => connections.values(),
-    async ended() {
-      if (connections.size > 0) {
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-    },
+    ended: empty.met,
     free(bytes) {
       let freed = 0;
       for (const connection of eviction.forMemory(bytes, connections.values(), performance.now())) {

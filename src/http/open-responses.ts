@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createCondition } from '../lib/condition.ts';
 import type { Connection } from './connection.ts';
 
 /** Unfinished responses of a server, with the state of their requests. */
@@ -25,7 +26,7 @@ export function createOpenResponses(connectionOf: (socket: Socket) => Connection
   let [open, running, receivedBytes] = [0, 0, 0];
   /** Connections with unsent bytes when a response ended, which is rare. */
   const unread = new Set<Connection>();
-  const waiting: (() => void)[] = [];
+  const allFinished = createCondition(() => open === 0);
 
   class Request extends IncomingMessage {
     response: Response | undefined;
@@ -92,11 +93,7 @@ export function createOpenResponses(connectionOf: (socket: Socket) => Connection
         this.receivedBytes = 0;
         this.#connection?.removeResponse(this);
         open -= 1;
-        if (open === 0) {
-          for (const resolve of waiting.splice(0)) {
-            resolve();
-          }
-        }
+        allFinished.check();
       }
     }
 
@@ -124,10 +121,6 @@ export function createOpenResponses(connectionOf: (socket: Socket) => Connection
       }
       return sum;
     },
-    async finished() {
-      if (open > 0) {
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-    },
+    finished: allFinished.met,
   };
 }

@@ -1,3 +1,4 @@
+import { createCondition } from '../lib/condition.ts';
 import type { HandleRequest } from './request.ts';
 
 /** Handler whose requests are counted. */
@@ -10,7 +11,7 @@ export interface TrackedRequests {
 /** Counts the in-flight requests of a handler, so that what they use is closed after them. */
 export function trackRequests(inner: HandleRequest): TrackedRequests {
   let running = 0;
-  const waiting: (() => void)[] = [];
+  const idle = createCondition(() => running === 0);
   return {
     async handle(request) {
       running += 1;
@@ -18,17 +19,9 @@ export function trackRequests(inner: HandleRequest): TrackedRequests {
         return await inner(request);
       } finally {
         running -= 1;
-        if (running === 0) {
-          for (const resolve of waiting.splice(0)) {
-            resolve();
-          }
-        }
+        idle.check();
       }
     },
-    async finished() {
-      if (running > 0) {
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-    },
+    finished: idle.met,
   };
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { createCondition } from '../../lib/condition.ts';
 
 /** Process that can take connections. */
 export interface Taker {
@@ -22,9 +23,9 @@ const MAX_WAITING = 10_000;
  */
 export function createConnectionQueue<Worker extends Taker>() {
   const waiting: Socket[] = [];
-  const onEmpty: (() => void)[] = [];
   /** Workers, the next in turn first. */
   const workers: Worker[] = [];
+  const empty = createCondition(() => waiting.length === 0 || workers.length === 0);
 
   function choose(): Worker | undefined {
     const free = workers.filter(({ isFree }) => isFree);
@@ -39,14 +40,6 @@ export function createConnectionQueue<Worker extends Taker>() {
     }
   }
 
-  function tellIfEmpty(): void {
-    if (waiting.length === 0 || workers.length === 0) {
-      for (const resolve of onEmpty.splice(0)) {
-        resolve();
-      }
-    }
-  }
-
   /** Passes on waiting connections. */
   function pass(): void {
     for (let worker = choose(); worker !== undefined; worker = choose()) {
@@ -58,16 +51,12 @@ export function createConnectionQueue<Worker extends Taker>() {
       workers.push(worker);
       worker.give(connection);
     }
-    tellIfEmpty();
+    empty.check();
   }
 
   return {
     /** Waits until every connection is passed on, or no worker is left. */
-    async emptied(): Promise<void> {
-      const empty = new Promise<void>((resolve) => onEmpty.push(resolve));
-      tellIfEmpty();
-      await empty;
-    },
+    emptied: empty.met,
     /** Passes a connection on as soon as a worker is free. */
     add(connection: Socket): void {
       if (waiting.length >= MAX_WAITING) {
@@ -88,7 +77,7 @@ export function createConnectionQueue<Worker extends Taker>() {
     },
     removeWorker(worker: Worker): void {
       remove(worker);
-      tellIfEmpty();
+      empty.check();
     },
     pass,
     /** Closes waiting connections. */

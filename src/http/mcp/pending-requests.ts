@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import { createCondition } from '../../lib/condition.ts';
 
 /** Requests of a client that are not answered yet. */
 export interface PendingRequests {
@@ -11,15 +12,11 @@ export interface PendingRequests {
 /** Creates the record of requests, which is empty. */
 export function createPendingRequests(): PendingRequests {
   const pending = new Set<unknown>();
-  const waiting: (() => void)[] = [];
+  const allAnswered = createCondition(() => pending.size === 0);
 
   function remove(id: unknown): void {
     pending.delete(id);
-    if (pending.size === 0) {
-      for (const resolve of waiting.splice(0)) {
-        resolve();
-      }
-    }
+    allAnswered.check();
   }
 
   function onReceived(message: JSONRPCMessage): void {
@@ -55,10 +52,6 @@ export function createPendingRequests(): PendingRequests {
       };
       return outer;
     },
-    async answered() {
-      if (pending.size > 0) {
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      }
-    },
+    answered: allAnswered.met,
   };
 }
