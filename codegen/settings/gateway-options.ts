@@ -1,5 +1,5 @@
+import { withoutLinks } from '../../src/settings/markdown.ts';
 import { GATEWAY_SETTINGS } from '../../src/settings/settings.ts';
-import { withoutLinks } from '../../src/settings/without-links.ts';
 import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
 
 /** Writes the interface of the settings that `createGateway` takes. */

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
 import { memoizeBySource } from '../lib/memoize.ts';
-import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
+import type { SecretFiles } from '../lib/secret-files.ts';
+import { requireLength } from '../lib/single-secret.ts';
 
 /** Keys that the gateway signs client tokens with. */
 export interface ClientTokenKeys {
@@ -19,15 +20,10 @@ export interface ClientTokenKey {
 }
 
 /** Minimum length of a secret: that of a digest of HS256 (RFC 7518, 3.2). */
-export const MIN_SECRET_LENGTH = 32;
+const MIN_SECRET_LENGTH = 32;
 
 /** Returns the first problem of the secrets, or undefined. */
-export function findSecretProblem(secrets: ReadonlyMap<string, string>): SecretProblem | undefined {
-  const short = [...secrets].find(([, secret]) => secret.length < MIN_SECRET_LENGTH);
-  return (
-    short && { name: short[0], problem: `a secret of client tokens is shorter than ${MIN_SECRET_LENGTH} characters` }
-  );
-}
+export const findSecretProblem = requireLength('a secret of client tokens', MIN_SECRET_LENGTH);
 
 /**
  * Derives the keys of client tokens from their secrets.

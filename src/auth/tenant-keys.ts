@@ -16,7 +16,7 @@ export interface TenantKeys {
 }
 
 /** Form of a tenant's name, which must be usable in claims, file names and logs. */
-export const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
+const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
 export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams): TenantKeys {

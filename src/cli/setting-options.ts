@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { withoutMarkdown } from '../settings/markdown.ts';
 import { optionOf, SETTING_INFO, variableOf } from '../settings/setting.ts';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../settings/settings.ts';
-import { withoutLinks } from '../settings/without-links.ts';
 import type { CommandOption } from './commands/command.ts';
 
 /** Returns the settings that are command-line options. */
-export const listOptionSettings = (): SettingName[] =>
+const listOptionSettings = (): SettingName[] =>
   (Object.keys(SETTINGS) as SettingName[]).filter((name) => SETTING_INFO.get(SETTINGS[name])?.flag !== undefined);
 
 /** Returns the command-line options of the settings table. */
@@ -35,7 +35,7 @@ function describe(schema: z.ZodType): string {
   const { description = '', defaultText } = SETTING_INFO.get(schema) ?? {};
   const fallback = defaultText ?? toText(z.toJSONSchema(schema, { io: 'input' }).default);
   const text = fallback === undefined ? description : `${description} Default: ${fallback}.`;
-  return withoutLinks(text).replaceAll('`', '');
+  return withoutMarkdown(text);
 }
 
 function toText(value: unknown): string | undefined {

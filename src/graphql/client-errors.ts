@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { ClientKind } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
-import { DocumentError, isInvalidValueError } from './executor/located-error.ts';
+import { DocumentError, isInvalidValueError, truncateMessage } from './executor/located-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
 export interface ClientExtensions {
@@ -117,7 +117,7 @@ export const createClientErrors =
       return {
         message: isInvalidValueError(original)
           ? 'The notification service sent an invalid value for this field.'
-          : clip(error.message),
+          : truncateMessage(error.message),
         ...pickPlace(error),
         extensions: {
           code,
@@ -129,12 +129,6 @@ export const createClientErrors =
       };
     };
   };
-
-/** Maximum length of a message that can quote the request, in characters. Documents and variables can be long. */
-const MAX_MESSAGE = 300;
-
-const clip = (message: string): string =>
-  message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1).replace(/\p{Cs}$/u, '')}…`;
 
 /** Maximum locations of an error. A conflict of fields can have hundreds. */
 const MAX_LOCATIONS = 10;

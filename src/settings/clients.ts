@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isKeysAddress, isOrigin } from '../lib/origins.ts';
+import { isKeysAddress, isOrigin } from '../lib/urls.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPES } from './scopes.ts';
 import { choice, group, integer, onOffInSection, setting, text } from './setting.ts';
@@ -7,7 +7,7 @@ import { choice, group, integer, onOffInSection, setting, text } from './setting
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
 
 /** Signatures by key pairs. Shared secrets and `none` are not supported. */
-export const SIGNATURE_ALGORITHMS = [
+const SIGNATURE_ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',

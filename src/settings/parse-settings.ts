@@ -54,7 +54,8 @@ export function parseGatewayOptions(options: Readonly<Record<string, unknown>>):
   return data;
 }
 
-const toSentence = ({ path, message }: SettingProblem): string => `${path.join('.')} ${message}.`;
+/** Returns a problem as a sentence that begins with the path of the setting. */
+export const toSentence = ({ path, message }: SettingProblem): string => `${path.join('.')} ${message}.`;
 
 /** Returns the problems of the alternative that was meant if a setting has several forms. */
 function toProblems(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): SettingProblem[] {

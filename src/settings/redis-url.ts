@@ -1,3 +1,5 @@
+import { isDecodable } from '../lib/urls.ts';
+
 /** Form of a Redis server's URL, as a clause. */
 export const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, or { env: NAME }';
 
@@ -13,16 +15,7 @@ export function findRedisUrlProblem(url: string): string | undefined {
   if (parsed.search !== '' || parsed.hash !== '') {
     return 'must not contain ? or #; write them as %3F and %23 in a password';
   }
-  return isEncoded(parsed.username) && isEncoded(parsed.password)
+  return isDecodable(parsed.username) && isDecodable(parsed.password)
     ? undefined
     : 'has a user name or password with a % that must be written as %25';
-}
-
-function isEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDecodable } from '../lib/urls.ts';
 
 /**
  * Base address of the service: http or https, with or without a path prefix. Problems do not repeat the text, which may hold a secret.
@@ -32,15 +33,6 @@ function isProxyAddress(address: string): boolean {
     url.search + url.hash === '' &&
     isDecodable(url.username + url.password)
   );
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function findProblem(url: URL | null): string | undefined {

@@ -116,8 +116,5 @@ export const upstreamSections = {
   ),
 };
 
-/** Upstream with a name, as configured. */
-export type NamedUpstream = z.output<typeof upstream>;
-
 /** Certificates and key of the TLS connections to a service. */
 export type TlsSettings = z.output<typeof tls>;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import { ERROR_CODES } from '../settings/error-codes.ts';
 import type { CallEntry } from '../upstream/call-log.ts';
 import type { TenantNames } from './tenant-names.ts';
 
@@ -50,7 +51,7 @@ export interface AccessLogEntry {
 }
 
 /** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */
-export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: 499 } as const;
+export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: ERROR_CODES.CLIENT_CLOSED.status } as const;
 
 /** Writes one line. */
 export type AccessLog = (entry: AccessLogEntry) => void;

@@ -2049,14 +2049,14 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'JWKS without TLS',
-    'lib/origins.ts',
+    'lib/urls.ts',
     "(url.protocol === 'http:' && isLoopbackHost(url.hostname))",
     "url.protocol === 'http:'",
     'cli/config-file',
   ),
   guard(
     'passwords in JWKS URLs',
-    'lib/origins.ts',
+    'lib/urls.ts',
     "url.username === '' &&\n    url.password === ''",
     'true',
     'cli/config-file',

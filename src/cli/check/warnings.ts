@@ -1,5 +1,5 @@
 import { routerSecretOf } from '../../graphql/federation/router-secret.ts';
-import { isLoopbackHost } from '../../lib/origins.ts';
+import { isLoopbackHost } from '../../lib/urls.ts';
 import type { Config } from '../config/create-config.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';

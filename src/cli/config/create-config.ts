@@ -1,5 +1,5 @@
 import type { GatewaySettingOptions } from '../../settings/gateway-options.gen.ts';
-import { type PartialSettings, parseSettings, type SettingProblem } from '../../settings/parse-settings.ts';
+import { type PartialSettings, parseSettings, toSentence } from '../../settings/parse-settings.ts';
 import { GATEWAY_SETTINGS } from '../../settings/settings.ts';
 import { DEFAULT_SANDBOX_FILE } from '../sandbox-file.ts';
 import { ConfigError } from './config-error.ts';
@@ -49,8 +49,6 @@ export function createConfig({ values, source, isProduction }: ConfigOrigin): Co
 /** Returns the database file of the sandbox. */
 export const sandboxFileOf = ({ sandbox }: ConfigOrigin['values']): string =>
   typeof sandbox === 'string' && !/^1?$/.test(sandbox) ? sandbox : DEFAULT_SANDBOX_FILE;
-
-const toSentence = ({ path, message }: SettingProblem): string => `${path.join('.')} ${message}.`;
 
 /** Returns the settings for `createGateway`, which validates them itself with the same schemas. */
 const pickGatewayOptions = (values: ConfigOrigin['values']): Partial<GatewaySettingOptions> =>

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { isRecord } from '../../lib/is-record.ts';
-import { addressOf, isLoopbackHost, portOf } from '../../lib/origins.ts';
+import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { proxyAddress } from '../../settings/upstream-url.ts';
 import type { Environment } from './environment.ts';
 import type { Problem } from './problem.ts';

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { addressOf, isLoopbackHost, portOf } from '../../lib/origins.ts';
+import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { ProxyError } from '../../upstream/transport/proxy-tunnel.ts';
 import { examineExpiry, explainRejection } from './certificate.ts';
 import { type Finding, note, ok, problem, warning } from './finding.ts';

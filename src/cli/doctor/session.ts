@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { addressOf } from '../../lib/origins.ts';
+import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 import { errorFromFailure } from '../../upstream/errors/error-from-failure.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';

@@ -18,7 +18,7 @@ export interface ImportOptions {
 }
 
 /** Default of `--max-wait`, in seconds. */
-export const DEFAULT_MAX_WAIT = 600;
+const DEFAULT_MAX_WAIT = 600;
 
 /**
  * Reads the options of the command.

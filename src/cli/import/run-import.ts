@@ -15,6 +15,7 @@ import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { type CheckedFile, checkRows } from './check-rows.ts';
+import { describeDryRun } from './dry-run.ts';
 import { type EarlierRun, readEarlierRun } from './earlier-run.ts';
 import { formatCount, formatRows } from './format.ts';
 import { Health } from './health.ts';
@@ -30,8 +31,8 @@ import { openResults } from './results-file.ts';
 import { lockResults } from './results-lock.ts';
 import { sendRows } from './send-rows.ts';
 import { type ImportService, openService, readEnvironmentId } from './service.ts';
+import { SessionSummary } from './session-summary.ts';
 import { catchStopSignals } from './stop-signals.ts';
-import { describeDryRun, Tally } from './summarize.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
@@ -133,7 +134,7 @@ async function send(job: Job): Promise<void> {
     return;
   }
   const applied = resumed?.applied ?? new AppliedLines();
-  const tally = new Tally(checked.rows, applied.size);
+  const summary = new SessionSummary(checked.rows, applied.size);
   using results = openResults(path, resumed?.bytes ?? 0);
   if (resumed === undefined) {
     results.write(run);
@@ -144,7 +145,7 @@ async function send(job: Job): Promise<void> {
   const stopping = catchStopSignals(host, () =>
     note('Stopping: finishing rows in flight. Press Ctrl-C again to quit now.'),
   );
-  using progress = showProgress(host, createDescription(tally));
+  using progress = showProgress(host, createDescription(summary));
   note = progress.note;
   using health = new Health(maxWaitMs, progress.note);
   let failure: ImportError | undefined;
@@ -165,7 +166,7 @@ async function send(job: Job): Promise<void> {
       stopping,
       onResult(result) {
         results.write(result);
-        tally.add(result);
+        summary.add(result);
       },
     });
   } catch (error) {
@@ -175,12 +176,12 @@ async function send(job: Job): Promise<void> {
     failure = error;
   }
   progress[Symbol.dispose]();
-  host.stderr.write(tally.describeFailures(options));
+  host.stderr.write(summary.describeFailures(options));
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  host.stdout.write(tally.describe(options));
-  host.exitCode = failure === undefined && tally.applied === tally.total ? 0 : 1;
+  host.stdout.write(summary.describe(options));
+  host.exitCode = failure === undefined && summary.applied === summary.total ? 0 : 1;
 }
 
 /**

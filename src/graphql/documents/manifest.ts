@@ -48,16 +48,17 @@ export function assertIds(manifests: readonly Manifest[]): void {
   for (const [id, document] of manifests.flatMap((manifest) => Object.entries(manifest))) {
     const hash = SHA256_ID.exec(id)?.[1];
     if (hash !== undefined && hash !== sha256Of(document)) {
-      throw new ManifestError(`the id ${shorten(id)} is not the SHA-256 of its text`);
+      throw new ManifestError(`the id ${shortenId(id)} is not the SHA-256 of its text`);
     }
     if ((texts.get(withoutHashPrefix(id)) ?? document) !== document) {
-      throw new ManifestError(`the id ${shorten(id)} stands for two documents`);
+      throw new ManifestError(`the id ${shortenId(id)} stands for two documents`);
     }
     texts.set(withoutHashPrefix(id), document);
   }
 }
 
-const shorten = (id: string): string => (id.length > 40 ? `${id.slice(0, 20)}…` : id);
+/** Returns the beginning of an id, for messages. */
+export const shortenId = (id: string): string => (id.length > 40 ? `${id.slice(0, 20)}…` : id);
 
 /** Returns the place of a syntax error, which V8 names in most messages. */
 function placeOf(error: unknown): string {

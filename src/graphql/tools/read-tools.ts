@@ -3,7 +3,7 @@ import type { McpSettings } from '../../settings/mcp.ts';
 import { suggest } from '../../settings/setting.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { DocumentLimits } from '../documents/document-limits.ts';
-import type { Manifest } from '../documents/manifest.ts';
+import { type Manifest, shortenId } from '../documents/manifest.ts';
 import { findDocumentProblem } from '../documents/use-document-limits.ts';
 import { createTool, type Tool } from './tool.ts';
 
@@ -37,7 +37,7 @@ export function readTools(
   const tools = new Map<string, Tool>();
   const problems: ToolProblem[] = [];
   for (const [text, id] of documents) {
-    const { tool, problem } = readTool(shorten(id), text, rules);
+    const { tool, problem } = readTool(shortenId(id), text, rules);
     if (problem !== undefined) {
       problems.push({ path: ['manifest'], problem });
     } else if (tools.has(tool.name)) {
@@ -92,7 +92,5 @@ function findListProblem(
   }
   return type === 'query' ? `names the query "${name}"; remove it, because queries need no entry` : undefined;
 }
-
-const shorten = (id: string): string => (id.length > 40 ? `${id.slice(0, 20)}…` : id);
 
 const withoutPeriod = (sentence: string): string => sentence.replace(/\.$/, '');

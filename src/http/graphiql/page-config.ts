@@ -1,6 +1,6 @@
 import type { ShippedOperation } from '../../graphql/documents/shipped-operations.ts';
 import { ERROR_CODES } from '../../settings/error-codes.ts';
-import { withoutLinks } from '../../settings/without-links.ts';
+import { withoutMarkdown } from '../../settings/markdown.ts';
 
 export type { ExplainedCall, Explanation } from '../../graphql/explain/explanation.ts';
 export type { UpstreamReport } from '../upstream-report.ts';
@@ -57,10 +57,7 @@ export const createPageConfig = ({ operations, ...options }: PageConfigOptions):
   errorCodes: Object.fromEntries(
     Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
       code,
-      { meaning: toText(meaning), remedy: toText(remedy) },
+      { meaning: withoutMarkdown(meaning), remedy: withoutMarkdown(remedy) },
     ]),
   ),
 });
-
-/** Removes Markdown's marks and links. */
-const toText = (markdown: string): string => withoutLinks(markdown).replaceAll('`', '');

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isRecord } from '../../lib/is-record.ts';
 import { ERROR_CODES, isErrorCode } from '../../settings/error-codes.ts';
+import { withoutMarkdown } from '../../settings/markdown.ts';
 import type { OutgoingResponse } from '../request.ts';
 
 /** Maximum errors whose messages are written out. The structured result has all of them. */
@@ -59,6 +60,3 @@ function advise(code: unknown, retryable: boolean, retryAfterSeconds: unknown): 
     ? withoutMarkdown(ERROR_CODES[code].remedy)
     : 'Do not call the tool again with the same arguments.';
 }
-
-/** Returns the text of Markdown without links and marks. */
-const withoutMarkdown = (text: string): string => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');

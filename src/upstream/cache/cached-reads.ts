@@ -15,7 +15,7 @@ export interface CachedRead {
 }
 
 /** Reads that are cached: one line per endpoint. Others always call the service. */
-export const CACHED_READS: { readonly [Route in keyof paths]?: CachedRead } = {
+const CACHED_READS: { readonly [Route in keyof paths]?: CachedRead } = {
   '/v1/workflows/{workflowIdOrIdentifier}': {
     resource: 'workflows',
     record: ({ workflowIdOrIdentifier = '' }) => recordTag('workflow', workflowIdOrIdentifier),

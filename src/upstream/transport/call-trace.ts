@@ -1,4 +1,4 @@
-import { portOf } from '../../lib/origins.ts';
+import { portOf } from '../../lib/urls.ts';
 import type { Endpoint } from '../errors/errors.ts';
 import type { TraceHeaders, UpstreamResult } from './exchange.ts';
 

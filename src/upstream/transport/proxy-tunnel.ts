@@ -1,6 +1,6 @@
 import { isIPv6, Socket } from 'node:net';
 import { type buildConnector, Client } from 'undici';
-import { portOf } from '../../lib/origins.ts';
+import { portOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 
 /** Failure of a proxy: nothing was sent to the service. The message is a clause that contains no credentials. */

@@ -21,3 +21,13 @@ export const addressOf = ({ hostname }: Pick<URL, 'hostname'>): string => hostna
 /** Returns the port, also if it is the default one of the protocol. */
 export const portOf = ({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number =>
   Number(port || (protocol === 'https:' ? 443 : 80));
+
+/** Whether percent-encoded text, such as the password in a URL, can be decoded. */
+export function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

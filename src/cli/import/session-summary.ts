@@ -1,4 +1,3 @@
-import type { CheckedFile } from './check-rows.ts';
 import { formatCount, formatDuration, formatRows } from './format.ts';
 import type { ImportOptions } from './options.ts';
 import type { Counts } from './progress.ts';
@@ -7,8 +6,8 @@ import { isApplied, type Outcome, type RowResult } from './results.ts';
 /** Failed rows that are printed. */
 const PRINTED = 20;
 
-/** Results of a session. */
-export class Tally implements Counts {
+/** Results of the rows that this process has sent, for its output. */
+export class SessionSummary implements Counts {
   readonly total: number;
   readonly #startedAt = performance.now();
   readonly #session: Record<Outcome, number> = { created: 0, updated: 0, failed: 0, unknown: 0 };
@@ -59,18 +58,3 @@ export class Tally implements Counts {
     ].join('\n');
   }
 }
-
-/** Longest row that a dry run shows completely. */
-const MAX_SHOWN = 300;
-
-/** Returns the lines that a dry run prints. */
-export const describeDryRun = ({ samples }: CheckedFile): string =>
-  [
-    'The first rows, as they would be sent to POST /v1/subscribers:',
-    ...samples.map(({ line, subscriber }) => {
-      const json = JSON.stringify(subscriber);
-      return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
-    }),
-    'Nothing was sent.',
-    '',
-  ].join('\n');
