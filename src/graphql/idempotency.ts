@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { GatewayContext } from './context.ts';
-import { badUserInput } from './errors.ts';
+import { badUserInput } from './field-errors.ts';
 
 /** Description of the input field `idempotencyKey`. */
 export const IDEMPOTENCY_KEY =

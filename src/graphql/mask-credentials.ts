@@ -1,5 +1,5 @@
 import { isRecord } from '../lib/is-record.ts';
-import { requireValue } from './errors.ts';
+import { requireValue } from './field-errors.ts';
 
 /** Replacement for a credential. */
 const MASK = '[masked]';

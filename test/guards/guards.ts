@@ -687,7 +687,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'error codes that are not in a result union',
-    'graphql/errors.ts',
+    'graphql/mutation-errors.ts',
     "code === 'CONFLICT' ? {",
     "code === 'NOT_FOUND' ? {",
     'graphql/error-model',
@@ -1715,7 +1715,7 @@ export const GUARDS: readonly Guard[] = [
     'true',
     'auth/tenant-keys',
   ),
-  guard('private keys', 'auth/jwks.ts', '/PRIVATE KEY/.test(text)', 'false', 'auth/issuer-keys'),
+  guard('private keys', 'auth/public-key.ts', '/PRIVATE KEY/.test(text)', 'false', 'auth/issuer-keys'),
   guard(
     'redirects of an issuer',
     'auth/jwks.ts',

@@ -1,5 +1,5 @@
 import { findSecretProblem } from '../../auth/client-token-keys.ts';
-import { findKeyProblem } from '../../auth/jwks.ts';
+import { findKeyProblem } from '../../auth/public-key.ts';
 import { findTenantProblem, findUpstreamProblem } from '../../auth/tenant-keys.ts';
 import { createTenantUpstreams } from '../../auth/tenant-upstreams.ts';
 import { findManifestProblems } from '../../graphql/documents/manifest-files.ts';

@@ -2,7 +2,7 @@ import type { GraphQLObjectType } from 'graphql';
 import { listAny } from '../../settings/setting.ts';
 import type { GatewayContext } from '../context.ts';
 import { type Entity, entityOf } from '../entity.ts';
-import { badUserInput } from '../errors.ts';
+import { badUserInput } from '../field-errors.ts';
 import type { MaySeeSchema } from './schema-access.ts';
 
 /** Reference of another subgraph to a record: the name of its type and the value of a key. */

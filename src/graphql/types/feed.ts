@@ -2,6 +2,7 @@ import type { FeedBody } from '../../upstream/resources/feeds.ts';
 import { ADDS_ONLY } from '../adds-only.ts';
 import { builder } from '../builder.ts';
 import { Entity, NO_ENDPOINT } from '../entity.ts';
+import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -11,8 +12,7 @@ import {
   InvalidInputError,
   NotFoundError,
   toMutationResult,
-} from '../errors.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+} from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({

@@ -1,6 +1,6 @@
 import type { ChannelName } from '../../upstream/resources/messages.ts';
 import { builder } from '../builder.ts';
-import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutationResult } from '../errors.ts';
+import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutationResult } from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 
 export const Channel = builder.enumType('Channel', {

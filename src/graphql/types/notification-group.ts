@@ -3,6 +3,7 @@ import { ADDS_ONLY } from '../adds-only.ts';
 import { builder } from '../builder.ts';
 import { declareCalls } from '../dependent-calls.ts';
 import { Entity } from '../entity.ts';
+import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -11,8 +12,7 @@ import {
   InvalidInputError,
   NotFoundError,
   toMutationResult,
-} from '../errors.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+} from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 
 export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({

@@ -2,7 +2,7 @@ import type { ChannelName } from '../../upstream/resources/messages.ts';
 import type { StatsEntryBody } from '../../upstream/resources/stats.ts';
 import { builder } from '../builder.ts';
 import { declareCalls } from '../dependent-calls.ts';
-import { assertRange, requireValue } from '../errors.ts';
+import { assertRange, requireValue } from '../field-errors.ts';
 import { fillGaps } from '../fill-gaps.ts';
 import { requireScopes } from '../require-scopes.ts';
 import { isLocalDate } from '../scalars.ts';

@@ -4,18 +4,18 @@ import { mapBounded } from '../bulk.ts';
 import type { GatewayContext } from '../context.ts';
 import { declareCalls } from '../dependent-calls.ts';
 import { Entity, NO_ENDPOINT } from '../entity.ts';
+import { assertRange } from '../field-errors.ts';
+import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
+import { maskCredentials } from '../mask-credentials.ts';
 import {
   asConflict,
   asInvalidInput,
-  assertRange,
   asUpstreamFailure,
   ConflictError,
   InvalidInputError,
   toMutationResult,
   UpstreamFailure,
-} from '../errors.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
-import { maskCredentials } from '../mask-credentials.ts';
+} from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 
 /** Maximum subscribers in one bulk mutation. */

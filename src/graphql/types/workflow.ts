@@ -3,18 +3,17 @@ import { builder } from '../builder.ts';
 import type { GatewayContext } from '../context.ts';
 import { declareCalls } from '../dependent-calls.ts';
 import { Entity, type LoadByKey } from '../entity.ts';
+import { assertRange, requireValue } from '../field-errors.ts';
 import {
   asConflict,
   asInvalidInput,
   asNotFound,
-  assertRange,
   ConflictError,
   InvalidInputError,
   isRejectedInput,
   NotFoundError,
-  requireValue,
   toMutationResult,
-} from '../errors.ts';
+} from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';

@@ -1,7 +1,7 @@
 import type { TopicBody } from '../../upstream/resources/topics.ts';
 import { builder } from '../builder.ts';
-import { asConflict, asInvalidInput, ConflictError, InvalidInputError, toMutationResult } from '../errors.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY } from '../idempotency.ts';
+import { asConflict, asInvalidInput, ConflictError, InvalidInputError, toMutationResult } from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 
 const Topic = builder.objectRef<TopicBody>('Topic').implement({

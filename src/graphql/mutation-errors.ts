@@ -1,4 +1,3 @@
-import { GraphQLError } from 'graphql';
 import { isUpstreamError, type UpstreamError } from '../upstream/errors/errors.ts';
 import { builder } from './builder.ts';
 
@@ -226,24 +225,3 @@ export const asUpstreamFailure = (error: UpstreamError): BulkItemFailure | undef
 /** Checks whether an error is a response of the service that rejects the input (400, 422). */
 export const isRejectedInput = (error: unknown): boolean =>
   isUpstreamError(error) && error.code === 'BAD_USER_INPUT' && error.sent;
-
-/** Creates the error of an argument that the gateway rejects before any call. */
-export const badUserInput = (message: string): GraphQLError =>
-  new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
-
-/** Returns a value that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing. Used where GraphQL doesn't check it. */
-export function requireValue<T>(value: T | null | undefined): T {
-  if (value == null) {
-    throw new GraphQLError('The notification service did not send a required value.', {
-      extensions: { code: 'UPSTREAM_BAD_RESPONSE' },
-    });
-  }
-  return value;
-}
-
-/** Throws BAD_USER_INPUT unless `min <= value <= max`. */
-export function assertRange(name: string, value: number, min: number, max: number): void {
-  if (value < min || value > max) {
-    throw badUserInput(`${name} must be between ${min} and ${max}, but is ${value}.`);
-  }
-}
