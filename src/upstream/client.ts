@@ -33,8 +33,8 @@ export type UpstreamSettings = PrepareSettings &
 
 /** Dependencies of an upstream client. */
 export interface UpstreamDeps {
-  /** Sockets to the service, from `createDispatcher`. */
-  dispatcher: SocketPool;
+  /** Sockets to the service, from `createSocketPool`. */
+  pool: SocketPool;
   /** Called for every request sent upstream. @default none */
   observer?: UpstreamObserver | undefined;
   /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
@@ -66,7 +66,7 @@ export type BindCaller = (caller: Caller) => UpstreamClient;
 /** Creates the client and its policies, which all callers share. */
 export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamDeps): BindCaller {
   const { upstream } = settings;
-  const { dispatcher, observer, reportDeviation, audit, monotonicNow, random } = deps;
+  const { pool, observer, reportDeviation, audit, monotonicNow, random } = deps;
   const cache =
     deps.cache &&
     new ReadCache({
@@ -81,13 +81,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   const prepare = createPrepareCall(settings);
   const throttle = createThrottle(settings, monotonicNow);
   const checkDrift = reportDeviation && createDriftCheck(reportDeviation, monotonicNow);
-  const observed = createExchange(
-    { origin: upstream.origin, dispatcher },
-    settings,
-    throttle.note,
-    checkDrift,
-    observer,
-  );
+  const observed = createExchange({ origin: upstream.origin, pool }, settings, throttle.note, checkDrift, observer);
   const exchange = cache === undefined ? observed : cache.invalidation.dropRejected(observed);
   const coalescing = createCoalescing<UpstreamResult>();
   const concurrency = limitConcurrency(settings);

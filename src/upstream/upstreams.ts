@@ -13,7 +13,7 @@ import {
 import type { ReportDeviation } from './contract/drift-check.ts';
 import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts';
 import type { Connect } from './transport/connector.ts';
-import { createDispatcher } from './transport/dispatcher.ts';
+import { createSocketPool } from './transport/create-socket-pool.ts';
 import type { UpstreamObserver } from './transport/observer.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
@@ -107,7 +107,7 @@ export function createUpstreams(
   function connect(name: string | undefined, own: SettingsOfUpstream): Connected {
     const tls = tlsFiles.get(name);
     const cacheSettings = cacheSettingsOf(own.cache) ?? settingsOfUncached(own);
-    const pool = createDispatcher(own.upstream.origin, own, {
+    const pool = createSocketPool(own.upstream.origin, own, {
       buffer,
       tls,
       onTunnel: logProxyProblems(logger, name),
@@ -117,7 +117,7 @@ export function createUpstreams(
     return {
       bind: createUpstreamClient(own, {
         ...deps,
-        dispatcher: pool,
+        pool,
         observer: observerOf?.(name),
         reportDeviation: deviationReporterOf?.(name),
         cache: ownCache,

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors/errors.ts';
-import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
+import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { createExchange } from '../../src/upstream/transport/exchange.ts';
 import { Abort } from '../../src/upstream/transport/signal.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -23,9 +23,9 @@ describe('a cancelled call', () => {
       upstreamCalled.resolve();
       return 'taken over';
     });
-    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
-    onTestFinished(() => dispatcher.close());
-    const bind = createUpstreamClient(settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 }), { dispatcher });
+    const pool = createSocketPool(new URL(upstream.url).origin, settingsOf(upstream.url));
+    onTestFinished(() => pool.close());
+    const bind = createUpstreamClient(settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 }), { pool });
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
     for (const [i, signal] of callers.entries()) {
@@ -63,8 +63,8 @@ describe('a cancelled call', () => {
   it('fails with CLIENT_CLOSED while it waits for a retry, regardless of the previous failure', async () => {
     const retryDelayed = Promise.withResolvers<void>();
     await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
-    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
-    onTestFinished(() => dispatcher.close());
+    const pool = createSocketPool(new URL(upstream.url).origin, settingsOf(upstream.url));
+    onTestFinished(() => pool.close());
     const random = () => {
       retryDelayed.resolve();
       return 1;
@@ -72,7 +72,7 @@ describe('a cancelled call', () => {
     const settings = settingsOf(upstream.url, { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 });
     const signal = new Abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient(settings, { dispatcher, random })(caller);
+    const client = createUpstreamClient(settings, { pool, random })(caller);
     const call = client.write({ method: 'PUT', route: '/v1/feeds', expect: 'record' });
     await retryDelayed.promise;
     signal.abort();
@@ -89,17 +89,17 @@ describe('a cancelled call', () => {
 
   it.each([true, false])('is not sent if it was cancelled before (write: %s)', async (write) => {
     await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
-    const dispatcher = createDispatcher(new URL(upstream.url).origin, settingsOf(upstream.url));
-    onTestFinished(() => dispatcher.close());
+    const pool = createSocketPool(new URL(upstream.url).origin, settingsOf(upstream.url));
+    onTestFinished(() => pool.close());
     const signal = new Abort();
     signal.abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient(settingsOf(upstream.url), { dispatcher })(caller);
+    const client = createUpstreamClient(settingsOf(upstream.url), { pool })(caller);
     const call = write
       ? client.write({ method: 'POST', route: '/v1/feeds', expect: 'record' })
       : client.read({ route: '/v1/feeds', expect: 'list' });
     await expect(call).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
-    const exchange = createExchange({ origin: upstream.url, dispatcher }, DEFAULTS, () => {});
+    const exchange = createExchange({ origin: upstream.url, pool }, DEFAULTS, () => {});
     const endpoint = { method: 'POST', route: '/v1/feeds' } as const;
     const request = {
       endpoint,

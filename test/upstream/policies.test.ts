@@ -10,7 +10,7 @@ import { createCircuitBreaker } from '../../src/upstream/resilience/circuit-brea
 import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
 import { type ConcurrencySettings, limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
 import { createRetry, type RetryableCall, type RetrySettings } from '../../src/upstream/resilience/retry.ts';
-import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
+import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bytesInUse } from '../support/heap.ts';
@@ -90,8 +90,8 @@ function createQueue(settings: ConcurrencySettings) {
 async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, changes);
-  const dispatcher = createDispatcher(upstream.url, settings);
-  const bindCaller = createUpstreamClient(settings, { dispatcher });
+  const pool = createSocketPool(upstream.url, settings);
+  const bindCaller = createUpstreamClient(settings, { pool });
   return {
     upstream,
     caller(key: string, { signal = new AbortController().signal, withinMs = 5_000 } = {}) {
@@ -100,7 +100,7 @@ async function startClient(script: RawScript, changes: Partial<GatewaySettings> 
       return bindUpstream(bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage }));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
+      await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
     },
   };
 }

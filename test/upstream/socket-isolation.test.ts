@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
-import { createDispatcher, type DispatcherSettings } from '../../src/upstream/transport/dispatcher.ts';
+import { createSocketPool, type SocketPoolSettings } from '../../src/upstream/transport/create-socket-pool.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -31,14 +31,14 @@ function deferResponses() {
 }
 
 /** Starts the upstream client without a gateway, so that calls start in the order in which the test makes them. */
-async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<DispatcherSettings>) {
+async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<SocketPoolSettings>) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, connections);
-  const dispatcher = createDispatcher(upstream.url, settings);
-  const bindCaller = createUpstreamClient(settings, { dispatcher });
+  const pool = createSocketPool(upstream.url, settings);
+  const bindCaller = createUpstreamClient(settings, { pool });
   return {
     upstream,
-    dispatcher,
+    pool,
     read(key: string, id: string, signal = new AbortController().signal) {
       const usage = { calls: 0, bulkItems: 0, requests: 0 };
       const deadlineAt = performance.now() + 5_000;
@@ -48,7 +48,7 @@ async function startClient(script: Parameters<typeof startRawUpstream>[0], conne
     /** Returns the requested ids, in the order of arrival. */
     requestedIds: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),
     async [Symbol.asyncDispose]() {
-      await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
+      await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
     },
   };
 }
@@ -193,7 +193,7 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
     await using client = await startClient(script, { sockets: 1, isolateConnections });
     const responses = [client.read('a', 'running'), client.read('b', 'waiting')];
     await client.upstream.arrived(1);
-    const closed = client.dispatcher.close();
+    const closed = client.pool.close();
     pending[0]?.();
     await client.upstream.arrived(2);
     await expect(client.read('c', 'late')).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });

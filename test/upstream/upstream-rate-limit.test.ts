@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createUpstreamClient, type Usage } from '../../src/upstream/client.ts';
 import { readRateLimit } from '../../src/upstream/errors/rate-limit.ts';
-import { createDispatcher } from '../../src/upstream/transport/dispatcher.ts';
+import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
@@ -241,8 +241,8 @@ describe('the usage of an operation', () => {
   /** Starts an upstream client in front of a script, so that the test can read the usage of an operation. */
   async function startClient(script: RawScript) {
     const upstream = await startRawUpstream(script);
-    const dispatcher = createDispatcher(upstream.url, DEFAULTS);
-    const bindCaller = createUpstreamClient(settingsOf(upstream.url), { dispatcher });
+    const pool = createSocketPool(upstream.url, DEFAULTS);
+    const bindCaller = createUpstreamClient(settingsOf(upstream.url), { pool });
     return {
       upstream,
       caller() {
@@ -253,7 +253,7 @@ describe('the usage of an operation', () => {
         return Object.assign(bindUpstream(client), { usage });
       },
       async [Symbol.asyncDispose]() {
-        await Promise.all([dispatcher.close(), upstream[Symbol.asyncDispose]()]);
+        await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
       },
     };
   }

@@ -4,8 +4,8 @@ import { type Finding, note, ok, problem, warning } from './finding.ts';
 import { type Answer, LIST, type Session } from './session.ts';
 
 /** Checks without the API key whether this is the service. @returns whether it is */
-export async function* examineService({ url, dispatcher, get }: Session): AsyncGenerator<Finding, boolean> {
-  const sentence = await probeUpstream(url, dispatcher);
+export async function* examineService({ url, pool, get }: Session): AsyncGenerator<Finding, boolean> {
+  const sentence = await probeUpstream(url, pool);
   if (sentence !== undefined) {
     const isOther = sentence.endsWith(REMEDY);
     yield isOther

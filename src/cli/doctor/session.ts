@@ -5,10 +5,11 @@ import { errorFromFailure } from '../../upstream/errors/error-from-failure.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';
 import { isTimeoutError } from '../../upstream/resilience/abortable.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
-import { createDispatcher, createServiceConnector } from '../../upstream/transport/dispatcher.ts';
+import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/receive.ts';
 import { Abort } from '../../upstream/transport/signal.ts';
+import type { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
 
@@ -47,7 +48,7 @@ export interface NoAnswer {
 export interface Session extends AsyncDisposable {
   readonly url: URL;
   readonly settings: ServiceSettings;
-  readonly dispatcher: ReturnType<typeof createDispatcher>;
+  readonly pool: SocketPool;
   /** Opens one more connection, on which nothing is sent. */
   connect(): Promise<Socket>;
   /** Sends a read once. It can't change anything. */
@@ -58,7 +59,7 @@ export interface Session extends AsyncDisposable {
 export function openSession(url: URL, settings: ServiceSettings, authorization: string): Session {
   const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
-  const dispatcher = createDispatcher(url.origin, settings, { tls });
+  const pool = createSocketPool(url.origin, settings, { tls });
   const connectOnce = createServiceConnector(settings, { tls });
 
   const connect = () =>
@@ -77,7 +78,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     let response: UpstreamResponse;
     try {
       response = await receive(
-        dispatcher,
+        pool,
         {
           origin: url.origin,
           path,
@@ -110,7 +111,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     }
   }
 
-  return { url, settings, dispatcher, connect, get, [Symbol.asyncDispose]: () => dispatcher.close() };
+  return { url, settings, pool, connect, get, [Symbol.asyncDispose]: () => pool.close() };
 }
 
 /** Returns a clause for a request without a response. It doesn't quote the service, which could repeat the key. */

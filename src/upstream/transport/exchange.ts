@@ -19,8 +19,8 @@ import type { SocketPool } from './socket-pool.ts';
 export interface ExchangeTarget {
   /** Scheme, host and port of the service. */
   origin: string;
-  /** Sockets to the service, from `createDispatcher`. */
-  dispatcher: SocketPool;
+  /** Sockets to the service, from `createSocketPool`. */
+  pool: SocketPool;
 }
 
 /** Settings of one request. */
@@ -58,7 +58,7 @@ export type Exchange = (
  * @param observer called when a request ends
  */
 export const createExchange = (
-  { origin, dispatcher }: ExchangeTarget,
+  { origin, pool }: ExchangeTarget,
   { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems }: ExchangeSettings,
   noteRateLimit: (credential: string, rateLimit: UpstreamRateLimit) => void,
   checkDrift?: DriftCheck,
@@ -103,7 +103,7 @@ export const createExchange = (
         throw endedEarly(endpoint, progress, signal.reason);
       }
       const response = await receive(
-        dispatcher,
+        pool,
         {
           origin,
           path: request.path,

@@ -22,12 +22,12 @@ const TIMEOUT_MS = 3_000;
  * @param name name of the service in the sentence. @default none
  * @returns a problem as a sentence, for the operator; undefined if there is none
  */
-export async function probeUpstream(baseUrl: URL, dispatcher: SocketPool, name?: string): Promise<string | undefined> {
+export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: string): Promise<string | undefined> {
   const subject = name === undefined ? 'upstream' : `upstream "${name}"`;
   const path = pathPrefixOf(baseUrl) + ROUTE;
   try {
     const response = await receive(
-      dispatcher,
+      pool,
       {
         origin: baseUrl.origin,
         path,

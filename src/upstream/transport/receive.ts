@@ -55,13 +55,13 @@ export type PlanBody = (status: number, headers: Headers) => BodyPlan;
  * a failed response have arrived, or the body isn't kept, resolves even if the body fails
  */
 export function receive(
-  dispatcher: SocketPool,
+  pool: SocketPool,
   request: Dispatcher.DispatchOptions,
   plan: PlanBody,
   attempt: Attempt,
 ): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(attempt.credential, request, new Receiver(dispatcher, plan, attempt, resolve, reject));
+    pool.dispatch(attempt.credential, request, new Receiver(pool, plan, attempt, resolve, reject));
   });
 }
 

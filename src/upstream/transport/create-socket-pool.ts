@@ -3,7 +3,7 @@ import { type Connect, type ConnectorOptions, createConnector } from './connecto
 import { type ResponseBuffer, SocketPool } from './socket-pool.ts';
 
 /** Settings of the connections to the service. */
-export type DispatcherSettings = Pick<
+export type SocketPoolSettings = Pick<
   Settings,
   | 'sockets'
   | 'isolateConnections'
@@ -15,7 +15,7 @@ export type DispatcherSettings = Pick<
 >;
 
 /** Dependencies of a socket pool. */
-export interface DispatcherDeps extends Omit<ConnectorOptions, 'timeoutMs' | 'proxy'> {
+export interface SocketPoolDeps extends Omit<ConnectorOptions, 'timeoutMs' | 'proxy'> {
   /** Bytes of responses. @default counted for this pool only */
   buffer?: ResponseBuffer;
   /** Opens connections. @default over the network, as the settings say */
@@ -34,10 +34,10 @@ export const createServiceConnector = (
   });
 
 /** Creates the socket pool of one origin. It uses HTTP/1.1 without pipelining and follows no redirects. Close it to end its connections. */
-export function createDispatcher(
+export function createSocketPool(
   origin: string,
-  settings: DispatcherSettings,
-  { buffer = { bytes: 0, maxBytes: settings.maxBufferedBytes }, connect, ...connecting }: DispatcherDeps = {},
+  settings: SocketPoolSettings,
+  { buffer = { bytes: 0, maxBytes: settings.maxBufferedBytes }, connect, ...connecting }: SocketPoolDeps = {},
 ): SocketPool {
   const { sockets, isolateConnections, headersTimeoutMs, socketIdleMs } = settings;
   return new SocketPool(origin, {
