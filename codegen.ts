@@ -1,21 +1,5 @@
 /**
- * Writes the generated files, or with --check fails if one is not up to date:
- *
- * | file | from |
- * | --- | --- |
- * | src/graphql/types/index.gen.ts, src/upstream/resources/index.gen.ts, src/sandbox/resources/index.gen.ts | the files of the folder |
- * | src/upstream/openapi.gen.ts, src/upstream/contract/responses.gen.ts, src/sandbox/requests.gen.ts, src/testing/endpoints.gen.ts | schema/upstream.openapi.yaml |
- * | src/settings/scopes.gen.ts | the scopes that the Pothos schema requires |
- * | tables in docs/operations.md and docs/frontend.md | the same schema |
- * | table of docs/caching.md | src/upstream/cache/write-effects.ts, and the same schema |
- * | schema/schema.graphql | the Pothos schema in src/graphql |
- * | src/client/possible-types.gen.ts | the same schema |
- * | test/support/operations.gen.ts | schema/operations/*.graphql |
- * | src/settings/gateway-options.gen.ts, schema/config.schema.json, tables of docs/configuration.md | src/settings/settings.ts |
- * | docs/images/architecture-*.svg | docs/images/architecture.yaml |
- * | src/client/error-codes.gen.ts, the table of docs/errors.md | src/settings/error-codes.ts |
- * | deploy/kubernetes/components/prometheus/alerts.gen.yaml | deploy/prometheus/alerts.yml |
- * | typed documents and trusted documents of each app | its documents, see APPS |
+ * Writes the generated files, or with --check fails if one is not up to date. ARCHITECTURE.md lists them, and what each is derived from.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { codegen } from '@graphql-codegen/core';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 
-/** A file that a noun brings along, in a folder of which every file counts. */
+/** File of a noun, in a folder that has one file per noun. */
 interface NounFile {
   /** Name without the extension: `notification-groups`. */
   name: string;

@@ -28,8 +28,8 @@ export interface TypedDocumentsOptions {
 }
 
 /**
- * A module with three exports an operation: the document `<Name>Document`, and the types `<Name>Result` and `<Name>Variables`. A document
- * is a parsed one, with its hash, and maybe its text, in `__meta__`.
+ * Writes a module with three exports per operation: the document `<Name>Document`, and the types `<Name>Result` and `<Name>Variables`.
+ * Documents are parsed. Their member `__meta__` has the hash, and the text if `hasText`.
  */
 export async function writeTypedDocuments(options: TypedDocumentsOptions): Promise<string> {
   const { operations, schema, documentType, hasText } = options;

@@ -91,17 +91,17 @@ export const createContextFactory =
     if (logsCalls) {
       usage.log = new CallLog();
     }
-    const author: WriteAuthor = { identity, traceId: trace?.traceId, field: undefined };
     if (trace !== undefined) {
       usage.trace = trace;
     }
+    if (reportsCalls) {
+      usage.timer = new CallTimer();
+    }
+    const author: WriteAuthor = { identity, traceId: trace?.traceId, field: undefined };
     const { credential: authorization } = identity;
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
       : undefined;
-    if (reportsCalls) {
-      usage.timer = new CallTimer();
-    }
     const client =
       explainer?.client ??
       upstreams.bind(identity.upstream, {

@@ -1,6 +1,7 @@
 /** Returns the current time. Tests pass their own. */
 export type Clock = () => Date;
 
+/** Length of a day, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
 /** Returns the UTC day of a time, `YYYY-MM-DD`. */

@@ -13,6 +13,7 @@ const APPLICATION_ID = 0x4e_54_47_52;
 /** Maximum time that a write waits for another process's write lock, for example during an upgrade of the file. */
 const BUSY_TIMEOUT_MS = 5000;
 
+/** Options of `SandboxDatabase`. */
 export interface DatabaseOptions {
   /** In the order of their versions; the last one is the supported version. */
   migrations: readonly Migration[];

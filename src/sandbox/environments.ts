@@ -15,7 +15,9 @@ export const SANDBOX_KEYS = {
 
 const organization = { organizationId: '65f0000000000000000000a1', creatorId: '65f0000000000000000000c1' };
 
+/** Environment with the samples of examples and documentation. */
 export const DEVELOPMENT: Environment = { name: 'development', id: '65f0000000000000000000d1', ...organization };
+/** Environment with other samples, to show that environments are separate. */
 export const PRODUCTION: Environment = { name: 'production', id: '65f0000000000000000000e1', ...organization };
 
 /** Returns the environment of an `Authorization` header, or undefined if the key is unknown. */

@@ -13,6 +13,7 @@ import type { OperationHandler } from './resource.ts';
 import { errorResponse, type SandboxResponse } from './response.ts';
 import type { Router } from './router.ts';
 
+/** Dependencies of `createHandler`. */
 export interface HandlerDependencies {
   database: SandboxDatabase;
   router: Router;
@@ -29,6 +30,7 @@ export type SandboxRequest = Pick<
   'method' | 'url' | 'headers' | 'iterator' | 'destroyed' | 'complete'
 >;
 
+/** Handles a request. Rejects only if there is a bug. */
 export type RequestHandler = (request: SandboxRequest) => Promise<SandboxResponse>;
 
 /** Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It rejects only if there is a bug. */

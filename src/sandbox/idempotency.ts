@@ -8,6 +8,7 @@ import type { Migration } from './migrations.ts';
 import type { SandboxResponse } from './response.ts';
 import { integer, optionalText, text } from './rows.ts';
 
+/** Migrations of the table of stored responses. */
 export const IDEMPOTENCY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,

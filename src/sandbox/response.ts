@@ -15,15 +15,21 @@ export function dataResponse(status: 200 | 201, data: unknown): SandboxResponse 
   return bareResponse(status, { data });
 }
 
+/** Creates a response whose body is the given value, not wrapped in `data`. */
 export function bareResponse(status: number, body: unknown): SandboxResponse {
   return { status, body: JSON.stringify(body), headers: {} };
 }
 
+/** Creates a response without a body. */
 export function emptyResponse(): SandboxResponse {
   return { status: 204, body: null, headers: {} };
 }
 
-/** @param path path and query of the request, as received */
+/**
+ * Creates the response to a rejected request.
+ *
+ * @param path path and query of the request, as received
+ */
 export function errorResponse(error: ApiError, path: string, clock: Clock): SandboxResponse {
   return {
     ...bareResponse(error.status, errorBody(error.status, error.messages, path, clock)),

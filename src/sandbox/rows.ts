@@ -1,6 +1,7 @@
 /** A database row or a decoded JSON object. Its fields have unknown types; read them with the functions below. */
 export type Row = Record<string, unknown>;
 
+/** Whether a value is an object, but not null or an array. */
 export function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

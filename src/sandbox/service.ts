@@ -15,6 +15,7 @@ import { createRouter } from './router.ts';
 import type { SampleEnvironment } from './sample/definition.ts';
 import { takeSnapshot } from './snapshot.ts';
 
+/** Options of `createService`. */
 export interface ServiceOptions {
   /** SQLite file, or `:memory:`. */
   file: string;

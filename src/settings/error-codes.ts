@@ -187,6 +187,7 @@ export const ERROR_CODES = {
   },
 } as const satisfies Record<string, ErrorCodeEntry>;
 
+/** One of the codes. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Codes that a request can be refused with before it is executed. */
@@ -194,5 +195,6 @@ export type RefusalCode = {
   [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { status: number } ? Code : never;
 }[ErrorCode];
 
+/** Whether a value is one of the codes. */
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);

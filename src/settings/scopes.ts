@@ -7,4 +7,5 @@ export type Scope = (typeof SCOPES)[number];
 
 const KNOWN = new Set<string>(SCOPES);
 
+/** Whether a text is a scope. */
 export const isScope = (text: unknown): text is Scope => typeof text === 'string' && KNOWN.has(text);

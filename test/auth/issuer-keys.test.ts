@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { createTestKey, type KeysBehaviour, startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -162,7 +162,7 @@ describe('the keys that an issuer publishes', () => {
   it('are not requested for every unknown key id while the issuer is down', async () => {
     const { outcome, warnings } = await start();
     await outcome(newToken());
-    issuer.behaviour = 'reset';
+    issuer.behavior = 'reset';
     advance(COOLDOWN);
     const strange = createTestKey();
     for (let i = 0; i < 50; i += 1) {
@@ -205,7 +205,7 @@ describe('the keys that an issuer publishes', () => {
 describe('an issuer that is unavailable', () => {
   it('at startup fails only its own tokens with 503, and is retried after five seconds', async () => {
     const { gateway, outcome, warnings } = await start();
-    issuer.behaviour = 'reset';
+    issuer.behavior = 'reset';
     expect(await Promise.all(Array.from({ length: 20 }, () => outcome(newToken())))).toEqual(
       Array(20).fill('503 SIGN_IN_UNAVAILABLE'),
     );
@@ -217,7 +217,7 @@ describe('an issuer that is unavailable', () => {
       { level: 40, issuerKeys: issuer.url, cause: expect.stringMatching(/^(?:ECONNRESET|UND_ERR_SOCKET)$/) },
     ]);
 
-    issuer.behaviour = 'published';
+    issuer.behavior = 'published';
     advance(1);
     expect(await outcome(newToken())).toBe('200');
     expect(issuer.keyRequests).toBe(2);
@@ -236,7 +236,7 @@ describe('an issuer that is unavailable', () => {
   it('later does not affect tokens for an hour, because its previous keys stay in use', async () => {
     const { outcome } = await start();
     await outcome(newToken());
-    issuer.behaviour = 'reset';
+    issuer.behavior = 'reset';
     advance(MAX_AGE);
     expect(await outcome(newToken())).toBe('200');
     expect(await outcome(newToken({ key: createTestKey('ES256', 'unknown') }))).toBe('401 TOKEN_INVALID');
@@ -247,7 +247,7 @@ describe('an issuer that is unavailable', () => {
     expect(issuer.keyRequests).toBe(3);
     advance(RETRY_DELAY);
     expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
-    issuer.behaviour = 'published';
+    issuer.behavior = 'published';
     advance(RETRY_DELAY);
     expect(await outcome(newToken())).toBe('200');
   });
@@ -255,7 +255,7 @@ describe('an issuer that is unavailable', () => {
   it('because it hangs delays only tokens with unknown keys, for five seconds at most', async () => {
     const { outcome, warnings } = await start();
     await outcome(newToken());
-    issuer.behaviour = 'hang';
+    issuer.behavior = 'hang';
     advance(COOLDOWN);
     const startedAt = process.hrtime.bigint();
     const unknown = Array.from({ length: 10 }, () => outcome(newToken({ key: createTestKey('ES256', 'unknown') })));
@@ -271,7 +271,7 @@ describe('an issuer that is unavailable', () => {
   const json = (value: unknown) => (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
   };
-  it.each<[string, KeysBehaviour, string]>([
+  it.each<[string, KeysBehavior, string]>([
     ['500', (response) => response.writeHead(500).end('canary'), 'status 500'],
     ['404', (response) => response.writeHead(404).end('{"keys":[]}'), 'status 404'],
     ['an empty response', (response) => response.writeHead(204).end(), 'status 204'],
@@ -286,9 +286,9 @@ describe('an issuer that is unavailable', () => {
       (response) => void response.writeHead(200, { 'content-length': 99 }).write('{', () => response.destroy()),
       'UND_ERR_SOCKET',
     ],
-  ])('because it responds with %s fails its tokens with 503', async (_, behaviour, cause) => {
+  ])('because it responds with %s fails its tokens with 503', async (_, behavior, cause) => {
     const { gateway, outcome, warnings } = await start();
-    issuer.behaviour = behaviour;
+    issuer.behavior = behavior;
     expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
     expect(warnings()).toMatchObject([{ cause }]);
     expect(JSON.stringify(gateway.log)).not.toMatch(/canary|jwk|JSON Web/i);
@@ -297,7 +297,7 @@ describe('an issuer that is unavailable', () => {
   it('because its response is endless is disconnected after 256 KiB', async () => {
     const { outcome, warnings } = await start();
     const { promise: closed, resolve: close } = Promise.withResolvers<number>();
-    issuer.behaviour = (response) => {
+    issuer.behavior = (response) => {
       let sent = 0;
       const chunk = Buffer.alloc(16 * 1024, ' ');
       const send = () => {
@@ -322,7 +322,7 @@ describe('an issuer that is unavailable', () => {
     elsewhere.published = issuer.published;
     const { outcome, warnings } = await start();
     for (const status of [301, 302, 303, 307, 308]) {
-      issuer.behaviour = (response) => response.writeHead(status, { location: elsewhere.jwks }).end();
+      issuer.behavior = (response) => response.writeHead(status, { location: elsewhere.jwks }).end();
       expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
       expect(warnings().at(-1)).toMatchObject({ cause: `status ${status}` });
       advance(RETRY_DELAY);

@@ -12,7 +12,7 @@ import { blocks, read, readConsole } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { startPlainUpstream } from '../support/plain-upstream.ts';
 import { runNotigraph } from '../support/process.ts';
-import { MISBEHAVIOURS, startRawUpstream } from '../support/raw-upstream.ts';
+import { MISBEHAVIORS, startRawUpstream } from '../support/raw-upstream.ts';
 import { startRecorder } from '../support/recorder.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -190,7 +190,7 @@ it('checks only the connection without a key', async () => {
   expect(service.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
 });
 
-it.each(Object.entries(MISBEHAVIOURS))('survives a service that %s', async (name, misbehave) => {
+it.each(Object.entries(MISBEHAVIORS))('survives a service that %s', async (name, misbehave) => {
   await using service = await startRawUpstream(({ headers }, connection) => {
     if (headers.authorization === undefined) {
       connection.answer({ status: 401, body: {} });
@@ -285,7 +285,7 @@ it('connects through a proxy, and names its failure', async () => {
     `note: Connections go through the proxy ${new URL(proxy.url).host}, which resolves the name.`,
   );
   expect(lines).toContain('ok: The API key is accepted.');
-  proxy.behaviour = 407;
+  proxy.behavior = 407;
   expect(noteworthy(await examineAt('http://service.test', options))).toContainEqual(
     expect.stringMatching(
       /^problem: There is no connection: the proxy rejects the user name and password \(status 407\)\./,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { startNotigraph } from '../support/process.ts';
-import { formatResponse, MISBEHAVIOURS, type RawConnection, startRawUpstream } from '../support/raw-upstream.ts';
+import { formatResponse, MISBEHAVIORS, type RawConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const AUDIENCE = 'dashboard';
@@ -37,7 +37,7 @@ function quote(status: number, key: string, connection: RawConnection): void {
 const startQuotingUpstream = (key: string) =>
   startRawUpstream(({ path, body }, connection) => {
     const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
-    const [, misbehave] = Object.entries(MISBEHAVIOURS).find(([known]) => known === name) ?? [];
+    const [, misbehave] = Object.entries(MISBEHAVIORS).find(([known]) => known === name) ?? [];
     misbehave === undefined ? quote(Number(name), key, connection) : misbehave(connection, key);
   });
 
@@ -67,7 +67,7 @@ describe('a key', () => {
   const CANARY = 'canary-key-71f3e0';
 
   it('appears in no response and no output of the process, whatever the upstream does with it', async () => {
-    const names = [...Object.keys(MISBEHAVIOURS), ...STATUSES.map(String), 'refused'];
+    const names = [...Object.keys(MISBEHAVIORS), ...STATUSES.map(String), 'refused'];
     await using folder = await createTemporaryFolder();
     await using upstream = await startQuotingUpstream(CANARY);
     await using notigraph = await startNotigraph({
@@ -110,7 +110,7 @@ describe("a tenant's key and a browser's token", () => {
   const SUBJECT = 'canary-subject-5d2a';
 
   it('appear in no response and no output of the process, whatever the upstream does', async () => {
-    const names = [...Object.keys(MISBEHAVIOURS), ...STATUSES.map(String)];
+    const names = [...Object.keys(MISBEHAVIORS), ...STATUSES.map(String)];
     await using folder = await createTemporaryFolder();
     await using upstream = await startQuotingUpstream(CANARY);
     const config = {

@@ -23,7 +23,7 @@ export interface ConnectProxy extends AsyncDisposable {
   /** Requests that are not for tunnels. */
   readonly others: readonly string[];
   /** Response to a request for a tunnel: a status, or `surprise` for one with bytes after its head. @default 200 */
-  behaviour: number | 'surprise' | 'silence';
+  behavior: number | 'surprise' | 'silence';
 }
 
 /** @param certificate certificate of a proxy that is reached with https */
@@ -49,14 +49,14 @@ export async function startConnectProxy(target: string, certificate?: TestCertif
       certificates.push(client.getPeerX509Certificate()?.subject);
     }
     client.on('error', () => {});
-    if (proxy.behaviour === 'silence') {
+    if (proxy.behavior === 'silence') {
       return;
     }
-    if (proxy.behaviour !== 200 && proxy.behaviour !== 'surprise') {
-      client.end(`HTTP/1.1 ${proxy.behaviour} No\r\ncontent-length: 0\r\n\r\n`);
+    if (proxy.behavior !== 200 && proxy.behavior !== 'surprise') {
+      client.end(`HTTP/1.1 ${proxy.behavior} No\r\ncontent-length: 0\r\n\r\n`);
       return;
     }
-    const surprise = proxy.behaviour === 'surprise' ? 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}' : '';
+    const surprise = proxy.behavior === 'surprise' ? 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}' : '';
     const upstream = connect(Number(port), hostname, () => {
       client.write(`HTTP/1.1 200 Connection established\r\n\r\n${surprise}`);
       upstream.pipe(client);
@@ -78,7 +78,7 @@ export async function startConnectProxy(target: string, certificate?: TestCertif
     others,
     certificates,
     received: () => received,
-    behaviour: 200,
+    behavior: 200,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) {
         socket.destroy();

@@ -36,7 +36,7 @@ export interface SignOptions {
 }
 
 /** Behavior of the JWKS endpoint. */
-export type KeysBehaviour = 'published' | 'reset' | 'hang' | ((response: ServerResponse) => void);
+export type KeysBehavior = 'published' | 'reset' | 'hang' | ((response: ServerResponse) => void);
 
 /** Token issuer that publishes real keys on its own port. */
 export interface TestIssuer extends AsyncDisposable {
@@ -47,7 +47,7 @@ export interface TestIssuer extends AsyncDisposable {
   /** Number of requests for the JWKS. */
   readonly keyRequests: number;
   /** Behavior of the JWKS endpoint for subsequent requests. */
-  behaviour: KeysBehaviour;
+  behavior: KeysBehavior;
   /** Published keys; tests may change the list. */
   published: JsonWebKey[];
   /** Newest key. */
@@ -93,13 +93,13 @@ export async function startTestIssuer({
   const server = createServer((_request, response) => {
     keyRequests += 1;
     changes.emit('asked');
-    const { behaviour, published } = issuer;
-    if (behaviour === 'published') {
+    const { behavior, published } = issuer;
+    if (behavior === 'published') {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: published }));
-    } else if (behaviour === 'reset') {
+    } else if (behavior === 'reset') {
       response.destroy();
-    } else if (behaviour !== 'hang') {
-      behaviour(response);
+    } else if (behavior !== 'hang') {
+      behavior(response);
     }
   });
   const { url, close } = await listen(server);
@@ -113,7 +113,7 @@ export async function startTestIssuer({
     get key() {
       return key;
     },
-    behaviour: 'published',
+    behavior: 'published',
     published: [key.jwk],
     rotate(kid) {
       key = createTestKey(alg, kid);

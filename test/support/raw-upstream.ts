@@ -159,7 +159,7 @@ export function formatResponse({ status = 200, headers = {}, body }: RawResponse
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
 /** Misbehaving scripts by name. Each puts `echo` wherever a service could repeat the credential. */
-export const MISBEHAVIOURS = {
+export const MISBEHAVIORS = {
   'never responds': () => {},
   'drips its head': ({ send, drip }, echo) => {
     send(`HTTP/1.1 200 OK\r\nx-echo: ${echo}`);
@@ -232,7 +232,7 @@ export const MISBEHAVIOURS = {
     send(Buffer.concat([Buffer.from(`${HEAD}content-length: 3\r\n\r\n"`), Buffer.from([0xff, 0x22])])),
 } satisfies Record<string, (connection: RawConnection, echo: string) => void>;
 
-export type Misbehaviour = keyof typeof MISBEHAVIOURS;
+export type Misbehavior = keyof typeof MISBEHAVIORS;
 
 function connect(socket: Socket): RawConnection {
   return {

@@ -21,8 +21,8 @@ import {
 import { startGateway } from '../support/gateway.ts';
 import {
   formatResponse,
-  MISBEHAVIOURS,
-  type Misbehaviour,
+  MISBEHAVIORS,
+  type Misbehavior,
   type RawResponse,
   startRawUpstream,
 } from '../support/raw-upstream.ts';
@@ -100,7 +100,7 @@ describe('an upstream that breaks HTTP', () => {
   const late: Expected = { code: 'UPSTREAM_TIMEOUT', reads: 3 };
   const cut: Expected = { code: 'UPSTREAM_UNAVAILABLE', reads: 3 };
   const bad: Expected = { code: 'UPSTREAM_BAD_RESPONSE', reads: 1 };
-  const EXPECTED: Record<Misbehaviour, Expected> = {
+  const EXPECTED: Record<Misbehavior, Expected> = {
     'never responds': late,
     'drips its head': late,
     'drips its body': late,
@@ -134,8 +134,8 @@ describe('an upstream that breaks HTTP', () => {
     'sends invalid UTF-8': bad,
   };
 
-  it.each(Object.entries(MISBEHAVIOURS))('and %s never causes a success', async (name, misbehave) => {
-    const { code, reads } = EXPECTED[name as Misbehaviour];
+  it.each(Object.entries(MISBEHAVIORS))('and %s never causes a success', async (name, misbehave) => {
+    const { code, reads } = EXPECTED[name as Misbehavior];
     const waits = code === 'UPSTREAM_TIMEOUT' || name === 'drips an HTML page';
     const echo = 'canary-key-5c1e';
     await using setup = await setUp((_, connection) => misbehave(connection, echo), {

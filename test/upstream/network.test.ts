@@ -131,12 +131,12 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
       connectTimeoutMs: 500,
     });
     const attempts: unknown[] = [];
-    for (const behaviour of [407, 403, 502, 'surprise', 'silence'] as const) {
-      proxy.behaviour = behaviour;
+    for (const behavior of [407, 403, 502, 'surprise', 'silence'] as const) {
+      proxy.behavior = behavior;
       const before = proxy.tunnels.length;
       const { body } = await gateway.send(WRITE);
       expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
-      attempts.push([behaviour, proxy.tunnels.length - before]);
+      attempts.push([behavior, proxy.tunnels.length - before]);
     }
     expect(attempts).toEqual([
       [407, 1], // Would be refused again.
@@ -146,7 +146,7 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
       ['silence', 3],
     ]);
     expect(service.requests).toEqual([]);
-    proxy.behaviour = 200;
+    proxy.behavior = 200;
     await gateway.data(GROUPS);
     expect(gateway.log.find(({ cause }) => cause !== undefined)?.cause).toBe(
       'the proxy rejects the user name and password (status 407)',

@@ -34,6 +34,7 @@ export const reports = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('terminated') }),
 ]);
 
+/** Report of a worker to its primary. */
 export type Report = z.infer<typeof reports>;
 
 /** Orders of the primary to a worker. */
@@ -48,11 +49,13 @@ export const orders = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('sealed') }),
 ]);
 
+/** Order of the primary to a worker. */
 export type Order = z.infer<typeof orders>;
 
 /** Configuration for workers, as plain data. The primary has read and checked it. */
 export type Configuration = z.infer<typeof configuration>;
 
+/** Schema of the configuration for workers. */
 export const configuration = z.object({
   /** Settings of all sources before validation. They may contain secrets. */
   values: z.record(z.string(), z.unknown()),
@@ -91,6 +94,8 @@ const status = z.object({
   degradations,
 });
 
+/** Schemas of a worker's answers, by the kind of question. */
 export const workerAnswers = { samples, configure: z.object({ problem: z.string().optional() }) };
 
+/** Schemas of the primary's answers, by the kind of question. */
 export const primaryAnswers = { metrics: z.string(), status, configuration };

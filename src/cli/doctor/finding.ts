@@ -10,9 +10,13 @@ export interface Finding {
   remedy?: string;
 }
 
+/** Creates the finding of a check that found nothing wrong. */
 export const ok = (sentence: string): Finding => ({ level: 'ok', sentence });
+/** Creates a finding for information. */
 export const note = (sentence: string, remedy?: string): Finding => toFinding('note', sentence, remedy);
+/** Creates the finding of something that can make operations fail. */
 export const warning = (sentence: string, remedy: string): Finding => toFinding('warning', sentence, remedy);
+/** Creates the finding of something that makes operations fail. */
 export const problem = (sentence: string, remedy: string): Finding => toFinding('problem', sentence, remedy);
 
 const toFinding = (level: Level, sentence: string, remedy: string | undefined): Finding => ({

@@ -41,7 +41,9 @@ export const RESULT = z.object({
   message: z.string().optional(),
 });
 
+/** Run of an import, as in the first line of its results. */
 export type Run = z.output<typeof RUN>;
+/** Result of a row. */
 export type RowResult = z.output<typeof RESULT>;
 
 /** Whether a row doesn't have to be sent again. */

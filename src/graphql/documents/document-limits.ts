@@ -26,7 +26,7 @@ export function findExceededLimit(
   const sizes = operations.map(measure);
   const most = (key: keyof Size) => Math.max(0, ...sizes.map((size) => size[key]));
   const checks: [found: number, limit: number, unit: string][] = [
-    [most('depth'), maxDepth, 'levels deep'],
+    [most('depth'), maxDepth, 'levels of fields'],
     [most('aliases'), maxAliases, 'aliases'],
     [most('ownFields'), maxRootFields, 'root fields'],
     [most('fields'), maxFields, 'fields'],

@@ -93,13 +93,13 @@ function coerceFixed(
   }
   try {
     const values = getArgumentValues(definition, withoutLocations(node));
-    return Object.values(values).every(isPrimitive) ? values : undefined;
+    return Object.values(values).every(isImmutable) ? values : undefined;
   } catch {
     return undefined; // Reported when the field is executed.
   }
 }
 
-const isPrimitive = (value: unknown): boolean =>
+const isImmutable = (value: unknown): boolean =>
   value === null || (typeof value !== 'object' && typeof value !== 'function');
 
 function containsVariable(value: ValueNode): boolean {

@@ -82,7 +82,7 @@ export class Execution implements PlanSource {
   countValues(values: number, bytes: number): void {
     this.#values += values;
     if (this.#values > this.limits.maxResultValues) {
-      this.stop('maxValues');
+      this.stop('maxResultValues');
     }
     this.addBytes(bytes);
   }

@@ -28,7 +28,7 @@ export const pickLimits = (settings: Limits): Required<Limits> => ({
 });
 
 /** Limit that stopped an execution. */
-export type StopReason = 'maxErrors' | 'maxValues' | 'maxResponseBytes';
+export type StopReason = 'maxErrors' | 'maxResultValues' | 'maxResponseBytes';
 
 const CODE = 'RESULT_LIMIT_EXCEEDED';
 
@@ -39,7 +39,7 @@ export const STOPPED = Symbol('execution stopped');
 export function stopError(reason: StopReason, limits: Limits): GraphQLError {
   const limit = {
     maxErrors: `more than ${limits.maxErrors} errors`,
-    maxValues: `more than ${limits.maxResultValues} values`,
+    maxResultValues: `more than ${limits.maxResultValues} values`,
     maxResponseBytes: `more than ${limits.maxResponseBytes} bytes`,
   }[reason];
   return new GraphQLError(

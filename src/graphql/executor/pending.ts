@@ -20,10 +20,10 @@ export class Pending {
   #destination: Destination | undefined;
   #key: string | number = '';
 
-  /** @param plan position of its errors; undefined for the root of the data */
-  constructor(execution: Execution, plan: Position | undefined, path: ResponsePath | undefined) {
+  /** @param position position of its errors; undefined for the root of the data */
+  constructor(execution: Execution, position: Position | undefined, path: ResponsePath | undefined) {
     this.execution = execution;
-    this.#position = plan;
+    this.#position = position;
     this.#path = path;
   }
 
@@ -44,18 +44,18 @@ export class Pending {
 
   /** Reports the error, and passes null or the error to the destination. */
   reject(error: unknown): void {
-    const plan = this.#position;
+    const position = this.#position;
     const destination = this.#destination;
-    if (plan === undefined || this.#path === undefined) {
+    if (position === undefined || this.#path === undefined) {
       destination?.fail(error);
       return;
     }
-    if (plan.isNonNull && destination?.isSettled) {
+    if (position.isNonNull && destination?.isSettled) {
       return; // Avoids creating errors that are ignored: a list of rejected promises has one per item.
     }
     let value: null;
     try {
-      value = this.execution.handleError(error, plan, this.#path);
+      value = this.execution.handleError(error, position, this.#path);
     } catch (located) {
       destination?.fail(located);
       return;
@@ -127,11 +127,11 @@ export class PendingObject extends PendingContainer {
 
   constructor(
     execution: Execution,
-    plan: Position | undefined,
+    position: Position | undefined,
     path: ResponsePath | undefined,
     result: Record<string, unknown>,
   ) {
-    super(execution, plan, path);
+    super(execution, position, path);
     this.result = result;
   }
 
@@ -144,8 +144,8 @@ export class PendingObject extends PendingContainer {
 export class PendingList extends PendingContainer {
   override readonly result: unknown[];
 
-  constructor(execution: Execution, plan: Position, path: ResponsePath, result: unknown[]) {
-    super(execution, plan, path);
+  constructor(execution: Execution, position: Position, path: ResponsePath, result: unknown[]) {
+    super(execution, position, path);
     this.result = result;
   }
 

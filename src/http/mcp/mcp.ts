@@ -16,11 +16,15 @@ export interface Mcp {
   /** Request headers of the protocol. */
   headers: readonly string[];
   route: HandleRequest;
-  /** Serves one client over streams until one of them ends, or the signal is aborted. @throws {Refusal} UNAUTHENTICATED if the credential is not accepted */
+  /**
+   * Serves one client over streams until one of them ends, or the signal is aborted.
+   *
+   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
+   */
   serve(streams: McpStreams): Promise<void>;
 }
 
-/** Creates both. They differ only in how messages arrive. */
+/** Creates the tools. Both ways to call them differ only in how messages arrive. */
 export function createMcp({ schema, ...options }: McpOptions): Mcp {
   const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
   const { paths, endpoint, authenticate, logger } = options;

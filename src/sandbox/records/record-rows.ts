@@ -13,11 +13,13 @@ export interface RecordRows {
   notifications: readonly NotificationRow[];
 }
 
+/** Notification group or feed. */
 export interface NamedRow {
   id: string;
   name: string;
 }
 
+/** Workflow. */
 export interface WorkflowRow {
   id: string;
   identifier: string;
@@ -27,8 +29,10 @@ export interface WorkflowRow {
   document: object;
 }
 
+/** Subscriber. */
 export type SubscriberRow = SubscriberRecord & { id: string; createdAt: string };
 
+/** Message over one channel. */
 export interface MessageRow {
   id: string;
   notificationId: string;
@@ -39,6 +43,7 @@ export interface MessageRow {
   createdAt: string;
 }
 
+/** Notification, with the channels over which it was sent. */
 export interface NotificationRow {
   id: string;
   workflowId: string;

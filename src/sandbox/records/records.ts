@@ -14,6 +14,7 @@ export interface Records {
 /** Name of a notification group or feed, optionally with its id. */
 export type NamedRecord = string | { id?: string; name: string };
 
+/** Workflow with one trigger. */
 export interface WorkflowRecord {
   id?: string;
   /** Identifier of its trigger. */
@@ -42,6 +43,7 @@ export interface WorkflowRecord {
   data?: Record<string, unknown>;
 }
 
+/** Step of a workflow. */
 export interface StepRecord {
   /** @default the type */
   name?: string;
@@ -57,11 +59,13 @@ export interface StepRecord {
   replyCallback?: Record<string, unknown>;
 }
 
+/** Conditions under which a step runs. */
 export interface FilterRecord {
   value: 'AND' | 'OR';
   children: readonly { field: string; value: string; operator: string; on: string }[];
 }
 
+/** Person or system that receives notifications. */
 export interface SubscriberRecord {
   id?: string;
   subscriberId: string;

@@ -13,6 +13,7 @@ export interface SampleEnvironment extends Omit<Records, 'statistics'> {
   messages: readonly SampleTransaction[];
 }
 
+/** Workflow with its share of the notifications. Without `traffic`, it is never triggered. */
 export interface SampleWorkflow extends WorkflowRecord {
   traffic?: SampleTrafficPlan;
 }

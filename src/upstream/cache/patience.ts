@@ -16,7 +16,11 @@ export interface Patience {
   wait<T>(route: string, response: Promise<T>, caller: Caller): Promise<T | undefined>;
 }
 
-/** Creates it with the longest time to wait, in milliseconds. */
+/**
+ * Creates the bound.
+ *
+ * @param maxWaitMs longest time to wait, in milliseconds
+ */
 export function createPatience(maxWaitMs: number): Patience {
   const slow = createPerCredential(
     () => ({ until: 0 }),

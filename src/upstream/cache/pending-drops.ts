@@ -75,7 +75,8 @@ export function createPendingDrops(drop: Drop, maxPartitions: number): PendingDr
     }
   }
 
-  function isDue(known: PendingDrop, holdMs: number): void {
+  /** Makes a partition due to be dropped, and held for a time. */
+  function markDue(known: PendingDrop, holdMs: number): void {
     known.isDue = true;
     known.holdUntil = Math.max(known.holdUntil, performance.now() + holdMs);
   }
@@ -89,7 +90,7 @@ export function createPendingDrops(drop: Drop, maxPartitions: number): PendingDr
         end(mayBeApplied, holdMs) {
           known.writes -= 1;
           if (mayBeApplied) {
-            isDue(known, holdMs);
+            markDue(known, holdMs);
           }
           return settle(key, known);
         },
@@ -97,7 +98,7 @@ export function createPendingDrops(drop: Drop, maxPartitions: number): PendingDr
     },
     async add(partition, holdMs) {
       const [key, known] = pendingFor(partition);
-      isDue(known, holdMs);
+      markDue(known, holdMs);
       await settle(key, known);
     },
     async retry() {

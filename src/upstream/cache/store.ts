@@ -95,8 +95,8 @@ export interface CacheStore extends AsyncDisposable {
   /** Returns the age of a usable entry, in milliseconds; undefined if there is none. Unlike a lookup, it doesn't count as use of the entry. */
   ageOf(address: EntryAddress): MaybePromise<number | undefined>;
   /**
-   * Stores an entry. Resolves when earlier lookups, which may not find it, have been answered too. Does nothing if since its moment a write of one of its tags was in progress or has ended, or its partition was
-   * dropped.
+   * Stores an entry. Does nothing if, since its moment, a write of one of its tags was in progress or has ended, or its partition was dropped.
+   * Resolves when earlier lookups, which may not find the entry, have been answered too.
    */
   put(address: EntryAddress, entry: NewEntry): void | Promise<void>;
   /**

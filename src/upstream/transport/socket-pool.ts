@@ -166,7 +166,7 @@ export class SocketPool {
       idleSince: 0,
     };
     client.on('drain', () => this.#release(slot));
-    client.on('disconnect', () => this.onDisconnect(slot));
+    client.on('disconnect', () => this.#onDisconnect(slot));
     this.#slots.push(slot);
     return slot;
   }
@@ -212,7 +212,7 @@ export class SocketPool {
     this.#onQueueEmpty?.();
   }
 
-  onDisconnect(slot: Slot): void {
+  #onDisconnect(slot: Slot): void {
     slot.socket = undefined;
     slot.interimResponses = undefined;
     const at = this.#idle.indexOf(slot);
