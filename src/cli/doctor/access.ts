@@ -1,7 +1,7 @@
 import { headerOf } from '../../upstream/transport/body.ts';
 import { probeUpstream, REMEDY } from '../../upstream/transport/probe.ts';
 import { type Finding, note, ok, problem, warning } from './finding.ts';
-import { type Answer, LIST, type Session } from './session.ts';
+import { LIST, type ReadResponse, type Session } from './session.ts';
 
 /** Checks without the API key whether this is the service. @returns whether it is */
 export async function* examineService({ url, pool, get }: Session): AsyncGenerator<Finding, boolean> {
@@ -18,12 +18,12 @@ export async function* examineService({ url, pool, get }: Session): AsyncGenerat
         );
     return false;
   }
-  const reply = await get({ ...LIST, hasKey: false });
-  if (reply.failure !== undefined) {
-    yield problem(`The service ${reply.failure}.`, 'Check the service and what is in front of it.');
+  const result = await get({ ...LIST, hasKey: false });
+  if (result.failure !== undefined) {
+    yield problem(`The service ${result.failure}.`, 'Check the service and what is in front of it.');
     return false;
   }
-  const { status } = reply;
+  const { status } = result;
   yield status <= 299
     ? warning(
         'The service answers reads without an API key.',
@@ -34,16 +34,16 @@ export async function* examineService({ url, pool, get }: Session): AsyncGenerat
 }
 
 /** Checks the API key with the list of notification groups. @returns the response, if it is accepted */
-export async function* examineKey({ get }: Session): AsyncGenerator<Finding, Answer | undefined> {
-  const reply = await get(LIST);
-  if (reply.failure !== undefined) {
-    yield problem(`The service ${reply.failure}.`, 'Check the service and what is in front of it.');
+export async function* examineKey({ get }: Session): AsyncGenerator<Finding, ReadResponse | undefined> {
+  const result = await get(LIST);
+  if (result.failure !== undefined) {
+    yield problem(`The service ${result.failure}.`, 'Check the service and what is in front of it.');
     return undefined;
   }
-  const { status, headers } = reply;
+  const { status, headers } = result;
   if (status <= 299) {
     yield ok('The API key is accepted.');
-    return reply;
+    return result;
   }
   if (status === 401 || status === 403) {
     yield problem(

@@ -3,7 +3,7 @@ import { isEnvelope } from '../../upstream/contract/envelope.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import { describeDeviations } from './deviations.ts';
 import { type Finding, note, ok, problem, warning } from './finding.ts';
-import { type Answer, LIST, type Read, type Session } from './session.ts';
+import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
 
 /** Id that no record has. */
 const UNKNOWN_ID = '000000000000000000000000';
@@ -20,7 +20,7 @@ const MAX_TRIED = 5;
  */
 export async function* examineEndpoints(
   { get }: Session,
-  list: Answer,
+  list: ReadResponse,
   workflow: string | undefined,
 ): AsyncGenerator<Finding, boolean> {
   yield* judge(LIST, list);
@@ -32,14 +32,14 @@ export async function* examineEndpoints(
     : note('Responses have no envelope. Notigraph accepts both.');
 
   /** Sends a read and yields what is wrong with its response. */
-  async function* examine(read: Read): AsyncGenerator<Finding, Answer | undefined> {
-    const reply = await get(read);
-    if (reply.failure !== undefined) {
-      yield problem(`${nameOf(read)}: the service ${reply.failure}.`, 'Check the log of the service.');
+  async function* examine(read: Read): AsyncGenerator<Finding, ReadResponse | undefined> {
+    const result = await get(read);
+    if (result.failure !== undefined) {
+      yield problem(`${nameOf(read)}: the service ${result.failure}.`, 'Check the log of the service.');
       return undefined;
     }
-    yield* judge(read, reply);
-    return reply;
+    yield* judge(read, result);
+    return result;
   }
 
   const [groupId] = idsOf(list.body);
@@ -58,12 +58,12 @@ export async function* examineEndpoints(
   const candidates = workflow === undefined ? workflowsOf(stats.body).slice(0, MAX_TRIED) : [workflow];
   for (const idOrIdentifier of candidates) {
     const read: Read = { ...WORKFLOW, params: { workflowIdOrIdentifier: idOrIdentifier } };
-    const reply = await get(read);
-    if (reply.failure === undefined && reply.status === 404 && workflow === undefined) {
+    const result = await get(read);
+    if (result.failure === undefined && result.status === 404 && workflow === undefined) {
       continue; // Deleted since.
     }
-    const answer = yield* examine(read);
-    return answer !== undefined && (yield* examineIdentifier(answer, examine));
+    const response = yield* examine(read);
+    return response !== undefined && (yield* examineIdentifier(response, examine));
   }
   yield note(
     'The statistics name no existing workflow, so reading one was not checked.',
@@ -76,8 +76,8 @@ const WORKFLOW = { route: '/v1/workflows/{workflowIdOrIdentifier}', expect: 'rec
 
 /** Reads a workflow again by its trigger's identifier. */
 async function* examineIdentifier(
-  { body }: Answer,
-  examine: (read: Read) => AsyncGenerator<Finding, Answer | undefined>,
+  { body }: ReadResponse,
+  examine: (read: Read) => AsyncGenerator<Finding, ReadResponse | undefined>,
 ): AsyncGenerator<Finding, boolean> {
   const [trigger] = isRecord(body) && Array.isArray(body.triggers) ? body.triggers : [];
   const identifier: unknown = isRecord(trigger) ? trigger.identifier : undefined;
@@ -101,7 +101,7 @@ async function* examineIdentifier(
 const nameOf = ({ route, label }: Read): string => `GET ${route}${label === undefined ? '' : ` ${label}`}`;
 
 /** Yields what a response says about its endpoint. */
-function* judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: Answer): Generator<Finding> {
+function* judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Generator<Finding> {
   const { route, expect } = read;
   const subject = nameOf(read);
   if (status > 299) {

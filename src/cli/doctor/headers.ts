@@ -1,7 +1,7 @@
 import { readRateLimit } from '../../upstream/errors/rate-limit.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
 import { type Finding, note, ok, warning } from './finding.ts';
-import { type Answer, LIST, type Session } from './session.ts';
+import { LIST, type ReadResponse, type Session } from './session.ts';
 
 /** Tolerated difference of the clocks. `Date` has whole seconds, and the response takes some time. */
 const MAX_SKEW_SECONDS = 5;
@@ -10,11 +10,11 @@ const MAX_SKEW_SECONDS = 5;
 const LOW_SHARE = 0.1;
 
 /** Examines the headers of a response, and sends one more read with its `ETag`. */
-export async function* examineHeaders(session: Session, answer: Answer, now: Date): AsyncGenerator<Finding> {
-  yield examineClock(headerOf(answer.headers, 'date'), now);
-  yield examineRateLimit(answer);
-  yield await examineETag(session, headerOf(answer.headers, 'etag'));
-  yield examineKeepAlive(answer, session.settings.socketIdleMs);
+export async function* examineHeaders(session: Session, response: ReadResponse, now: Date): AsyncGenerator<Finding> {
+  yield examineClock(headerOf(response.headers, 'date'), now);
+  yield examineRateLimit(response);
+  yield await examineETag(session, headerOf(response.headers, 'etag'));
+  yield examineKeepAlive(response, session.settings.socketIdleMs);
 }
 
 function examineClock(date: string | undefined, now: Date): Finding {
@@ -30,7 +30,7 @@ function examineClock(date: string | undefined, now: Date): Finding {
     : ok('The clocks of the service and this machine agree.');
 }
 
-function examineRateLimit({ status, headers }: Answer): Finding {
+function examineRateLimit({ status, headers }: ReadResponse): Finding {
   const found = readRateLimit(status, headers);
   if (found === undefined) {
     return note('The service announces no rate limit. Notigraph then waits only after a 429.');
@@ -47,14 +47,14 @@ async function examineETag({ get }: Session, etag: string | undefined): Promise<
   if (etag === undefined) {
     return note('Responses have no ETag, so every read is transferred completely.');
   }
-  const reply = await get({ ...LIST, headers: { 'if-none-match': etag } });
-  return reply.failure === undefined && reply.status === 304
+  const result = await get({ ...LIST, headers: { 'if-none-match': etag } });
+  return result.failure === undefined && result.status === 304
     ? ok('Reads have an ETag, and unchanged ones are answered with 304.')
     : note('Reads have an ETag, but If-None-Match is not answered with 304. The list may have changed in between.');
 }
 
 /** Checks that the service keeps idle connections longer than the gateway does. Otherwise it closes some just as they are used. */
-function examineKeepAlive({ headers }: Answer, socketIdleMs: number): Finding {
+function examineKeepAlive({ headers }: ReadResponse, socketIdleMs: number): Finding {
   if (/\bclose\b/i.test(headerOf(headers, 'connection') ?? '')) {
     return warning(
       'The service closes the connection after each response.',

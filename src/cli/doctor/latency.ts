@@ -1,6 +1,6 @@
 import { readRateLimit } from '../../upstream/errors/rate-limit.ts';
 import { type Finding, note, ok, problem, warning } from './finding.ts';
-import { type Answer, LIST, type Session } from './session.ts';
+import { LIST, type ReadResponse, type Session } from './session.ts';
 
 /** Number of timed reads. */
 const READS = 10;
@@ -8,7 +8,7 @@ const READS = 10;
 /** Times the list of notification groups, one read after the other. Leaves enough of a rate limit for others. */
 export async function* examineLatency(
   { get, settings }: Session,
-  { status, headers }: Answer,
+  { status, headers }: ReadResponse,
 ): AsyncGenerator<Finding> {
   const { remaining = Number.POSITIVE_INFINITY } = readRateLimit(status, headers) ?? {};
   if (remaining < READS * 5) {
@@ -17,13 +17,13 @@ export async function* examineLatency(
   }
   const times: number[] = [];
   for (let i = 0; i < READS; i += 1) {
-    const reply = await get(LIST);
-    if (reply.failure !== undefined || reply.status > 299) {
-      const reason = reply.failure ?? `responds with ${reply.status}`;
+    const result = await get(LIST);
+    if (result.failure !== undefined || result.status > 299) {
+      const reason = result.failure ?? `responds with ${result.status}`;
       yield problem(`Read ${i + 1} of ${READS}: the service ${reason}.`, 'Check whether the service is stable.');
       return;
     }
-    times.push(reply.ms);
+    times.push(result.ms);
   }
   times.sort((a, b) => a - b);
   const median = times[Math.floor(READS / 2)] ?? 0;

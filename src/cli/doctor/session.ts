@@ -24,10 +24,10 @@ export interface Read extends Omit<UpstreamCall, 'query'> {
 }
 
 /** Response, or the reason why there is none. */
-export type Reply = Answer | NoAnswer;
+export type ReadResult = ReadResponse | FailedRead;
 
 /** Response to a read. */
-export interface Answer extends Pick<UpstreamResponse, 'status' | 'headers'> {
+export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers'> {
   /** JSON as the service sent it, and without its envelope; undefined if it is none, or the status isn't 2xx. */
   sent: unknown;
   body: unknown;
@@ -39,7 +39,7 @@ export interface Answer extends Pick<UpstreamResponse, 'status' | 'headers'> {
 }
 
 /** Read without a usable response. */
-export interface NoAnswer {
+export interface FailedRead {
   /** Clause that follows a subject: `didn't respond within 6000 ms`. */
   failure: string;
 }
@@ -52,7 +52,7 @@ export interface Session extends AsyncDisposable {
   /** Opens one more connection, on which nothing is sent. */
   connect(): Promise<Socket>;
   /** Sends a read once. It can't change anything. */
-  get(read: Read): Promise<Reply>;
+  get(read: Read): Promise<ReadResult>;
 }
 
 /** Opens a session. It connects when it is first used. */
@@ -70,7 +70,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       );
     });
 
-  async function get(read: Read): Promise<Reply> {
+  async function get(read: Read): Promise<ReadResult> {
     const { headers = {}, expect, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(read);
     const progress: Progress = { sent: false, status: undefined };
@@ -97,15 +97,15 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       return { failure: explain(failure, progress, settings) };
     }
     const { status, headers: received, body } = response;
-    const answer = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
+    const common = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
     if (status > 299) {
-      return { ...answer, sent: undefined, body: undefined, bodyProblem: undefined };
+      return { ...common, sent: undefined, body: undefined, bodyProblem: undefined };
     }
     try {
-      return { ...answer, ...readSuccess(response, expect, maxUpstreamListItems), bodyProblem: undefined };
+      return { ...common, ...readSuccess(response, expect, maxUpstreamListItems), bodyProblem: undefined };
     } catch (error) {
       if (error instanceof BodyError) {
-        return { ...answer, sent: undefined, body: undefined, bodyProblem: error.message };
+        return { ...common, sent: undefined, body: undefined, bodyProblem: error.message };
       }
       throw error;
     }

@@ -39,8 +39,8 @@ export class Phase {
     const runs = run === undefined ? this.#runsThatNeed(request) : [run];
     const fields = runs.map(({ field }) => field);
     const { id } = plan.addCertain(request, fields, after);
-    for (const needer of runs) {
-      this.#callsOfRun.set(needer, (this.#callsOfRun.get(needer) ?? new Set()).add(id));
+    for (const each of runs) {
+      this.#callsOfRun.set(each, (this.#callsOfRun.get(each) ?? new Set()).add(id));
     }
     if (run === undefined) {
       this.#noteLoad(request, id);

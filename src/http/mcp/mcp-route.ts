@@ -38,7 +38,7 @@ export interface McpRouteOptions {
 /** Path at which AI agents call tools. */
 export const MCP_PATH = '/mcp';
 
-/** Headers of the protocol, which clients in web pages send. There are no sessions and no streams to resume, so theirs are not needed. */
+/** Headers of the protocol that clients in web pages send, without those for sessions and resumed streams, which don't exist here. */
 export const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /**
