@@ -18,9 +18,9 @@ import {
 import { type Assignment, HEARTBEAT_MS, variablesFor } from './worker.ts';
 import { type Ending, startChild, type WorkerProgram, waitForEnd } from './worker-child.ts';
 
-/** Assignment of a worker, with its number in the group. */
+/** Assignment of a worker, with its slot in the group. */
 interface WorkerIdentity extends Omit<Assignment, 'hasCounterFile'> {
-  name: number;
+  slot: number;
 }
 
 /** Functions that the primary provides for a worker. */
@@ -29,6 +29,7 @@ export interface WorkerEvents {
   onReport(worker: WorkerProcess, report: Report): void;
   /** Called when a connection can be passed on again: one that wasn't taken, or the next one. */
   onFree(connection?: Socket): void;
+  /** Answers to its questions. */
   answers: { [Kind in keyof PrimaryAnswers]: () => PrimaryAnswers[Kind] | Promise<PrimaryAnswers[Kind]> };
 }
 
@@ -40,8 +41,8 @@ const START_MS = 60_000;
 
 /** Worker as its primary sees it. */
 export class WorkerProcess implements Taker {
-  /** Number of the worker in the log, which its replacement takes over. */
-  readonly name: number;
+  /** Number of its place in the group, which its replacement takes over. The log and the metrics show it. */
+  readonly slot: number;
   readonly pid: number | undefined;
   /** Resolves when it has ended. */
   readonly ended: Promise<Ending>;
@@ -66,8 +67,8 @@ export class WorkerProcess implements Taker {
   #silent = -START_MS / HEARTBEAT_MS;
   #refusal: string | undefined;
 
-  constructor(program: WorkerProgram, { name, ...assignment }: WorkerIdentity, events: WorkerEvents) {
-    this.name = name;
+  constructor(program: WorkerProgram, { slot, ...assignment }: WorkerIdentity, events: WorkerEvents) {
+    this.slot = slot;
     this.#events = events;
     this.#file = createCounterFile(program.counterFolders);
     const variables = variablesFor({ ...assignment, hasCounterFile: this.#file !== undefined });

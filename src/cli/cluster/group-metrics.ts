@@ -29,7 +29,7 @@ export function createGroupMetrics({ running, status, listening, usage, others }
       gauge(
         'notigraph_worker_connections',
         'Open client connections by the number of the worker.',
-        listening().map(({ name, connections }) => [{ worker: name }, connections]),
+        listening().map(({ slot, connections }) => [{ worker: slot }, connections]),
       ),
       counter('notigraph_workers_replaced_total', 'Workers that ended and were replaced.', [[{}, replaced]]),
       ...others(),

@@ -23,7 +23,7 @@ export function watchLiveness({ running, lameDuckMs, workerTimeoutMs, logger }: 
     }
     ending.add(worker);
     killed += 1;
-    logger.warn({ worker: worker.name, workerPid: worker.pid }, message);
+    logger.warn({ worker: worker.slot, workerPid: worker.pid }, message);
     worker.kill();
   }
 

@@ -25,7 +25,7 @@ export function createRollingReload({ running, workerTimeoutMs, stopping, logger
     for (const worker of changed) {
       const problem = await worker.configure(current, workerTimeoutMs);
       if (problem !== undefined && running.has(worker)) {
-        const fields = { worker: worker.name, workerPid: worker.pid, problem };
+        const fields = { worker: worker.slot, workerPid: worker.pid, problem };
         logger.warn(fields, 'a worker was not set back to the previous configuration');
       }
     }
@@ -56,7 +56,7 @@ export function createRollingReload({ running, workerTimeoutMs, stopping, logger
           if (!stopping.aborted) {
             await setBack();
           }
-          throw new Error(`worker ${worker.name}: ${problem}`);
+          throw new Error(`worker ${worker.slot}: ${problem}`);
         }
       }
       current = next;

@@ -71,12 +71,12 @@ export class WorkerGroup {
   }
 
   /** Runs a worker, and another one when it ends or retires, until all are to stop. */
-  async #keepRunning(name: number): Promise<void> {
+  async #keepRunning(slot: number): Promise<void> {
     const { logger } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const startedAt = performance.now();
-      const ending = await this.#run(name);
+      const ending = await this.#run(slot);
       if (ending === undefined) {
         continue;
       }
@@ -87,21 +87,21 @@ export class WorkerGroup {
         return;
       }
       const backoffMs = this.#backoff.delayAfter(performance.now() - startedAt);
-      logger.warn({ worker: name, ...ending, backoffMs }, 'a worker ended and is replaced');
+      logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
       this.#metrics.addReplaced();
       await sleep(backoffMs, undefined, { signal }).catch(() => {});
     }
   }
 
   /** Runs a worker until it ends or retires. Returns undefined if it retires. */
-  async #run(name: number): Promise<Ending | undefined> {
+  async #run(slot: number): Promise<Ending | undefined> {
     const retired = Promise.withResolvers<undefined>();
     this.#lastId += 1;
     let worker: WorkerProcess;
     try {
       worker = new WorkerProcess(
         this.#options.program,
-        { id: this.#lastId, name, address: this.#door.url },
+        { id: this.#lastId, slot, address: this.#door.url },
         {
           onReport: (from, report) => this.#onReport(from, report, () => retired.resolve(undefined)),
           onFree: (connection) =>
@@ -127,9 +127,9 @@ export class WorkerGroup {
     this.#metrics.addEnded(worker);
     const { logger } = this.#options;
     if (this.#stopping.signal.aborted && this.#isStarted && ending.code !== 0) {
-      logger.warn({ worker: worker.name, ...ending }, 'a worker ended early');
+      logger.warn({ worker: worker.slot, ...ending }, 'a worker ended early');
     } else if (worker.isRetiring && ending.code !== 0) {
-      logger.warn({ worker: worker.name, ...ending }, 'a retired worker ended early');
+      logger.warn({ worker: worker.slot, ...ending }, 'a retired worker ended early');
     }
     return ending;
   }
@@ -156,7 +156,7 @@ export class WorkerGroup {
     if (this.#stopping.signal.aborted) {
       worker.stop(); // It was not running yet when the others were told to stop.
     } else if (this.#isStarted) {
-      this.#options.logger.info({ worker: worker.name, workerPid: worker.pid }, 'a worker listens in its place');
+      this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker listens in its place');
     } else if (this.#listening().length === this.#options.count) {
       this.#isStarted = true;
       this.#started.resolve(url);
@@ -173,7 +173,7 @@ export class WorkerGroup {
     if (this.#stopping.signal.aborted || !this.#isStarted || worker.isRetiring) {
       return; // Told to stop already, or about to be.
     }
-    this.#options.logger.info({ worker: worker.name, workerPid: worker.pid }, 'a worker retires and is replaced');
+    this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
     this.#metrics.addReplaced();
     this.#door.queue.removeWorker(worker);
     worker.retire();
