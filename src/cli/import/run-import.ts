@@ -18,7 +18,7 @@ import { type CheckedFile, checkRows } from './check-rows.ts';
 import { describeDryRun } from './dry-run.ts';
 import { type EarlierRun, readEarlierRun } from './earlier-run.ts';
 import { formatCount, formatRows } from './format.ts';
-import { Health } from './health.ts';
+import { ServiceHealth } from './service-health.ts';
 import { ImportError } from './import-error.ts';
 import { type InputFile, openInput } from './input-file.ts';
 import { type ImportOptions, readOptions } from './options.ts';
@@ -147,7 +147,7 @@ async function send(job: Job): Promise<void> {
   );
   using progress = showProgress(host, createDescription(summary));
   note = progress.note;
-  using health = new Health(maxWaitMs, progress.note);
+  using health = new ServiceHealth(maxWaitMs, progress.note);
   let failure: ImportError | undefined;
   try {
     await sendRows({

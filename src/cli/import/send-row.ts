@@ -3,7 +3,7 @@ import { isUpstreamError, type UpstreamError } from '../../upstream/errors/error
 import type { SubscriberBody } from '../../upstream/resources/subscribers.ts';
 import type { Signal } from '../../upstream/transport/signal.ts';
 import { describeError } from './describe-error.ts';
-import type { Health } from './health.ts';
+import type { ServiceHealth } from './service-health.ts';
 import { ImportError } from './import-error.ts';
 import type { Pace } from './pace.ts';
 import type { RowResult } from './results.ts';
@@ -16,7 +16,7 @@ export interface Sending {
   run: string;
   service: ImportService;
   pace: Pace;
-  health: Health;
+  health: ServiceHealth;
   /** Aborted when no more calls should be made. Those in flight end by themselves. */
   stopping: Signal;
   /** Returns the number of rows that are being sent. */

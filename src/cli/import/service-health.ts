@@ -13,7 +13,7 @@ const REPORTED_MS = 5_000;
 const REPORTED_PAUSE_MS = 20_000;
 
 /** State of the service, which decides when an import gives up: failing 100,000 rows one by one helps nobody. */
-export class Health implements Disposable {
+export class ServiceHealth implements Disposable {
   readonly #maxWaitMs: number;
   readonly #note: (text: string) => void;
   /** Time of the last answer, or of the end of a pause for the rate limit. */
