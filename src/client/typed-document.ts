@@ -25,7 +25,7 @@ export interface RequestDocument<Result, Variables> {
  * Returns the id of a document, for clients that send ids. Pass this function as `generateHash` to urql's `persistedExchange` or Apollo
  * Client's `PersistedQueryLink`.
  *
- * @returns the SHA-256 of the document's text as hex
+ * @returns the SHA-256 of the document's text as hex, without the prefix `sha256:` that code generators may add
  * @throws {TypeError} if the code generator added no id
  */
 export function hashOf(document: object | string): string {
@@ -35,7 +35,7 @@ export function hashOf(document: object | string): string {
       "The document has no id; only documents made by a code generator do. Send it as text (send: 'text').",
     );
   }
-  return hash;
+  return hash.replace(/^sha256:/, '');
 }
 
 /**
@@ -47,7 +47,7 @@ export function textOf(document: object | string): string {
   const text = readText(document);
   if (text === undefined) {
     throw new TypeError(
-      "The document has no text because its code generator left it out. Send it by its id (send: 'id').",
+      "The document has no text because its code generator left it out. Send it by its id (send: 'id'), or generate texts (documentMode: 'string' in graphql-codegen).",
     );
   }
   return text;

@@ -6,7 +6,9 @@ import {
   CreateNotificationGroupDocument,
   createClient,
   type Explanation,
+  hashOf,
   NotificationGroupsDocument,
+  type RequestDocument,
   type RequestOptions,
   UnexpectedResponseError,
   UpdateWorkflowStatusDocument,
@@ -108,6 +110,12 @@ it('sends the id instead of the text if configured to', async () => {
   const { hash, text } = WorkflowDocument.__meta__;
   expect(bodies).toEqual([{ documentId: `sha256:${hash}`, variables: { idOrIdentifier: 'welcome' } }]);
   expect(hash).toBe(createHash('sha256').update(text).digest('hex'));
+
+  // The client preset of graphql-codegen writes ids with the name of the algorithm.
+  const ownDocument: RequestDocument<unknown, object> = { __meta__: { hash: `sha256:${hash}` } };
+  await notigraph.request(ownDocument, {});
+  expect(bodies[1]).toMatchObject({ documentId: `sha256:${hash}` });
+  expect(hashOf(ownDocument)).toBe(hash);
 });
 
 it('reports the cost of an operation, and asks for current data, on request', async () => {

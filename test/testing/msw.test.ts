@@ -72,6 +72,23 @@ describe('a mock', () => {
     expect(() => mockOperation(Unnamed)).toThrow('The operation has no name.');
   });
 
+  it('answers a document by its id, with or without the name of the algorithm', async () => {
+    const hash = 'a'.repeat(64);
+    for (const written of [hash, `sha256:${hash}`]) {
+      server.use(
+        mockOperation<{ own: boolean }, object>({ __meta__: { hash: written } })(() => ({ data: { own: true } })),
+      );
+      for (const sent of [hash, `sha256:${hash}`]) {
+        const bodies = [{ documentId: sent }, { extensions: { persistedQuery: { version: 1, sha256Hash: sent } } }];
+        for (const body of bodies) {
+          const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+          expect(await response.json()).toEqual({ data: { own: true } });
+        }
+      }
+      server.resetHandlers();
+    }
+  });
+
   it('can be a failed connection', async () => {
     server.use(mocks.NotificationGroups(() => HttpResponse.error()));
     await expect(notigraph.request(NotificationGroupsDocument, {}, { retries: false })).rejects.toThrow(TypeError);
@@ -93,6 +110,11 @@ describe('a mocked error', () => {
     expect(() => gatewayError('OVERLOAD' as 'OVERLOADED')).toThrow(
       'Unknown error code "OVERLOAD". Codes of the gateway: ',
     );
+  });
+
+  it('has a message for people, without the Markdown of the docs', () => {
+    const { message } = gatewayError('UNAUTHENTICATED');
+    expect(message).toBe('The credential is missing, or refused: by the gateway with a reason, or by the service.');
   });
 
   it('of a rejected request has the status of its code, and is retried', async () => {

@@ -1,5 +1,6 @@
 import type { ErrorExtensions, GatewayError } from '../../client/index.ts';
 import { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from '../../settings/error-codes.ts';
+import { withoutMarkdown } from '../../settings/markdown.ts';
 
 /** Details of a mocked error; the code decides the others. */
 export interface GatewayErrorOptions extends Partial<Omit<ErrorExtensions, 'code'>> {
@@ -19,7 +20,7 @@ export function gatewayError(code: ErrorCode, options: GatewayErrorOptions = {})
     throw new TypeError(`Unknown error code "${code}". Codes of the gateway: ${Object.keys(ERROR_CODES).join(', ')}.`);
   }
   const { meaning, retryable } = ERROR_CODES[code];
-  const { message = meaning, path, ...extensions } = options;
+  const { message = withoutMarkdown(meaning), path, ...extensions } = options;
   return {
     message,
     ...(path !== undefined && { path }),

@@ -24,7 +24,7 @@ export async function readParams(request: Request): Promise<Params | undefined> 
 export function createMatcher<Variables>(
   document: RequestDocument<unknown, Variables>,
 ): (params: Params | undefined) => params is ParamsOf<Variables> {
-  const id = document.__meta__?.hash;
+  const id = withoutPrefix(document.__meta__?.hash);
   const name = nameOf(document);
   if (name === undefined && id === undefined) {
     throw new TypeError('The operation has no name. Only operations with a name can be mocked.');
@@ -50,5 +50,7 @@ const nameIn = (text = ''): string | undefined => /\b(?:query|mutation)\s+(\w+)/
 /** Returns the id of a document that is sent by its id, also in the form of Apollo Client and urql. */
 function idOf({ documentId, extensions }: Params): unknown {
   const persisted = extensions?.persistedQuery;
-  return documentId?.replace(/^sha256:/, '') ?? (isRecord(persisted) ? persisted.sha256Hash : undefined);
+  return withoutPrefix(documentId ?? (isRecord(persisted) ? persisted.sha256Hash : undefined));
 }
+
+const withoutPrefix = (id: unknown): unknown => (typeof id === 'string' ? id.replace(/^sha256:/, '') : undefined);
