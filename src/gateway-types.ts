@@ -1,7 +1,6 @@
 import type { RequestListener } from 'node:http';
-import type { Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
-import type { GatewayContext } from './graphql/context.ts';
+import type { HostPlugin } from './graphql/check-plugin.ts';
 import type { Degradations } from './http/health.ts';
 import type { McpStreams } from './http/mcp/streams.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
@@ -20,7 +19,7 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
    * Plugins for Yoga's engine, after the gateway's own. Hooks of parsing, validation, context building and execution run, with their
    * `instrumentation`; hooks of HTTP requests never run, and `createGateway` rejects plugins that have one. @default none
    */
-  plugins?: readonly Plugin<GatewayContext>[];
+  plugins?: readonly HostPlugin[];
 }
 
 /** Dependencies of a gateway. */

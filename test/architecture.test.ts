@@ -151,7 +151,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'gateway-types.ts': {
     parts: ['http', 'http/mcp', 'graphql', 'telemetry', 'upstream', 'upstream/transport', 'settings'],
-    modules: ['node:http', 'graphql-yoga', 'pino'],
+    modules: ['node:http', 'pino'],
   },
   'gateway-state.ts': {
     parts: ['telemetry', 'auth', 'rate-limits', 'upstream/cache'],

@@ -1,6 +1,6 @@
 import type { ExecutionArgs, GraphQLSchema } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
-import { checkPlugin } from '../graphql/check-plugin.ts';
+import { createYoga } from 'graphql-yoga';
+import { checkPlugin, type HostPlugin } from '../graphql/check-plugin.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { createDocumentCaches } from '../graphql/documents/document-cache.ts';
 import { createRepresentationLimit } from '../graphql/documents/representation-limit.ts';
@@ -17,7 +17,7 @@ export function createEngine(
   schema: GraphQLSchema,
   settings: GatewaySettings,
   deprecatedCounts: DeprecatedCounts,
-  plugins: readonly Plugin<GatewayContext>[],
+  plugins: readonly HostPlugin[],
 ): Engine {
   const execute = createExecute(settings, deprecatedCounts);
   const caches = createDocumentCaches();

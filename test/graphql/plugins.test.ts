@@ -1,13 +1,14 @@
 import { GraphQLError, Kind, parse, visit } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import { type Plugin, useExtendContext } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
-import { createGateway } from '../../src/gateway.ts';
+import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 
 type HostPlugin = Plugin<GatewayContext>;
 
-const start = (...plugins: HostPlugin[]): Promise<SandboxedGateway> => startSandboxedGateway({ options: { plugins } });
+const start = (...plugins: NonNullable<GatewayOptions['plugins']>): Promise<SandboxedGateway> =>
+  startSandboxedGateway({ options: { plugins } });
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE = 'mutation { createFeed(input: { name: "By a plugin" }) { __typename } }';
@@ -36,6 +37,19 @@ describe('the hooks of a host plugin', () => {
       await gateway.data(GROUPS);
       expect(calls.splice(0)).toEqual(once);
     }
+  });
+
+  it('run for ready-made plugins too, whose types don’t have the gateway’s context', async () => {
+    const names: unknown[] = [];
+    const ready: Plugin = {
+      onExecute: ({ args }) => void names.push(Reflect.get(args.contextValue, 'name')),
+    };
+    await using gateway = await start(
+      useExtendContext(() => ({ name: 'Ready-made' })),
+      ready,
+    );
+    await gateway.data(GROUPS);
+    expect(names).toEqual(['Ready-made']);
   });
 
   it('are wrapped by instrumentation', async () => {
