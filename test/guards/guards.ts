@@ -2785,6 +2785,21 @@ export const GUARDS: readonly Guard[] = [
     'true',
     'upstream/cache/redis-outages',
   ),
+  // The typed client
+  guard(
+    'ids with the name of the algorithm',
+    'client/typed-document.ts',
+    "return hash.replace(/^sha256:/, '');",
+    'return hash;',
+    'client/client',
+  ),
+  guard(
+    'ids with the name of the algorithm in mocks',
+    'testing/msw/match-document.ts',
+    "id.replace(/^sha256:/, '')",
+    'id',
+    'testing/msw',
+  ),
   // Retries of the typed client
   guard(
     'writes without a response',
