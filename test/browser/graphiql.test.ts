@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
@@ -130,6 +130,22 @@ describe('GraphiQL on the sandbox', () => {
     await runOperation(page);
     await help.waitFor({ state: 'hidden' });
     expect(shared.problems).toEqual([]);
+  });
+
+  it('says in a sentence that there is no response, or one of another server, without the stack of its own code', async () => {
+    await using visitor = await visitGraphiql(browser, gateway.url);
+    const { page } = visitor;
+    let answer: (route: Route) => Promise<void> = (route) => route.abort();
+    await page.route('**/graphql', (route) => answer(route));
+
+    await runOperation(page);
+    await page.locator('.result', { hasText: 'There is no response (Failed to fetch).' }).waitFor();
+    expect(await page.locator('.result').textContent()).not.toContain('stack');
+
+    answer = (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' });
+    await runOperation(page);
+    await page.locator('.result', { hasText: 'The server responded with status 502 and without JSON.' }).waitFor();
+    expect(await page.locator('.result').textContent()).not.toContain('stack');
   });
 
   it('shows the calls of each field below the response and in the editor, per tab', async () => {

@@ -1,5 +1,5 @@
 import type { Fetcher, FetcherParams } from '@graphiql/toolkit';
-import { type ExecutionResult, getOperationAST, parse } from 'graphql';
+import { type ExecutionResult, GraphQLError, getOperationAST, parse } from 'graphql';
 import { type CostChannel, takeCosts } from './costs.ts';
 import type { Credential } from './credential.ts';
 import { send } from './send.ts';
@@ -60,7 +60,7 @@ function cancellable(
       if (abort.signal.aborted) {
         return undefined;
       }
-      throw error;
+      return { errors: [new GraphQLError(error instanceof Error ? error.message : String(error))] }; // GraphiQL would show the stack.
     }
   }
 

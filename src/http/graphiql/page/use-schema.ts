@@ -32,7 +32,7 @@ export function useSchema({ read }: Pick<Credential, 'read'>): PageSchema {
       setSchema(isIntrospection(data) ? data : null);
       setProblem(errors === undefined || authorization === undefined ? undefined : errors[0]?.message);
     } catch (error) {
-      setProblem(String(error));
+      setProblem(error instanceof Error ? error.message : String(error));
     }
   }, [read]);
 
