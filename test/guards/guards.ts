@@ -87,6 +87,13 @@ export const GUARDS: readonly Guard[] = [
     'slow/mcp-fuzz',
   ),
   guard(
+    'values of a message for an agent',
+    'http/mcp/message-problem.ts',
+    'return hasMoreValues(withoutArguments(message), MAX_VALUES)',
+    'return hasMoreValues(withoutArguments(message), Number.POSITIVE_INFINITY)',
+    'http/mcp',
+  ),
+  guard(
     'calls that are cancelled',
     'http/mcp/tool-server.ts',
     'signal: mcpReq.signal',

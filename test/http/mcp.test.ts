@@ -64,6 +64,14 @@ function post(message: unknown, headers: Record<string, string> = {}, init: Requ
   });
 }
 
+/** First message of a client with icons. */
+const initialize = (icons: unknown[]) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1', icons } },
+});
+
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
 describe.each(ERAS)('the official client in the era "%s"', (era) => {
@@ -210,6 +218,7 @@ describe('access', () => {
     ['a form', 415, { 'content-type': 'text/plain' }, {}, 'UNSUPPORTED_MEDIA_TYPE'],
     ['no JSON', 400, {}, { body: '{' }, 'BAD_REQUEST'],
     ['a batch', 400, {}, { body: JSON.stringify([LIST, { ...LIST, id: 2 }]) }, 'BAD_REQUEST'],
+    ['many values', 400, {}, { body: JSON.stringify(initialize(Array(60_000).fill({}))) }, 'BAD_REQUEST'],
     ['too much', 413, {}, { body: JSON.stringify('x'.repeat(300_000)) }, 'PAYLOAD_TOO_LARGE'],
   ])(
     'rejects %s with status %i and a log line, as the GraphQL endpoint does',
@@ -223,6 +232,19 @@ describe('access', () => {
       expect(response.headers.get('allow')).toBe(status === 405 ? 'POST' : null);
     },
   );
+
+  it('limits the values of a message, but not those of the arguments of a call', async () => {
+    const most = await post(initialize(Array(189).fill(1)));
+    expect((await most.text()).length).toBeLessThan(64 * 1024); // A problem for each of them.
+    const tooMany = await post(initialize(Array(190).fill(1)));
+    expect([tooMany.status, await tooMany.json()]).toMatchObject([
+      400,
+      { errors: [{ message: 'The request has more than 200 values besides the arguments of a call.' }] },
+    ]);
+    const params = { name: 'Flow', arguments: { id: Array(300).fill('w') } };
+    const call = await post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(await call.text()).toContain('BAD_USER_INPUT');
+  });
 
   it.each(ERAS)('the official client works in a page of an allowed origin, in the era "%s"', async (era) => {
     const fetch = createBrowserFetch('https://app.example.com');

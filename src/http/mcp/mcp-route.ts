@@ -12,7 +12,7 @@ import { readBody } from '../request-body.ts';
 import { readHead } from '../request-head.ts';
 import { REQUEST_ID } from '../request-id.ts';
 import type { Respond } from '../respond.ts';
-import { findJsonProblem } from './json-problem.ts';
+import { findMessageProblem } from './message-problem.ts';
 import type { CreateToolServer } from './tool-server.ts';
 
 /** Options of `createMcpRoute`. */
@@ -84,7 +84,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
       if (Array.isArray(parsedBody)) {
         throw refuse('BAD_REQUEST', 'Batching is not supported; send one message per request.'); // One response limit and one slot per call.
       }
-      const problem = findJsonProblem(parsedBody);
+      const problem = findMessageProblem(parsedBody);
       if (problem !== undefined) {
         throw refuse('BAD_REQUEST', `The request ${problem}.`);
       }
