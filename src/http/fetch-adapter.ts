@@ -1,5 +1,5 @@
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { bodyTooLarge, clientClosed } from './request-body.ts';
+import { bodyTooLarge, clientClosed, decodeBody } from './request-body.ts';
 
 /** Creates a handler of Fetch API requests. */
 export const createFetchHandler =
@@ -49,7 +49,7 @@ class FetchRequest implements IncomingRequest {
     } catch (error) {
       throw this.signal.aborted ? clientClosed() : error;
     }
-    return Buffer.concat(chunks, size).toString('utf8');
+    return decodeBody(Buffer.concat(chunks, size));
   }
 
   toFetchRequest(): Request {

@@ -5,7 +5,7 @@ import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createHostCheck } from './host.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { bodyTooLarge, clientClosed } from './request-body.ts';
+import { bodyTooLarge, clientClosed, decodeBody } from './request-body.ts';
 import { sendRefusal } from './send-refusal.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
@@ -58,7 +58,7 @@ class NodeRequest implements IncomingRequest {
     if (request.readableEnded) {
       return Promise.reject(new Error('The request body was read before the gateway received the request.'));
     }
-    return new Promise((resolve, reject) => {
+    const bytes = new Promise<Buffer>((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
       request.on('data', (chunk: Buffer) => {
@@ -74,9 +74,10 @@ class NodeRequest implements IncomingRequest {
       this.signal.addEventListener('abort', onAbort);
       request.once('end', () => {
         this.signal.removeEventListener('abort', onAbort);
-        resolve(joinBytes(chunks).toString('utf8'));
+        resolve(joinBytes(chunks));
       });
     });
+    return bytes.then(decodeBody);
   }
 
   toFetchRequest(): Request {

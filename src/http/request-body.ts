@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Refusal } from '../lib/refusal.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { IncomingRequest } from './request.ts';
@@ -17,6 +18,18 @@ export async function readBody(request: IncomingRequest, maxBytes: number): Prom
   } catch {
     throw refuse('BAD_REQUEST', 'The request body is not valid JSON.');
   }
+}
+
+/**
+ * Decodes a body. Bytes that are not UTF-8 would become replacement characters, which a write would store.
+ *
+ * @throws {Refusal} BAD_REQUEST
+ */
+export function decodeBody(bytes: Buffer): string {
+  if (!isUtf8(bytes)) {
+    throw refuse('BAD_REQUEST', 'The request body is not UTF-8.');
+  }
+  return bytes.toString('utf8');
 }
 
 /** Creates the error for a body that is too large. The rest of it is never read, so the connection can't be reused. */

@@ -756,6 +756,7 @@ export const GUARDS: readonly Guard[] = [
     '',
     'graphql/exact-numbers',
   ),
+  guard('bodies that are not UTF-8', 'http/request-body.ts', 'if (!isUtf8(bytes)) {', 'if (false) {', 'http/adapters'),
   guard(
     '__proto__ in JSON',
     'graphql/json-values.ts',

@@ -234,6 +234,17 @@ describe('listener and fetch respond identically', () => {
     await expectSame({ headers: { accept }, body: { query: '{ notificationGroups { name } }' } });
     await expectSame({ headers: { accept }, body: { query: '{ nothing }' } });
   });
+
+  it('to a body that is not UTF-8, of which nothing is sent', async () => {
+    const mutation = 'mutation { createFeed(input: { name: "Übung" }) { __typename } }';
+    const { status, body, upstream } = await expectSame({
+      body: Buffer.from(JSON.stringify({ query: mutation }), 'latin1'),
+    });
+    expect([status, upstream]).toEqual([400, []]);
+    expect(body).toMatchObject({
+      errors: [{ message: 'The request body is not UTF-8.', extensions: { code: 'BAD_REQUEST' } }],
+    });
+  });
 });
 
 it('rejects a body that is too large before reading it', async () => {

@@ -10,7 +10,8 @@ export interface WireRequest {
   method?: string;
   path?: string;
   headers?: Record<string, string>;
-  body?: string | object;
+  /** Text, bytes, or a value that is sent as JSON. @default '' */
+  body?: string | Uint8Array | object;
   /** Whether the body is sent with chunked encoding instead of Content-Length. @default false */
   isChunked?: boolean;
 }
@@ -73,7 +74,7 @@ async function send(
   url: string,
   { method = 'POST', path = '/graphql', headers = {}, body = '', isChunked = false }: WireRequest,
 ) {
-  const content = typeof body === 'string' ? body : JSON.stringify(body);
+  const content = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const request = sendRequest(new URL(path, url), {
     method,
     headers: {
