@@ -172,6 +172,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'lib',
     ],
     modules: [
+      'node:buffer',
       'node:crypto',
       'node:fs',
       'node:http',

@@ -4,12 +4,14 @@ import { GraphQLError } from 'graphql';
 export const badUserInput = (message: string): GraphQLError =>
   new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
 
+/** Creates the error of a value that violates the contract. */
+export const badResponse = (problem: string): GraphQLError =>
+  new GraphQLError(`The notification service ${problem}.`, { extensions: { code: 'UPSTREAM_BAD_RESPONSE' } });
+
 /** Returns a value that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing. Used where GraphQL doesn't check it. */
 export function requireValue<T>(value: T | null | undefined): T {
   if (value == null) {
-    throw new GraphQLError('The notification service did not send a required value.', {
-      extensions: { code: 'UPSTREAM_BAD_RESPONSE' },
-    });
+    throw badResponse('did not send a required value');
   }
   return value;
 }

@@ -54,7 +54,8 @@ async function loadWorkflow(upstream: Pick<Upstream, 'getWorkflow'>, key: string
 
 /** Adds the key as id to a workflow without one, unless the key is a trigger identifier. The contract allows `_id` to be absent. */
 function withId(workflow: WorkflowBody, key: string): WorkflowBody {
-  const isIdentifier = () => workflow.triggers?.some((trigger) => trigger?.identifier === key);
+  const isIdentifier = () =>
+    Array.isArray(workflow.triggers) && workflow.triggers.some((trigger) => trigger?.identifier === key);
   const known = workflow._id ?? workflow.id;
   return known !== undefined || isIdentifier() ? workflow : { ...workflow, _id: key };
 }

@@ -2,10 +2,11 @@ import type { ChannelName } from '../../upstream/resources/messages.ts';
 import type { StatsEntryBody } from '../../upstream/resources/stats.ts';
 import { builder } from '../builder.ts';
 import { declareCalls } from '../dependent-calls.ts';
-import { assertRange, requireValue } from '../field-errors.ts';
+import { assertRange } from '../field-errors.ts';
 import { fillGaps } from '../fill-gaps.ts';
 import { requireScopes } from '../require-scopes.ts';
 import { isLocalDate } from '../scalars.ts';
+import { listOf, requireId } from '../sent-values.ts';
 import { Channel } from './message.ts';
 import { Workflow } from './workflow.ts';
 
@@ -29,6 +30,13 @@ function readFirst(first: unknown): number {
 
 const CHANNELS: readonly unknown[] = ['in_app', 'email', 'sms', 'chat', 'push'] satisfies ChannelName[];
 
+/** Returns the value to sort by. An object can't be compared; the field `key` reports it. */
+const periodOf = ({ _id }: StatsEntryBody): string => (typeof _id === 'object' ? '' : _id);
+
+/** Sorts entries, oldest first. */
+const sortEntries = (entries: readonly StatsEntryBody[]): StatsEntryBody[] =>
+  entries.toSorted((a, b) => (periodOf(a) < periodOf(b) ? -1 : Number(periodOf(a) > periodOf(b))));
+
 const isChannel = (value: unknown): value is ChannelName => CHANNELS.includes(value);
 
 const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
@@ -49,7 +57,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       type: [Channel],
       description:
         'The channels over which the notifications were sent. Channels that are not in `Channel` are omitted.',
-      resolve: ({ channels }) => (channels ?? []).filter(isChannel), // Unknown ones are reported as contract drift.
+      resolve: ({ channels }) => listOf(channels).filter(isChannel), // Unknown ones are reported as contract drift.
     }),
     workflowIds: t.exposeIDList('templates', {
       description: 'The ids of the triggered workflows, including those deleted since.',
@@ -71,7 +79,9 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
         }),
       },
       resolve: ({ templates }, args, ctx) =>
-        (templates ?? []).slice(0, readFirst(args.first)).map((id) => ctx.loaders.workflow.load(requireValue(id))),
+        listOf(templates)
+          .slice(0, readFirst(args.first))
+          .map((id) => ctx.loaders.workflow.load(requireId(id))),
     }),
   }),
 });
@@ -102,7 +112,7 @@ builder.queryFields((t) => ({
         );
       }
       const entries = await ctx.upstream.getNotificationStats(days ?? undefined);
-      const sorted = entries?.toSorted((a, b) => (a._id < b._id ? -1 : Number(a._id > b._id))) ?? null;
+      const sorted = entries && sortEntries(entries);
       return sorted && includesAllDays ? fillGaps(sorted, days ?? undefined, ctx.now()) : sorted;
     },
   }),

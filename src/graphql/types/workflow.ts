@@ -15,6 +15,7 @@ import {
   toMutationResult,
 } from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
+import { requireId } from '../sent-values.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';
 import { WorkflowTrigger } from './workflow-trigger.ts';
@@ -113,7 +114,7 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
       description:
         'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
       resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
-        const groupId = requireValue(id);
+        const groupId = requireId(id);
         return notificationGroup ? { _id: groupId, ...notificationGroup } : ctx.loaders.notificationGroup.load(groupId);
       },
     }),
