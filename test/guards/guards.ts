@@ -757,6 +757,13 @@ export const GUARDS: readonly Guard[] = [
     'graphql/exact-numbers',
   ),
   guard(
+    'integers as ids of cached records',
+    'upstream/cache/tags.ts',
+    "isText(value) || typeof value === 'number'",
+    'isText(value)',
+    'upstream/cache/writes',
+  ),
+  guard(
     'ids of a wrong type in responses',
     'graphql/sent-values.ts',
     "if (type !== 'string' && type !== 'number') {",

@@ -19,6 +19,9 @@ export function workflowTags(body: unknown): Tag[] {
 /** Returns the tags of a group. */
 export const groupTags = (body: unknown): Tag[] => idsOf(body).map((id) => recordTag('group', id));
 
-const idsOf = (body: unknown): string[] => (isRecord(body) ? [body._id, body.id].filter(isText) : []);
+/** Returns the ids in a record. Some services send integers, which GraphQL accepts as ids. */
+const idsOf = (body: unknown): string[] => (isRecord(body) ? [body._id, body.id].filter(isId).map(String) : []);
+
+const isId = (value: unknown): value is string | number => isText(value) || typeof value === 'number';
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState } from '../../../src/gateway.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { workflow } from '../../support/records.ts';
 import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
 
 const GET = 'GET /v1/workflows/welcome';
@@ -61,6 +62,20 @@ describe('a read that overlaps a write is not stored', () => {
     cached.change();
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
   });
+});
+
+it('a write of unknown outcome changes a workflow that was read by its identifier, also if the service sends integers as ids', async () => {
+  await using cached = await startCachedGateway();
+  const triggers = [{ type: 'event', identifier: 'welcome', variables: [] }];
+  const respondWith = (name: string) =>
+    cached.respond(({ method }) =>
+      method === 'GET' ? { body: { data: { ...workflow({ name, triggers }), _id: 7 } } } : { status: 500, body: {} },
+    );
+  respondWith('v0');
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
+  respondWith('v1');
+  await cached.run(WRITE.replace('w1', '7'));
+  expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
 });
 
 describe('a write that fails', () => {
