@@ -1,13 +1,17 @@
 import { badResponse, requireValue } from './field-errors.ts';
 
-/** Returns an id that is used to load a record. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
+/** Returns an id that a record is loaded by. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
 export function requireId(sent: string | null | undefined): string {
-  const id = requireValue(sent);
-  const type: string = typeof id; // Bodies are not validated, so it can have any type.
-  if (type !== 'string' && type !== 'number') {
+  const id = toId(requireValue(sent));
+  if (id === undefined) {
     throw badResponse('sent an invalid value for this field');
   }
   return id;
+}
+
+/** Returns an id that the service sent as text; undefined if it is no id. Some services send integers, which GraphQL accepts too. */
+export function toId(sent: unknown): string | undefined {
+  return typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : undefined;
 }
 
 /** Returns a list, which is empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */

@@ -133,6 +133,30 @@ it('loads groups by id if the list has no ids', async () => {
   expect(data).toEqual({ a: { id: 'g1' }, b: null });
 });
 
+it('finds groups in the list if the service sends integers as ids', async () => {
+  await using upstream = await startScriptedUpstream(({ path }) => ({
+    body: path.startsWith('/v1/workflows/')
+      ? { data: { ...workflow(), _notificationGroupId: 1 } }
+      : {
+          data: [
+            { ...group({ name: 'One' }), _id: 1 },
+            { ...group({ name: 'Two' }), _id: 2 },
+          ],
+        },
+  }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  const data = await gateway.data(`{
+    one: notificationGroup(id: "1") { id name }
+    two: notificationGroup(id: "2") { id name }
+    workflow(idOrIdentifier: "w1") { notificationGroupId notificationGroup { id name } }
+  }`);
+  expect(data).toEqual({
+    one: { id: '1', name: 'One' },
+    two: { id: '2', name: 'Two' },
+    workflow: { notificationGroupId: '1', notificationGroup: { id: '1', name: 'One' } },
+  });
+});
+
 it('isolates a failing workflow from its siblings', async () => {
   await using upstream = await startScriptedUpstream(({ path }) =>
     path.endsWith('/bad') ? { status: 500, body: {} } : { body: { data: workflow({ _id: path.slice(14) }) } },

@@ -153,6 +153,15 @@ describe('_entities', () => {
     ]);
   });
 
+  it('finds a workflow by its id if the service sends integers as ids', async () => {
+    await using numbering = await startScriptedUpstream(() => ({ body: { data: { ...workflow(), _id: 7 } } }));
+    await using subgraph = await startGateway({ upstream: numbering.url, federation: true });
+    const { body } = await subgraph.send(
+      '{ _entities(representations: [{ __typename: "Workflow", id: 7 }]) { ... on Workflow { id } } }',
+    );
+    expect(body).toEqual({ data: { _entities: [{ id: '7' }] } });
+  });
+
   it.each([
     ['a type without an endpoint', { __typename: 'Subscriber', subscriberId: 's1' }],
     ['a type without keys', { __typename: 'CreateFeedSuccess', id: 'f1' }],

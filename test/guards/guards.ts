@@ -764,10 +764,17 @@ export const GUARDS: readonly Guard[] = [
     'upstream/cache/writes',
   ),
   guard(
+    'integers as ids of groups',
+    'graphql/loaders/notification-group-loader.ts',
+    '=> toId(group._id)',
+    '=> group._id',
+    'graphql/batching',
+  ),
+  guard(
     'ids of a wrong type in responses',
     'graphql/sent-values.ts',
-    "if (type !== 'string' && type !== 'number') {",
-    'if (false) {',
+    "typeof sent === 'string' ? sent : undefined",
+    'String(sent)',
     'slow/wrong-types',
   ),
   guard(
@@ -1444,7 +1451,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'workflows with another key than the reference',
     'graphql/types/workflow.ts',
-    ' && keyOf(workflow) === key',
+    ' && toId(keyOf(workflow)) === key',
     '',
     'graphql/federation',
   ),

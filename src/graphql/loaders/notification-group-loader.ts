@@ -3,6 +3,7 @@ import type { Endpoint } from '../../upstream/errors/errors.ts';
 import type { NotificationGroupBody } from '../../upstream/resources/notification-groups.ts';
 import { assertPathParams } from '../../upstream/transport/path.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
+import { toId } from '../sent-values.ts';
 import { alignByKey } from './align-by-key.ts';
 
 const GROUP_BY_ID: Endpoint = { method: 'GET', route: '/v1/notification-groups/{id}' };
@@ -87,7 +88,7 @@ async function loadGroup(upstream: GroupEndpoints, id: string): Promise<Notifica
   return group && withId(group, id);
 }
 
-const idOf = (group: NotificationGroupBody): string | undefined => group._id;
+const idOf = (group: NotificationGroupBody): string | undefined => toId(group._id);
 
 /** Adds the requested id to a group without one. The contract allows `_id` to be absent. */
 const withId = (group: NotificationGroupBody, id: string): NotificationGroupBody =>

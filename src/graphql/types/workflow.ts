@@ -15,7 +15,7 @@ import {
   toMutationResult,
 } from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
-import { requireId } from '../sent-values.ts';
+import { requireId, toId } from '../sent-values.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';
 import { WorkflowTrigger } from './workflow-trigger.ts';
@@ -46,7 +46,7 @@ const identifierOf = ({ triggers }: WorkflowBody): string | undefined => trigger
 function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey {
   return async (key, { loaders }) => {
     const workflow = await loaders.workflow.load(key);
-    return workflow !== null && keyOf(workflow) === key ? workflow : null;
+    return workflow !== null && toId(keyOf(workflow)) === key ? workflow : null;
   };
 }
 
