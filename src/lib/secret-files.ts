@@ -122,11 +122,18 @@ function collect(
       keepPrevious(name);
     }
   }
-  for (let found = findProblem(secrets); found !== undefined; found = findProblem(secrets)) {
+  const find = () => findProblem(unchangedFirst(secrets, previous));
+  for (let found = find(); found !== undefined; found = find()) {
     problems.push(found);
     keepPrevious(found.name);
   }
   return { secrets, problems };
+}
+
+/** Returns the secrets with the unchanged ones first: if two can't be used together, the one that was in use before stays. */
+function unchangedFirst(secrets: ReadonlyMap<string, string>, previous: ReadonlyMap<string, string>) {
+  const isChanged = ([name, secret]: [string, string]) => previous.get(name) !== secret;
+  return new Map([...secrets].sort((a, b) => Number(isChanged(a)) - Number(isChanged(b))));
 }
 
 /** Returns the paths of all files, with the names of their secrets. Throws a `SecretError` if the folder can't be used. */

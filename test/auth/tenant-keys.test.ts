@@ -211,6 +211,22 @@ describe("a tenant's key", () => {
     expect(problems()).toHaveLength(1);
   });
 
+  it.each([
+    ['another tenant, also one before it in the alphabet', 'acme', 'ApiKey key-of-acme'],
+    ['a new tenant', 'aaron', '401 TENANT_UNKNOWN'],
+  ])('is not taken over by %s', async (_, tenant, expected) => {
+    const folder = await createFolder();
+    await writeFile(folder.path('acme'), 'key-of-acme');
+    await writeFile(folder.path('globex'), 'key-of-globex');
+    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
+
+    await writeFile(folder.path(tenant), 'key-of-globex');
+    await eventually(() => problems().length > 0);
+    expect(problems()).toEqual([`the tenants globex and ${tenant} have the same key`]);
+    expect(await keyFor(tokenOf('globex'))).toBe('ApiKey key-of-globex');
+    expect(await keyFor(tokenOf(tenant))).toBe(expected);
+  });
+
   it('stays in use when its folder or file is deleted', async () => {
     const folder = await createFolder();
     await mkdir(folder.path('keys'));

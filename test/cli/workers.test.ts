@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, request } from 'undici';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -83,6 +85,23 @@ const exitIf = (condition: string) => ({
 });
 
 describe('several workers', () => {
+  it('are ready as soon as they listen, also if starting took some seconds', async () => {
+    const silent = createTcpServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const env = {
+      NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', // On a busy machine, they would shed requests.
+      NOTIGRAPH_CONFIG_TEXT: `rateLimits: { store: { redis: { url: 'redis://127.0.0.1:${port}' } } }`,
+    };
+    await using notigraph = await startWorkers(2, ['--sandbox', ':memory:'], env);
+    const response = await fetch(new URL('/readyz', notigraph.url));
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringMatching(/^ok\nworkers: 2\nready: 2\n/),
+    ]);
+  });
+
   it('share a port, a sandbox and tenant names in the log, and print the banner once', async () => {
     await using notigraph = await startWorkers(3, ['--sandbox', ':memory:']);
     expect(await ask(notigraph.url, CREATE_FEED)).toEqual({ data: { createFeed: { feed: { name: 'News' } } } });

@@ -506,6 +506,13 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard('SIGHUP during startup', 'cli/hangups.ts', 'isPending && onHangup()', 'isPending', 'cli/reload'),
   guard(
+    'readiness of workers that have just started',
+    'cli/cluster/worker.ts',
+    'tellState(); // Before',
+    '// Before',
+    'cli/workers',
+  ),
+  guard(
     'names of tenants in the log of all workers',
     'cli/serve-workers.ts',
     '{ logSecret, ...current.values,',
@@ -1672,6 +1679,13 @@ export const GUARDS: readonly Guard[] = [
     'auth/tenant-keys',
   ),
   guard('one API key for two tenants', 'auth/tenant-keys.ts', 'other !== undefined', 'false', 'auth/tenant-keys'),
+  guard(
+    'tenants whose key another one copies',
+    'lib/secret-files.ts',
+    'findProblem(unchangedFirst(secrets, previous))',
+    'findProblem(secrets)',
+    'auth/tenant-keys',
+  ),
   guard(
     'API keys of other tenants',
     'auth/tenant-keys.ts',

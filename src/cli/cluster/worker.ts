@@ -133,12 +133,15 @@ export function findWorkerRole(host: Host): WorkerRole | undefined {
   host.on('message', channel.receive);
 
   let beats = 0;
-  const heartbeat = setInterval(() => {
-    const { samples, ...state } = getState();
+  function tellState(): void {
+    const { samples: _, ...state } = getState();
     void channel.tell({ kind: 'alive', ...state });
+  }
+  const heartbeat = setInterval(() => {
+    tellState();
     beats += 1;
     if (beats % HEARTBEATS_PER_SAMPLES === 0) {
-      void channel.tell({ kind: 'samples', samples: samples() });
+      void channel.tell({ kind: 'samples', samples: getState().samples() });
     }
   }, HEARTBEAT_MS).unref();
   host.once('disconnect', () => {
@@ -165,6 +168,7 @@ export function findWorkerRole(host: Host): WorkerRole | undefined {
     },
     watch(get) {
       getState = get;
+      tellState(); // Before it is reported to listen: until the next heartbeat, the primary would count it as starting.
     },
     report: channel.tell,
     metrics: () => channel.ask('metrics', ANSWER_MS),
