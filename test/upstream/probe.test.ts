@@ -74,3 +74,9 @@ it('the sandbox passes the check, and a server that is gone is unreachable', asy
   await sandbox.close();
   expect(await gateway.checkUpstream()).toMatch(/^The upstream is unreachable \(\w+\)\.$/);
 });
+
+it('a service that does not respond is not said to be unreachable', async () => {
+  await using upstream = await startScriptedUpstream(() => 'taken over');
+  await using gateway = createGateway({ upstream: upstream.url, headersTimeoutMs: 100 });
+  expect(await gateway.checkUpstream()).toBe('The upstream did not respond in time.');
+});

@@ -42,11 +42,13 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
     if (failure instanceof ProxyError) {
       return `The ${subject} is unreachable: ${failure.message}.`;
     }
-    const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
     const progress = { sent: true, status: undefined };
-    const reason =
-      typeof code === 'string' ? code : errorFromFailure({ method: 'GET', route: ROUTE }, failure, progress).message;
-    return `The ${subject} is unreachable (${reason}).`;
+    const error = errorFromFailure({ method: 'GET', route: ROUTE }, failure, progress);
+    if (error.code === 'UPSTREAM_TIMEOUT') {
+      return `The ${subject} did not respond in time.`;
+    }
+    const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
+    return `The ${subject} is unreachable (${typeof code === 'string' ? code : error.message.replace(/\.$/, '')}).`;
   }
 }
 
