@@ -162,7 +162,7 @@ export interface GatewaySettingOptions {
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
-        /** URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`. */
+        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }`. */
         url: string;
       };
     };
@@ -303,7 +303,7 @@ export interface GatewaySettingOptions {
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
-        /** URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`. */
+        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }`. */
         url: string;
       };
     };

@@ -20,9 +20,13 @@ export const store = () =>
           redis: setting(
             group(
               {
-                url: setting(redisUrl, 'URL of the server: `redis://…` or `rediss://…`, better as `{ env: NAME }`.', {
-                  examples: [{ env: 'REDIS_URL' }],
-                }),
+                url: setting(
+                  redisUrl,
+                  'URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }`.',
+                  {
+                    examples: [{ env: 'REDIS_URL' }],
+                  },
+                ),
               },
               'must be an object with the url of the server: { url: { env: NAME } }',
             ),

@@ -7,7 +7,8 @@ import { proxyAddress, upstreamUrl } from './upstream-url.ts';
 // The sections of the settings table about services: several of them, and TLS.
 
 const NAME_PROBLEM = 'must be a name of at most 32 lowercase letters, digits and dashes that begins with a letter';
-const HOST_PROBLEM = 'must be a list of host names such as eu.example.com, without a port';
+const HOST_PROBLEM = 'must be a host name such as eu.example.com, without a port';
+const HOSTS_PROBLEM = 'must be a list of host names such as eu.example.com, without a port';
 const PREFIX_PROBLEM = 'must be a path such as /eu, without a slash at the end';
 
 /** Returns a host name of a URL without the dot that ends absolute names. */
@@ -60,7 +61,7 @@ const upstream = group({
     { defaultText: '`off`' },
   ),
   hosts: setting(
-    z.array(hostName, HOST_PROBLEM).nonempty('must contain at least one host').exactOptional(),
+    z.array(hostName, HOSTS_PROBLEM).nonempty('must contain at least one host').exactOptional(),
     'Values of the header `Host`, without port, by which servers select it.',
     { defaultText: 'none' },
   ),

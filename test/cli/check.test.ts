@@ -138,6 +138,32 @@ it.each<[string, object, string[]]>([
   ['an upstream without TLS', { upstream: 'http://192.0.2.1' }, ['upstream uses http, so API keys are sent']],
   ['an upstream on this machine', { upstream: 'http://127.0.0.1:1' }, []],
   [
+    'clients of which there are none',
+    { upstream: UPSTREAM, clients: { server: false } },
+    ['clients.server is off without clients.browser, so all requests are rejected'],
+  ],
+  [
+    'an upstream that nothing selects',
+    {
+      upstreams: Object.fromEntries(
+        Object.entries({
+          one: {},
+          two: { default: true },
+          three: { hosts: ['three.example.com'] },
+          four: { pathPrefix: '/four' },
+          five: {},
+        }).map(([name, selection]) => [name, { url: UPSTREAM, ...selection }]),
+      ),
+      clients: {
+        browser: {
+          issuers: [{ issuer: 'login', audience: 'app', jwks: `${UPSTREAM}/jwks.json` }],
+          tenants: { acme: { key: { env: 'ROUTER_SECRET' }, upstream: 'five' } },
+        },
+      },
+    },
+    ['upstreams.one is selected by no request and no tenant; set its default, hosts or pathPrefix.'],
+  ],
+  [
     'limits that every worker counts by itself',
     { upstream: UPSTREAM, workers: 2, clients: { server: { rateLimit: { calls: 1 } } } },
     ['rateLimits.store is memory'],

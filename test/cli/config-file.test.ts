@@ -286,6 +286,16 @@ reloadSeconds: 0
     }
   });
 
+  it.each(['cache', 'rateLimits'])(
+    'with the password of the Redis of %s names its place and never quotes it',
+    (section) => {
+      const found = problemsOf(fileWithText(`${section}:\n  store: { redis: { url: 'redis://:canary@host' } }\n`));
+      const problem = 'must not contain a user name or password; use { env: NAME }.';
+      expect(found).toContain(`notigraph.config.yaml:2:21: ${section}.store.redis.url ${problem}`);
+      expect(found.join()).not.toContain('canary');
+    },
+  );
+
   it.each<[string, RegExp]>([
     ['redis://canary:port', /must be a URL redis:/],
     ['redis://canary:65536', /must be a URL redis:/],

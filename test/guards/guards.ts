@@ -2602,7 +2602,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'passwords of proxies in the configuration file',
     'cli/config/references.ts',
-    "PROXIES.test(path) && value.includes('@')",
+    "ADDRESSES.some((pattern) => pattern.test(path)) && value.includes('@')",
     'false',
     'settings/upstreams',
   ),

@@ -18,7 +18,7 @@ upstreams:
       [
         "notigraph.config.yaml:3:3: upstreams.EU must be a name of at most 32 lowercase letters, digits and dashes that begins with a letter.",
         "notigraph.config.yaml:4:9: upstreams.us.url must not end in /v1; Notigraph adds it.",
-        "notigraph.config.yaml:4:49: upstreams.us.hosts.0 must be a list of host names such as eu.example.com, without a port.",
+        "notigraph.config.yaml:4:49: upstreams.us.hosts.0 must be a host name such as eu.example.com, without a port.",
         "notigraph.config.yaml:4:70: upstreams.us.pathPrefix must be a path such as /eu, without a slash at the end.",
         "notigraph.config.yaml:5:3: upstreams.ap.url must be the base address of the service, such as https://notifications.example.com.",
         "notigraph.config.yaml:5:9: upstreams.ap has the unknown setting "ulr".",

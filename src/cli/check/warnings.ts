@@ -9,13 +9,15 @@ type Rule = [isBroken: boolean, path: string, clause: string];
 
 /** Returns warnings about settings and their combinations. */
 export function findWarnings({ config, locate }: CheckedConfig): Problem[] {
-  return [...listExposure(config), ...listCombinations(config)].flatMap(([isBroken, path, clause]) => {
-    if (!isBroken) {
-      return [];
-    }
-    const { place, name } = locate(path.split('.'));
-    return [{ place, sentence: `${name} ${clause}.` }];
-  });
+  return [...listExposure(config), ...listUnreachable(config), ...listCombinations(config)].flatMap(
+    ([isBroken, path, clause]) => {
+      if (!isBroken) {
+        return [];
+      }
+      const { place, name } = locate(path.split('.'));
+      return [{ place, sentence: `${name} ${clause}.` }];
+    },
+  );
 }
 
 /** Returns rules about what others can see. */
@@ -52,6 +54,29 @@ function listExposure(config: Config): Rule[] {
       'metrics',
       'are served on the public port in production; set adminPort',
     ],
+  ];
+}
+
+/** Returns rules about clients and services that no request can reach. */
+function listUnreachable({ clients, upstreams = {} }: Config): Rule[] {
+  const { tenants = {}, tenantKeys } = clients.browser || {};
+  const selected = new Set([
+    ...Object.values(tenants).flatMap((entry) => (typeof entry === 'object' && 'key' in entry ? [entry.upstream] : [])),
+    ...Object.values(tenantKeys?.upstreams ?? {}),
+  ]);
+  return [
+    [
+      !clients.server && !clients.browser,
+      'clients.server',
+      'is off without clients.browser, so all requests are rejected',
+    ],
+    ...Object.entries(upstreams).map(
+      ([name, { default: isDefault, hosts, pathPrefix }]): Rule => [
+        !isDefault && hosts === undefined && pathPrefix === undefined && !selected.has(name),
+        `upstreams.${name}`,
+        'is selected by no request and no tenant; set its default, hosts or pathPrefix',
+      ],
+    ),
   ];
 }
 

@@ -11,7 +11,7 @@ const SECRETS = [
 ];
 
 /** Settings whose values may contain a user name and a password, which must be in a variable. */
-const PROXIES = /^(?:upstreams\.[^.]+\.)?proxy$/;
+const ADDRESSES = [/^(?:upstreams\.[^.]+\.)?proxy$/, /^(?:cache|rateLimits)\.store\.redis\.url$/];
 
 /** Settings that are paths, in addition to `{ file: PATH }`. */
 const PATHS = [
@@ -62,7 +62,7 @@ export function resolveReferences(
     if (SECRETS.some((pattern) => pattern.test(path))) {
       problems.push({ path, clause: 'must not contain the secret itself; use { env: NAME } or { file: PATH }' });
     }
-    if (PROXIES.test(path) && value.includes('@')) {
+    if (ADDRESSES.some((pattern) => pattern.test(path)) && value.includes('@')) {
       problems.push({ path, clause: 'must not contain a user name or password; use { env: NAME }' });
     }
     const isPath = /\.file$/.test(path) || PATHS.some((pattern) => pattern.test(path));
