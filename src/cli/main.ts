@@ -17,15 +17,21 @@ async function main(): Promise<void> {
   }
 }
 
-/** Ignores that the reader of the output or the terminal is gone, as in `notigraph --help | head -1`. A gateway keeps serving without its log. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE' && error.code !== 'EIO') {
+/**
+ * Ignores that the reader of the output or the terminal is gone, as in `notigraph --help | head -1`, and reports a full disk. A gateway keeps serving
+ * without its log, and finishes its requests when it is stopped.
+ */
+function onOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') {
+    process.exitCode ??= 1;
+    process.stderr.write(`The output can't be written, because the disk is full (${error.code}).\n`);
+  } else if (error.code !== 'EPIPE' && error.code !== 'EIO') {
     throw error;
   }
 }
 
-process.stdout.on('error', ignoreClosedPipe);
-process.stderr.on('error', ignoreClosedPipe);
+process.stdout.on('error', onOutputError);
+process.stderr.on('error', () => {}); // There is no other place to report it.
 
 try {
   await main();

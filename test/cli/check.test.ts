@@ -176,10 +176,12 @@ it.each<[string, object, string[]]>([
       headersTimeoutMs: 7_000,
       retryBaseDelayMs: 2_000,
       breakerOpenMs: 9_000,
+      drainTimeoutMs: 900,
     },
     [
       'attemptTimeoutMs is longer than operationTimeoutMs',
       'breakerOpenMs is longer than breakerMaxOpenMs',
+      'drainTimeoutMs is shorter than operationTimeoutMs',
       'headersTimeoutMs is longer than attemptTimeoutMs',
       'retryBaseDelayMs is longer than retryMaxDelayMs',
     ],

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, openSync, readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -306,6 +306,45 @@ describe('a process that is stopped', () => {
       expect(performance.now() - answeredAt).toBeLessThan(10_000); // The process does not wait for the caller's keep-alive connection.
     },
   );
+
+  it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await using upstream = await startScriptedUpstream(async ({ headers }) => {
+      if (headers.authorization !== undefined) {
+        ask();
+        await released;
+      }
+      return { body: { data: [] } };
+    });
+    const free = await listen(createServer());
+    await free.close();
+    const { origin, port } = new URL(free.url);
+    const child = spawn(process.execPath, [MAIN, '--port', port, '--upstream', upstream.url], {
+      cwd,
+      env: CHILD_ENV,
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = once(child, 'close');
+    const [stderr] = await once(child.stderr ?? child, 'data');
+    expect(String(stderr)).toBe("The output can't be written, because the disk is full (ENOSPC).\n");
+
+    const answer = sendOperation(`${origin}/graphql`, GROUPS);
+    await asked;
+    child.kill('SIGTERM');
+    await expect
+      .poll(() =>
+        fetch(`${origin}/readyz`).then(
+          ({ status }) => status,
+          () => 'refused',
+        ),
+      )
+      .not.toBe(200);
+    release();
+    expect(await answer).toEqual({ data: { notificationGroups: [] } });
+    expect(await ended).toEqual([1, null]);
+  });
 
   it('exits immediately on a second signal', async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>();

@@ -106,6 +106,11 @@ function listCombinations(config: Config): Rule[] {
       'is longer than attemptTimeoutMs, which ends every request before',
     ],
     [
+      operationTimeoutMs > config.drainTimeoutMs,
+      'drainTimeoutMs',
+      'is shorter than operationTimeoutMs, so a shutdown can cut off operations',
+    ],
+    [
       config.retryBaseDelayMs > config.retryMaxDelayMs,
       'retryBaseDelayMs',
       'is longer than retryMaxDelayMs, which is the upper bound',
