@@ -19,7 +19,7 @@ import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
 import { Abort } from './transport/signal.ts';
 import type { ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
-import { createTlsFiles, type TlsFiles } from './transport/tls-files.ts';
+import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-files.ts';
 
 /** Services that calls can be sent to. Each has its own connections, policies and limits. */
 export interface Upstreams {
@@ -86,14 +86,14 @@ export function createUpstreams(
   const cache = cached[0] && cacheStores.open(cached[0], deps.monotonicNow); // After the files, which may be invalid.
 
   function readTls(name: string | undefined, { tls }: SettingsOfUpstream): TlsFiles | undefined {
-    return (
+    const files =
       tls &&
       createTlsFiles(tls, (expiry) => {
         if (expiry < now()) {
           logger.warn({ upstream: name, expiry }, 'The client certificate for the upstream has expired.');
         }
-      })
-    );
+      });
+    return files && nameProblems(files, name);
   }
 
   /** Without a cache, an upstream stores nothing, but its writes change what another upstream with the same service has stored. */

@@ -202,7 +202,7 @@ describe.skipIf(!hasOpenssl)('TLS to the service', () => {
     const [first, second] = [authority.issue('first'), authority.issue('second')];
     write(first);
     await using gateway = await startGateway({
-      upstream: service.url,
+      upstreams: { eu: { url: service.url, default: true } },
       tls: { ca: authority.cert, clientCertificate: { file: cert }, clientKey: { file: key } },
       reloadSeconds: 0.02,
     });
@@ -212,7 +212,7 @@ describe.skipIf(!hasOpenssl)('TLS to the service', () => {
     writeFileSync(key, second.key);
     await expect.poll(() => gateway.log.filter(({ level }) => level === 50)).toHaveLength(1);
     expect(gateway.log.find(({ level }) => level === 50)?.problem).toBe(
-      'the private key does not belong to the client certificate',
+      'tls.clientKey of the upstream eu: the private key does not belong to the client certificate',
     );
     await gateway.data(GROUPS);
     writeFileSync(cert, second.cert);

@@ -63,6 +63,23 @@ export function createTlsFiles(
   };
 }
 
+/** Names the setting and the upstream in the problems of reloads, because the log has no other place for them. */
+export const nameProblems = (files: TlsFiles, upstream: string | undefined): TlsFiles => ({
+  ...files,
+  reload() {
+    try {
+      files.reload();
+    } catch (error) {
+      if (!(error instanceof SecretError)) {
+        throw error;
+      }
+      const owner = upstream === undefined ? '' : ` of the upstream ${upstream}`;
+      const problems = error.problems.map(({ name, problem }) => ({ problem: `tls.${name}${owner}: ${problem}` }));
+      throw new SecretError(problems, { cause: error });
+    }
+  },
+});
+
 function toContexts(secrets: ReadonlyMap<string, string>, onCertificate: (expiry: Date) => void): TlsContexts {
   const [ca, cert, key] = ['ca', 'clientCertificate', 'clientKey'].map((name) => secrets.get(name));
   if (cert !== undefined && key !== undefined) {
