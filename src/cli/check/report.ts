@@ -9,7 +9,7 @@ import { findDocumentWarnings } from './document-warnings.ts';
 import { findSandboxProblems } from './sandbox-problems.ts';
 import { findSecretFileWarnings } from './secret-file-warnings.ts';
 import { countOf, summarize } from './summary.ts';
-import { findToolProblems } from './tool-problems.ts';
+import { type ConfiguredTools, findToolProblems, readConfiguredTools } from './tool-problems.ts';
 import { findWarnings } from './warnings.ts';
 
 /** Environment that is checked. */
@@ -30,8 +30,9 @@ export async function createReport(commandLine: CommandLine, host: CheckedHost):
   try {
     const environment = readEnvironment(host.env, readConfigText);
     const checked = checkConfig(commandLine, environment, CONFIG_FILES);
-    const problems = [...(await findSandboxProblems(checked)), ...findToolProblems(checked)];
-    return problems.length > 0 ? toInvalid(problems) : toValid(checked, host);
+    const tools = readConfiguredTools(checked.config);
+    const problems = [...(await findSandboxProblems(checked)), ...(tools ? findToolProblems(tools, checked) : [])];
+    return problems.length > 0 ? toInvalid(problems) : toValid(checked, tools, host);
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -47,7 +48,7 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-function toValid(checked: CheckedConfig, host: CheckedHost): Report {
+function toValid(checked: CheckedConfig, tools: ConfiguredTools | undefined, host: CheckedHost): Report {
   const found = [
     ...findWarnings(checked),
     ...(host.platform === 'win32' ? [] : findSecretFileWarnings(checked)), // Windows has no such permissions.
@@ -56,5 +57,5 @@ function toValid(checked: CheckedConfig, host: CheckedHost): Report {
   const warnings = sortProblems(found, checked.config.source);
   const subject = checked.config.source ?? 'The configuration';
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
-  return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(checked)}.` };
+  return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(checked, tools)}.` };
 }

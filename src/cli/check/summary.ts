@@ -3,21 +3,20 @@ import { createManifestFiles } from '../../graphql/documents/manifest-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { createSecretFiles } from '../../lib/secret-files.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
-import { readConfiguredTools } from './tool-problems.ts';
+import type { ConfiguredTools } from './tool-problems.ts';
 
 /** Returns what a configuration contains: `12 settings, 2 tenants, 14 trusted documents, 5 tools`. */
-export function summarize({ config, values }: CheckedConfig): string {
+export function summarize({ config, values }: CheckedConfig, tools: ConfiguredTools | undefined): string {
   const { clients, trustedDocuments } = config;
   const { tenants = {}, tenantKeys } = clients.browser ?? {};
   const keys = createSecretFiles({ secrets: secretsOf(tenants), directory: tenantKeys?.directory }).secrets();
   const manifests = createManifestFiles(trustedDocuments.manifests).manifests();
   const documents = new Set(manifests.flatMap((manifest) => Object.keys(manifest)));
-  const { tools } = readConfiguredTools(config) ?? {};
   return [
     countOf(countSettings(values), 'setting'),
     ...(clients.browser === undefined ? [] : [countOf(keys.size, 'tenant')]),
     ...(trustedDocuments.manifests.length === 0 ? [] : [countOf(documents.size, 'trusted document')]),
-    ...(tools === undefined ? [] : [countOf(tools.length, 'tool')]),
+    ...(tools === undefined ? [] : [countOf(tools.tools.length, 'tool')]),
   ].join(', ');
 }
 

@@ -5,9 +5,11 @@ import type { Config } from '../config/create-config.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
 
+/** Tools of a configuration, with their problems. */
+export type ConfiguredTools = ReturnType<typeof readTools>;
+
 /** Returns the problems of tools, each of which prevents a start. */
-export function findToolProblems({ config, locate }: CheckedConfig): Problem[] {
-  const problems = readConfiguredTools(config)?.problems ?? [];
+export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick<CheckedConfig, 'locate'>): Problem[] {
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
@@ -15,7 +17,7 @@ export function findToolProblems({ config, locate }: CheckedConfig): Problem[] {
 }
 
 /** Reads the tools of a configuration; undefined if it has none. */
-export function readConfiguredTools(config: Config): ReturnType<typeof readTools> | undefined {
+export function readConfiguredTools(config: Config): ConfiguredTools | undefined {
   const { mcp } = config;
   if (mcp === undefined) {
     return undefined;
