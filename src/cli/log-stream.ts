@@ -19,6 +19,9 @@ const RETRY_MS = 20;
 /** Maximum time for which the end of the process waits for a slow reader, in milliseconds. */
 const MAX_EXIT_MS = 5_000;
 
+/** End of that time, in which only the number of the lines is written that the reader hasn't taken, in milliseconds. */
+const REPORT_MS = 500;
+
 /** Maximum bytes that wait for a slow reader. Lines beyond it are dropped, so that a reader that stops doesn't take all memory. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 
@@ -32,7 +35,8 @@ const LINE_BREAK = '\n'.charCodeAt(0);
  * write takes longer than creating a line.
  *
  * It writes synchronously, because a write in progress could neither be awaited nor be continued when the process exits. What a slow reader
- * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many.
+ * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many, which
+ * is the last one if the process exits.
  */
 export function createLogStream(
   host: Pick<Host, 'on' | 'pid'>,
@@ -114,14 +118,41 @@ export function createLogStream(
     }
   }
 
-  function flushSync(): void {
+  /** Blocks until everything is written, or until that time. Returns whether that is everything. */
+  function writeUntil(end: number): boolean {
     pass();
-    for (const end = performance.now() + MAX_EXIT_MS; !write() && performance.now() < end; ) {
+    while (!write()) {
+      if (performance.now() >= end) {
+        return false;
+      }
       pauseSync(RETRY_MS);
     }
+    return true;
   }
 
-  host.on('exit', flushSync);
+  /** Drops the lines that wait, except for the first one, which can be written in part. */
+  function dropWaiting(): void {
+    const text = Buffer.concat(waiting);
+    waitingBytes = text.indexOf(LINE_BREAK) + 1;
+    waiting = [text.subarray(0, waitingBytes)];
+    dropped += countLines(text.subarray(waitingBytes));
+  }
+
+  function flushSync(): void {
+    writeUntil(performance.now() + MAX_EXIT_MS);
+  }
+
+  /** Writes the lines that are left, and then the number of those that were dropped. */
+  function writeLast(): void {
+    const endAt = performance.now() + MAX_EXIT_MS;
+    if (!writeUntil(endAt - REPORT_MS)) {
+      dropWaiting();
+    }
+    reportDropped();
+    writeUntil(endAt);
+  }
+
+  host.on('exit', writeLast);
   return {
     write(line) {
       if (waitingBytes + lines.length > maxWaitingBytes) {
@@ -138,6 +169,14 @@ export function createLogStream(
 function lengthOfWrite(text: Buffer): number {
   const lastBreak = text.length <= MAX_WRITE ? text.length - 1 : text.lastIndexOf(LINE_BREAK, MAX_WRITE - 1);
   return (lastBreak < 0 ? text.indexOf(LINE_BREAK) : lastBreak) + 1;
+}
+
+function countLines(text: Buffer): number {
+  let count = 0;
+  for (let at = text.indexOf(LINE_BREAK); at >= 0; at = text.indexOf(LINE_BREAK, at + 1)) {
+    count += 1;
+  }
+  return count;
 }
 
 /** Whether the reader is slow, so that a later write may succeed. */

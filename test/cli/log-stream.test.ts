@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
@@ -45,22 +46,42 @@ it('every line is printed as a whole, in order, even if the reader is slow and t
   expect(numbersIn(await text(child.stdout))).toEqual([...Array(10_000).keys()]);
 });
 
-it('what waits for a slow reader is limited, and a line tells how many were dropped', async () => {
-  const script = `
+/** Returns the arguments of a process that logs 10,000 lines of 1 KB, more than its limit on lines that wait, and then runs the code. */
+const argumentsForDropping = (maxWaitingBytes: number, end: string) => [
+  '--input-type=module',
+  '--eval',
+  `
+    import { writeSync } from 'node:fs';
     import { createLogStream } from ${LOG_STREAM};
     process.stdout.isTTY; // Opens it, so that writes no longer wait.
-    const stream = createLogStream(process, 1024 * 1024);
+    const stream = createLogStream(process, ${maxWaitingBytes});
     const line = (number) => JSON.stringify({ number, text: 'x'.repeat(1000) }) + '\\n';
     let number = 0;
     const turn = () => {
       for (let i = 0; i < 100; i += 1) stream.write(line(number++));
-      if (number < 10_000) setImmediate(turn);
-      else process.stderr.write('logged');
+      if (number < 10_000) return setImmediate(turn);
+      writeSync(2, 'logged');
+      ${end}
     };
     turn();
-    process.stdin.resume();
-  `;
-  using child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+  `,
+];
+
+/** Expects the first of 10,000 lines, and a last one with the number of those that are missing. */
+function expectFirstLinesAndCount(output: string, maxLines: number): void {
+  const lines = output
+    .trimEnd()
+    .split('\n')
+    .map((line): Record<string, unknown> => JSON.parse(line));
+  const numbers = lines.flatMap(({ number }) => (typeof number === 'number' ? [number] : []));
+  expect(numbers).toEqual([...Array(numbers.length).keys()]);
+  expect(numbers.length).toBeLessThan(maxLines);
+  const { level, dropped } = lines.at(-1) ?? {};
+  expect({ level, dropped }).toEqual({ level: 40, dropped: 10_000 - numbers.length });
+}
+
+it('what waits for a slow reader is limited, and a line tells how many were dropped', async () => {
+  using child = spawn(process.execPath, argumentsForDropping(1024 * 1024, 'process.stdin.resume();'));
   await once(child.stderr, 'data');
   let output = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) {
@@ -69,12 +90,22 @@ it('what waits for a slow reader is limited, and a line tells how many were drop
       break;
     }
   }
-  const lines = output
-    .trimEnd()
-    .split('\n')
-    .map((line): Record<string, unknown> => JSON.parse(line));
-  const numbers = lines.flatMap(({ number }) => (typeof number === 'number' ? [number] : []));
-  expect(numbers).toEqual([...Array(numbers.length).keys()]);
-  expect(numbers.length).toBeLessThan(2_000);
-  expect(lines.at(-1)).toMatchObject({ level: 40, dropped: 10_000 - numbers.length });
+  expectFirstLinesAndCount(output, 2_000);
+});
+
+it('the last line tells how many were dropped if the process exits before', async () => {
+  const child = spawn(process.execPath, argumentsForDropping(1024 * 1024, 'process.exit();'));
+  await once(child.stderr, 'data');
+  expectFirstLinesAndCount(await text(child.stdout), 2_000);
+});
+
+it('the last line tells how many were dropped if the process exits and the reader is too slow for those that wait', async () => {
+  const child = spawn(process.execPath, argumentsForDropping(8 * 1024 * 1024, 'process.exit();'));
+  await once(child.stderr, 'data');
+  let output = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    output += chunk;
+    await sleep(100); // So slow that 8 MB take longer than 5 s.
+  }
+  expectFirstLinesAndCount(output, 8_000);
 });
