@@ -1,13 +1,22 @@
-import { appendFile, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
+import { lockResults } from '../../src/cli/import/results-lock.ts';
 import { setUpImport } from '../support/import.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const USERS = `subscriberId\n${Array.from({ length: 40 }, (_, i) => `${i}\n`).join('')}`;
 
 const RESULTS = 'users.csv.results.jsonl';
 
 const LOCK = `${RESULTS}.lock`;
+
+/** Id of a process that was killed. */
+const KILLED = 1;
+
+const isKilled = (): never => {
+  throw new Error('There is no such process.');
+};
 
 it.each(['', '{"import":"sub', '{"import":"subscribers","version":1,"run":"x'])(
   'begins anew if the first line of the results was not written completely (%j)',
@@ -74,6 +83,42 @@ it('takes over the lock of another machine when it is not renewed', async () => 
   const before = new Date(Date.now() - 20_000);
   await utimes(folder.path(LOCK), before, before);
   expect((await run()).code).toBe(0);
+});
+
+it('lets only one of two imports take over a lock in the same instant', async () => {
+  await using folder = await createTemporaryFolder();
+  const path = folder.path(RESULTS);
+  await writeFile(folder.path(LOCK), JSON.stringify({ pid: KILLED, host: hostname() }));
+  let other: Disposable | undefined;
+  const isOther = (pid: number): true => {
+    if (pid === KILLED) {
+      // The other import takes the lock over after this one has found out that its owner was killed.
+      other ??= lockResults(path, { pid: 3, kill: isKilled });
+      return isKilled();
+    }
+    return true;
+  };
+  expect(() => lockResults(path, { pid: 2, kill: isOther })).toThrow('is running. Wait until it ends');
+  expect(await readdir(folder.path())).toEqual([LOCK]);
+  expect(JSON.parse(await readFile(folder.path(LOCK), 'utf8'))).toEqual({ pid: 3, host: hostname() });
+  other?.[Symbol.dispose]();
+});
+
+it('takes over a lock after an import was killed while it did', async () => {
+  await using folder = await createTemporaryFolder();
+  const killed = JSON.stringify({ pid: KILLED, host: hostname() });
+  await writeFile(folder.path(LOCK), killed);
+  await writeFile(folder.path(`${LOCK}.new`), killed);
+  using _lock = lockResults(folder.path(RESULTS), { pid: 2, kill: isKilled });
+  expect(await readdir(folder.path())).toEqual([LOCK]);
+});
+
+it('does not take over a lock that another import is about to take over', async () => {
+  await using folder = await createTemporaryFolder();
+  await writeFile(folder.path(LOCK), JSON.stringify({ pid: KILLED, host: hostname() }));
+  await writeFile(folder.path(`${LOCK}.new`), JSON.stringify({ pid: 3, host: hostname() }));
+  const kill = (pid: number): true => pid === 3 || isKilled();
+  expect(() => lockResults(folder.path(RESULTS), { pid: 2, kill })).toThrow('is running. Wait until it ends');
 });
 
 it('sends no row that was added to the file during the import', async () => {

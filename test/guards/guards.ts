@@ -2007,7 +2007,21 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'two imports of one file',
     'cli/import/results-lock.ts',
-    'if (isHeld(lock, host)) {',
+    'create(lock, owner) || takeOver(lock, owner, host)',
+    'true',
+    'cli/import-results',
+  ),
+  guard(
+    'two imports that take over a lock',
+    'cli/import/results-lock.ts',
+    'if (isHeld(lock, host)) {\n    rmSync(claim, { force: true });',
+    'if (false) {',
+    'cli/import-results',
+  ),
+  guard(
+    'lock that another import is about to take over',
+    'cli/import/results-lock.ts',
+    'if (isHeld(claim, host)) {',
     'if (false) {',
     'cli/import-results',
   ),

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { errorCodeOf } from '../../lib/error-code.ts';
@@ -25,16 +25,10 @@ const OWNER = z.object({ pid: z.int().positive(), host: z.string() });
 export function lockResults(path: string, host: Pick<Host, 'pid' | 'kill'>): Disposable {
   const lock = `${path}.lock`;
   const owner = JSON.stringify({ pid: host.pid, host: hostname() });
-  if (!attempt(path, () => create(lock, owner))) {
-    if (isHeld(lock, host)) {
-      throw new ConfigError([
-        `Another import with the results file ${path} is running. Wait until it ends, or name another file with --results.`,
-      ]);
-    }
-    attempt(path, () => {
-      rmSync(lock, { force: true });
-      create(lock, owner);
-    });
+  if (!attempt(path, () => create(lock, owner) || takeOver(lock, owner, host))) {
+    throw new ConfigError([
+      `Another import with the results file ${path} is running. Wait until it ends, or name another file with --results.`,
+    ]);
   }
   const renewal = setInterval(() => renew(lock), RENEWAL_MS).unref();
   return {
@@ -56,6 +50,30 @@ function create(lock: string, owner: string): boolean {
     }
     throw error;
   }
+}
+
+/** Replaces a lock whose owner was killed. Returns whether that was done: if several imports find such a lock, only one of them replaces it. */
+function takeOver(lock: string, owner: string, host: Pick<Host, 'pid' | 'kill'>): boolean {
+  if (isHeld(lock, host)) {
+    return false;
+  }
+  const claim = `${lock}.new`;
+  if (!create(claim, owner)) {
+    if (isHeld(claim, host)) {
+      return false;
+    }
+    rmSync(claim, { force: true }); // Its owner was killed in this function.
+    if (!create(claim, owner)) {
+      return false;
+    }
+  }
+  // Only the owner of the claim replaces the lock, but another one may have done so before.
+  if (isHeld(lock, host)) {
+    rmSync(claim, { force: true });
+    return false;
+  }
+  renameSync(claim, lock);
+  return true;
 }
 
 function isHeld(lock: string, host: Pick<Host, 'pid' | 'kill'>): boolean {
