@@ -10,6 +10,9 @@ const USERS = writeUsers(30);
 /** Requests that fail during an outage. A row has fewer tries. */
 const FAILED_REQUESTS = 6;
 
+/** Tries of a row that fails while the service answers. */
+const TRIES = 5;
+
 /** Message of a service that quotes the row. */
 const quote = ({ email }: Sent) => ({ message: [`Rejected: ${email?.toUpperCase()}`] });
 
@@ -82,6 +85,58 @@ it('fails no row during an outage, and rows that fail while others are applied',
     code: 'UPSTREAM_UNAVAILABLE',
     message: 'The connection to the notification service broke before it responded.',
   });
+});
+
+it('fails no row during an outage after some were applied', async () => {
+  let applied = 0;
+  let failed = 0;
+  const { run } = await setUpImport(
+    USERS,
+    () => {
+      applied += 1;
+      return undefined;
+    },
+    { NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_MAX_CONCURRENT_CALLS_PER_KEY: '2' },
+    (method) => {
+      const isDown = applied >= 10 && failed < 2 * FAILED_REQUESTS;
+      failed += Number(isDown && method === 'POST');
+      return isDown;
+    },
+  );
+  expect(await run()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('All 30 rows of the file are applied.'),
+  });
+});
+
+it.each([
+  ['the last row', (id: number) => id === 29, 29],
+  ['more rows than are sent at a time', (id: number) => id >= 5 && id < 20, 15],
+])('fails %s if they break the connection while the service answers', async (_, isBad, applied) => {
+  const { run, sent, results } = await setUpImport(
+    USERS,
+    ({ subscriberId }, { request }) => {
+      if (!isBad(Number(subscriberId))) {
+        return undefined;
+      }
+      request.socket.destroy();
+      return 'taken over';
+    },
+    { NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_MAX_CONCURRENT_CALLS_PER_KEY: '8' },
+  );
+  const { code, stdout, stderr } = await run();
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining(`${applied} of 30 rows are applied.`) });
+  expect(stderr).not.toContain('No row was answered');
+  const unknown = (await results()).filter(({ outcome }) => outcome === 'unknown');
+  expect(unknown).toHaveLength(30 - applied);
+  expect(unknown[0]?.message).toBe('The connection to the notification service broke before it responded.');
+  // The first try is before the read that shows that the service answers.
+  const counts = Map.groupBy(sent(), ({ subscriberId }) => subscriberId);
+  expect([...counts.values()].every(({ length }) => length <= TRIES + 1)).toBe(true);
+
+  const again = await run();
+  expect(again).toMatchObject({ code: 1, stdout: expect.stringContaining(`${applied} of 30 rows are applied.`) });
+  expect(again.stderr).not.toContain('No row was answered');
 });
 
 it('stops after --max-wait without an answer, and records rows that may have been applied', async () => {

@@ -1935,6 +1935,27 @@ export const GUARDS: readonly Guard[] = [
     'cli/import-failures',
   ),
   guard(
+    'last row of an import that breaks the connection',
+    'cli/import/send-row.ts',
+    'await probe(sending, lastAt);',
+    '',
+    'cli/import-failures',
+  ),
+  guard(
+    'rows of an import during an outage after some were applied',
+    'cli/import/send-row.ts',
+    'if (isAnswer(error)) {',
+    'if (true) {',
+    'cli/import-failures',
+  ),
+  guard(
+    'rows of an import during an outage before one is applied',
+    'cli/import/send-row.ts',
+    '!hasApplied() || ',
+    '',
+    'cli/import-failures',
+  ),
+  guard(
     'longest outage of an import',
     'cli/import/service-health.ts',
     'if (leftMs <= 0) {',

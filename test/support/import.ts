@@ -19,18 +19,24 @@ export interface Sent {
  * Starts a service, writes a file into an empty folder, and returns functions that import it.
  *
  * @param env further environment variables
+ * @param isDown called for each request; if it returns true, the connection breaks
  */
 export async function setUpImport(
   content: string,
   respond: (row: Sent, raw: { request: IncomingMessage }) => ScriptedResponse | 'taken over' | undefined = () =>
     undefined,
   env: Readonly<Record<string, string>> = {},
+  isDown: (method: string) => boolean = () => false,
 ) {
   let environment = 'env-1';
   const folder = await createTemporaryFolder();
   onTestFinished(() => folder[Symbol.asyncDispose]());
   await writeFile(folder.path('users.csv'), content);
   const service = await startScriptedUpstream(({ method, body }, raw) => {
+    if (isDown(method)) {
+      raw.request.socket.destroy();
+      return 'taken over';
+    }
     if (method === 'GET') {
       return { body: { data: [group({ _environmentId: environment })] } };
     }

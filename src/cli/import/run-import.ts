@@ -161,6 +161,7 @@ async function send(job: Job): Promise<void> {
         service,
         pace: new Pace({ rate, maxWaitMs }, stopping),
         health,
+        hasApplied: () => summary.applied > 0,
         firstPauseMs: settings.retryBaseDelayMs * PAUSES_PER_DELAY,
       },
       stopping,

@@ -21,6 +21,8 @@ export interface Sending {
   stopping: Signal;
   /** Returns the number of rows that are being sent. */
   inFlight(): number;
+  /** Returns whether a row of the file was applied, in this run or in an earlier one. */
+  hasApplied(): boolean;
   /** Longest pause before the second try of a row, in milliseconds. It doubles with every try. */
   firstPauseMs: number;
   /** Called with the result of a row. */
@@ -49,8 +51,12 @@ export async function sendRow(row: Row, sending: Sending): Promise<void> {
   let result: RowResult | undefined;
   let lastAt = performance.now();
   let failures = 0;
+  let isBroken = false;
   try {
     for (let pauses = 0; ; pauses += 1) {
+      if (isBroken) {
+        await probe(sending, lastAt);
+      }
       await pace.turn();
       if (stopping.aborted) {
         return;
@@ -76,6 +82,7 @@ export async function sendRow(row: Row, sending: Sending): Promise<void> {
         // During an outage, no row fails: only those count that fail while the service answers.
         failures += Number(isAnswered || (error.sent && health.answeredSince(lastAt)));
         lastAt = performance.now();
+        isBroken = error.sent && error.status === undefined && code === 'UPSTREAM_UNAVAILABLE';
         if (isAnswered) {
           health.answered();
         }
@@ -93,6 +100,37 @@ export async function sendRow(row: Row, sending: Sending): Promise<void> {
     if (result !== undefined) {
       record(result);
     }
+  }
+}
+
+/**
+ * Reads from the service unless it answered another row in the meantime: if it answers, a row that breaks its connection is not an outage. Does
+ * nothing before a row was applied, because the reason could concern all rows.
+ */
+async function probe(
+  { run, service, pace, health, stopping, inFlight, hasApplied }: Sending,
+  lastAt: number,
+): Promise<void> {
+  if (!hasApplied() || health.answeredSince(lastAt)) {
+    return;
+  }
+  await pace.turn();
+  if (stopping.aborted) {
+    return;
+  }
+  const call = service.prepare(`import-${run}`);
+  try {
+    await call.upstream.listNotificationGroups();
+    health.answered();
+  } catch (error) {
+    if (!isUpstreamError(error)) {
+      throw error;
+    }
+    if (isAnswer(error)) {
+      health.answered();
+    }
+  } finally {
+    health.paused(pace.note(call.rateLimit(), inFlight()));
   }
 }
 
