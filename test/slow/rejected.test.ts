@@ -17,6 +17,11 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripte
 /** Limits for a request that is rejected or has no credential. */
 const MAX_CPU_MS = 50;
 const BASE_CPU_MS = 10;
+const MAX_PARSES = 5;
+
+/** Parsing many keys for the first time costs more than parsing the same ones again, as `parseMs` does. */
+const MAX_PARSES_OF_VARIABLES = 10;
+
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const MAX_MESSAGE = 300;
 
@@ -405,8 +410,12 @@ async function attack(attackOf: (run: number) => Attack, limitMs: number): Promi
 }
 
 describe('a rejected request costs little and its response is small', () => {
-  it.each(sampleOf([...DOCUMENTS, ...OTHERS, ...VARIABLES], 5))('%s', async (_, attackOf) => {
-    const limitMs = Math.min(MAX_CPU_MS, BASE_CPU_MS + 5 * parseMs(attackOf(0).body ?? ''));
+  const attacks = [
+    ...[...DOCUMENTS, ...OTHERS].map(([name, attackOf]) => ({ name, attackOf, maxParses: MAX_PARSES })),
+    ...VARIABLES.map(([name, attackOf]) => ({ name, attackOf, maxParses: MAX_PARSES_OF_VARIABLES })),
+  ];
+  it.each(sampleOf(attacks, 5))('$name', async ({ attackOf, maxParses }) => {
+    const limitMs = Math.min(MAX_CPU_MS, BASE_CPU_MS + maxParses * parseMs(attackOf(0).body ?? ''));
     const { bytes, text } = await attack(attackOf, limitMs);
     expect(bytes).toBeLessThanOrEqual(MAX_RESPONSE_BYTES);
     expect(text).not.toContain('"data"');
