@@ -6,5 +6,6 @@ import './stats.ts';
 import './step-template.ts';
 import './subscriber.ts';
 import './workflow.ts';
+import './workflow-status.ts';
 import './workflow-step.ts';
 import './workflow-trigger.ts';

@@ -1,19 +1,8 @@
 import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
 import { builder } from '../builder.ts';
-import type { GatewayContext } from '../context.ts';
 import { declareCalls } from '../dependent-calls.ts';
 import { Entity, type LoadByKey } from '../entity.ts';
 import { assertRange, requireValue } from '../field-errors.ts';
-import {
-  asConflict,
-  asInvalidInput,
-  asNotFound,
-  ConflictError,
-  InvalidInputError,
-  isRejectedInput,
-  NotFoundError,
-  toMutationResult,
-} from '../mutation-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
 import { requireId, toId } from '../sent-values.ts';
 import { NotificationGroup } from './notification-group.ts';
@@ -164,36 +153,6 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
   }),
 });
 
-const UpdateWorkflowStatusInput = builder.inputType('UpdateWorkflowStatusInput', {
-  description: 'The workflow and its new status.',
-  fields: (t) => ({
-    workflowId: t.id({
-      required: true,
-      description: "The workflow's id. The service doesn't accept the trigger identifier here.",
-    }),
-    active: t.boolean({ required: true, description: 'Whether the workflow is to be active.' }),
-  }),
-});
-
-const UpdateWorkflowStatusSuccess = builder
-  .objectRef<{ __typename: 'UpdateWorkflowStatusSuccess'; workflow: WorkflowBody; changed: boolean }>(
-    'UpdateWorkflowStatusSuccess',
-  )
-  .implement({
-    description: 'The workflow has the requested status.',
-    fields: (t) => ({
-      workflow: t.expose('workflow', { type: Workflow, description: 'The workflow with its new status.' }),
-      changed: t.exposeBoolean('changed', {
-        description: 'Whether the status changed. False if the workflow already had it.',
-      }),
-    }),
-  });
-
-const UpdateWorkflowStatusResult = builder.unionType('UpdateWorkflowStatusResult', {
-  description: 'The result of `updateWorkflowStatus`.',
-  types: [UpdateWorkflowStatusSuccess, NotFoundError, InvalidInputError, ConflictError],
-});
-
 builder.queryFields((t) => ({
   workflow: t.field({
     type: Workflow,
@@ -222,52 +181,3 @@ builder.queryFields((t) => ({
     },
   }),
 }));
-
-builder.mutationFields((t) => ({
-  updateWorkflowStatus: t.field({
-    type: UpdateWorkflowStatusResult,
-    nullable: true,
-    extensions: {
-      ...requireScopes('workflows:write'),
-      ...declareCalls('1, or 2 if the service rejects it because nothing changes', {
-        loads: 'workflow',
-        most: () => 1,
-        reason: 'One if the service rejects the status, to find out whether the workflow already has it.',
-      }),
-    },
-    description:
-      'Activates or deactivates a workflow. If it already has that status, the result is a success with `changed: false`.\n\nREST: `PUT /v1/workflows/{workflowId}/status`.',
-    args: {
-      input: t.arg({
-        type: UpdateWorkflowStatusInput,
-        required: true,
-        description: 'The workflow and its new status.',
-      }),
-    },
-    resolve: (_root, { input }, ctx) =>
-      toMutationResult(
-        async () => {
-          ctx.loaders.workflow.clearAll();
-          const updated = await setStatus(ctx, input.workflowId, input.active);
-          return { __typename: 'UpdateWorkflowStatusSuccess' as const, ...updated };
-        },
-        asNotFound('Workflow', input.workflowId),
-        asInvalidInput(),
-        asConflict,
-      ),
-  }),
-}));
-
-/** Sets the status of a workflow. Services reject (400) the status that it already has, so loads it to detect that case. */
-async function setStatus(ctx: GatewayContext, workflowId: string, active: boolean) {
-  try {
-    const { body } = await ctx.upstream.updateWorkflowStatus(workflowId, active);
-    return { workflow: { _id: workflowId, ...body }, changed: true };
-  } catch (error) {
-    const current = isRejectedInput(error) ? await ctx.loaders.workflow.load(workflowId).catch(() => null) : null;
-    if (current?.active !== active) {
-      throw error;
-    }
-    return { workflow: current, changed: false };
-  }
-}
