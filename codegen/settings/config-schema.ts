@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isRecord } from '../../src/lib/is-record.ts';
-import { pem, publicKey, secret } from '../../src/settings/clients.ts';
 import { withoutLinks } from '../../src/settings/markdown.ts';
 import { SETTING_INFO } from '../../src/settings/setting.ts';
 import { SECTION_NAMES, SETTINGS } from '../../src/settings/settings.ts';
 import { redisUrl } from '../../src/settings/store.ts';
+import { pem, publicKey, secret } from '../../src/settings/text-or-file.ts';
 import { proxyAddress } from '../../src/settings/upstream-url.ts';
 
 /** Form of a value that is in an environment variable or a file. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { secret } from './clients.ts';
 import { choice, group, integer, onOff, positive, setting } from './setting.ts';
 import { store } from './store.ts';
+import { secret } from './text-or-file.ts';
 
 const MIB = 1024 * 1024;
 const DAY = 86_400;

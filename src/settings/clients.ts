@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPES } from './scopes.ts';
-import { choice, group, integer, onOffInSection, setting, text } from './setting.ts';
+import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
+import { file, publicKey, secret } from './text-or-file.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
 
@@ -21,33 +22,11 @@ const SIGNATURE_ALGORITHMS = [
   'Ed25519',
 ] as const;
 
-/** List of values. */
-export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
-
 const ORIGIN_PROBLEM = 'must be an origin such as https://app.example.com, without a path or a trailing slash';
 
 /** Exact origins, as browsers send them. */
 export const origins = () =>
   listOf(z.string(ORIGIN_PROBLEM).refine(isOrigin, ORIGIN_PROBLEM), 'must be a list of origins');
-
-/** File that a setting refers to. */
-export const file = group({ file: setting(text(), 'Path of the file.') });
-
-/** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
-export const secret = z.union([text(), file], 'must be a secret: { env: NAME } or { file: PATH }');
-
-/** Secret with a minimum length, or the file that holds it. A secret in a file is checked when it is read. */
-export const secretOf = (minLength: number) =>
-  secret.refine(
-    (value) => typeof value !== 'string' || value.length >= minLength,
-    `must have at least ${minLength} characters`,
-  );
-
-/** Certificates in PEM, or the file that holds them. */
-export const pem = z.union([text(), file], 'must be PEM, { env: NAME } or { file: PATH }');
-
-/** Public key of an issuer, or the file that holds it. */
-export const publicKey = z.union([text(), file], 'must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }');
 
 /** Manifest of documents: inline, or the path of a file or directory. */
 export const manifestSource = () =>

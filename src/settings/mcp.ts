@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { listOf, manifestSource } from './clients.ts';
-import { group, setting, text } from './setting.ts';
+import { manifestSource } from './clients.ts';
+import { group, listOf, setting, text } from './setting.ts';
 
 /** Section of the settings table: trusted documents that are tools for AI agents. */
 export const mcpSettings = {

@@ -70,6 +70,9 @@ const SWITCH_PROBLEM = 'must be on or off (true or false)';
 export const choice = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, `must be ${listAny(words)}`);
 
+/** List of values. */
+export const listOf = <Item extends z.ZodType>(item: Item, problem = 'must be a list') => z.array(item, problem);
+
 /** Settings by name, and no others: a misspelled one would silently leave a default in force. */
 export const group = <Shape extends z.ZodRawShape>(shape: Shape, problem = 'must be an object of settings') =>
   z.strictObject(shape, {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
-import { clientSections, origins, secretOf } from './clients.ts';
+import { clientSections, origins } from './clients.ts';
 import { command } from './command.ts';
 import { mcpSettings } from './mcp.ts';
 import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
+import { secretOf } from './text-or-file.ts';
 import { upstreamCalls } from './upstream-calls.ts';
 import { upstreamUrl } from './upstream-url.ts';
 import { upstreamSections } from './upstreams.ts';

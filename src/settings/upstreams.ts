@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pem, secret } from './clients.ts';
 import { group, onOffInSection, SETTING_INFO, setting } from './setting.ts';
+import { pem, secret } from './text-or-file.ts';
 import { upstreamCalls } from './upstream-calls.ts';
 import { proxyAddress, upstreamUrl } from './upstream-url.ts';
 

@@ -6,10 +6,10 @@ import { findManifestProblems } from '../../graphql/documents/manifest-files.ts'
 import { findRouterSecretProblem } from '../../graphql/federation/router-secret.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/secret-files.ts';
-import { file, secret } from '../../settings/clients.ts';
 import { findMissingPackage } from '../../settings/optional-packages.ts';
 import type { SettingProblem } from '../../settings/parse-settings.ts';
 import { SETTINGS } from '../../settings/settings.ts';
+import { file, secret } from '../../settings/text-or-file.ts';
 import { findAuditProblem } from '../../telemetry/audit-file.ts';
 import { findLogSecretProblem } from '../../telemetry/log-secret.ts';
 import { findCacheSecretProblem } from '../../upstream/cache/cache-secret.ts';
