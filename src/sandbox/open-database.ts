@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
-import { assertUsable, SandboxDatabase } from './database.ts';
+import { SandboxDatabase } from './database.ts';
+import { assertUsable } from './database-file.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
 import { type Migration, orderMigrations } from './migrations.ts';
 import type { Resource } from './resource.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { assertSandboxFile } from './database.ts';
+import { assertSandboxFile } from './database-file.ts';
 import { checkDatabase, resetDatabase } from './open-database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 import { resources } from './resources/index.gen.ts';
@@ -7,7 +7,7 @@ import { SAMPLES } from './sample/samples.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { openService } from './service.ts';
 
-export { assertSandboxFile } from './database.ts';
+export { assertSandboxFile } from './database-file.ts';
 export { SANDBOX_KEYS } from './environments.ts';
 export { SandboxError } from './errors.ts';
 

@@ -1373,14 +1373,14 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'sandbox files of other applications',
-    'sandbox/database.ts',
+    'sandbox/database-file.ts',
     'applicationId !== APPLICATION_ID || version < 1',
     'false',
     'sandbox-versions/sandbox-versions',
   ),
   guard(
     'sandbox files of newer versions',
-    'sandbox/database.ts',
+    'sandbox/database-file.ts',
     'version > supported',
     'false',
     'sandbox-versions/sandbox-versions',
