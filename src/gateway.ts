@@ -30,7 +30,7 @@ import { trackRequests } from './http/request-tracking.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
-import { watchFiles } from './lib/file-watcher.ts';
+import { watchFiles } from './lib/files/file-watcher.ts';
 import { describeStore } from './redis/store-state.ts';
 import { cacheSettingsOf } from './settings/cache.ts';
 import type { McpSettings } from './settings/mcp.ts';

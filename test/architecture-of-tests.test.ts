@@ -29,7 +29,11 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     'test/sandbox-versions/recorded-files.ts',
   ],
   'test/attacks': ['src/http/duplicate-headers.ts', 'src/http/open-files.ts'],
-  'test/auth': ['src/graphql/documents/required-scopes.ts', 'src/lib/file-watcher.ts', 'src/lib/secret-files.ts'],
+  'test/auth': [
+    'src/graphql/documents/required-scopes.ts',
+    'src/lib/files/file-watcher.ts',
+    'src/lib/files/secret-files.ts',
+  ],
   'test/browser': ['examples/dashboard/dev/issuer.ts'],
   'test/cli': ['src/lib/version.ts', 'src/settings/setting.ts'],
   'test/client': ['codegen/documents.ts', 'codegen/manifest.ts', 'codegen/typed-documents.ts'],

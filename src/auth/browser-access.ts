@@ -1,4 +1,4 @@
-import { createSecretFiles, type SecretFiles } from '../lib/secret-files.ts';
+import { createSecretFiles, type SecretFiles } from '../lib/files/secret-files.ts';
 import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../settings/clients.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Settings } from '../settings/settings.ts';

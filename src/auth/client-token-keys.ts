@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
+import type { SecretFiles } from '../lib/files/secret-files.ts';
+import { requireLength } from '../lib/files/single-secret.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import type { SecretFiles } from '../lib/secret-files.ts';
-import { requireLength } from '../lib/single-secret.ts';
 
 /** Keys that the gateway signs client tokens with. */
 export interface ClientTokenKeys {

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { JWTVerifyGetKey } from 'jose';
+import { SecretError, type SecretFiles, type SecretProblem } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import { SecretError, type SecretFiles, type SecretProblem } from '../lib/secret-files.ts';
 
 /** Creates a function that returns the public key of a file (PEM or JWK), which is read again when it changes. */
 export const createFixedKey = (files: SecretFiles): JWTVerifyGetKey =>

@@ -1,5 +1,5 @@
+import type { SecretFiles, SecretProblem } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
-import type { SecretFiles, SecretProblem } from '../lib/secret-files.ts';
 import { type Credential, isCredential } from './credentials.ts';
 import type { TenantUpstreams } from './tenant-upstreams.ts';
 

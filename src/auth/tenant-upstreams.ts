@@ -1,4 +1,4 @@
-import type { Secret } from '../lib/secret-files.ts';
+import type { Secret } from '../lib/files/secret-files.ts';
 import type { BrowserSettings } from '../settings/clients.ts';
 import type { Settings } from '../settings/settings.ts';
 

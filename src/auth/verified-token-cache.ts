@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { SecretFiles } from '../lib/secret-files.ts';
+import type { SecretFiles } from '../lib/files/secret-files.ts';
 import type { VerifiedToken, VerifyToken } from './token-verifier.ts';
 
 /** Cache of verified tokens: verifying a signature takes much longer than a lookup. */

@@ -1,6 +1,6 @@
 import { ManifestError } from '../graphql/documents/manifest.ts';
 import { ListenError } from '../http/server.ts';
-import { SecretError } from '../lib/secret-files.ts';
+import { SecretError } from '../lib/files/secret-files.ts';
 import { SandboxError } from '../sandbox/errors.ts';
 import { MissingPackageError } from '../settings/optional-packages.ts';
 import { AuditError } from '../telemetry/audit-file.ts';

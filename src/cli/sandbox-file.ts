@@ -1,4 +1,4 @@
-import { assertRegularFile, FileError } from '../lib/text-file.ts';
+import { assertRegularFile, FileError } from '../lib/files/text-file.ts';
 
 /** Default file of the sandbox. */
 export const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';

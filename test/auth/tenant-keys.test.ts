@@ -2,8 +2,8 @@ import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/p
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { watchFiles } from '../../src/lib/file-watcher.ts';
-import { createSecretFiles, SecretError } from '../../src/lib/secret-files.ts';
+import { watchFiles } from '../../src/lib/files/file-watcher.ts';
+import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

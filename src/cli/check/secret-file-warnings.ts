@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { secretsOf } from '../../auth/tenant-upstreams.ts';
 import { routerSecretOf } from '../../graphql/federation/router-secret.ts';
-import { listSecretFiles, type Secret } from '../../lib/secret-files.ts';
+import { listSecretFiles, type Secret } from '../../lib/files/secret-files.ts';
 import { cacheSettingsOf } from '../../settings/cache.ts';
 import type { TlsSettings } from '../../settings/upstreams.ts';
 import type { CheckedConfig } from '../config/load-config.ts';

@@ -1,7 +1,7 @@
 import { secretsOf } from '../../auth/tenant-upstreams.ts';
 import { createManifestFiles } from '../../graphql/documents/manifest-files.ts';
+import { createSecretFiles } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { createSecretFiles } from '../../lib/secret-files.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { ConfiguredTools } from './tool-problems.ts';
 

@@ -1,4 +1,4 @@
-import { FileError } from '../../lib/text-file.ts';
+import { FileError } from '../../lib/files/text-file.ts';
 import type { ConfigSource } from './config-file.ts';
 import type { Environment } from './environment.ts';
 import type { Problem } from './problem.ts';

@@ -1,5 +1,5 @@
 import { parseEnv } from 'node:util';
-import { FileError } from '../../lib/text-file.ts';
+import { FileError } from '../../lib/files/text-file.ts';
 import type { Problem, SettingLocation } from './problem.ts';
 import type { ReadFile } from './read-config-text.ts';
 

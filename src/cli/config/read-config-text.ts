@@ -1,4 +1,4 @@
-import { FileError, readTextFile } from '../../lib/text-file.ts';
+import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 
 /**
  * Returns a file's text, or undefined if it doesn't exist.

@@ -4,8 +4,8 @@ import { findTenantProblem, findUpstreamProblem } from '../../auth/tenant-keys.t
 import { createTenantUpstreams } from '../../auth/tenant-upstreams.ts';
 import { findManifestProblems } from '../../graphql/documents/manifest-files.ts';
 import { findRouterSecretProblem } from '../../graphql/federation/router-secret.ts';
+import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/secret-files.ts';
 import { findMissingPackage } from '../../settings/optional-packages.ts';
 import type { SettingProblem } from '../../settings/parse-settings.ts';
 import { SETTINGS } from '../../settings/settings.ts';

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { assertRegularFile, FileError } from '../../lib/text-file.ts';
+import { assertRegularFile, FileError } from '../../lib/files/text-file.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { parseJson } from './json-rows.ts';

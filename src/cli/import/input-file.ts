@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { assertRegularFile, toFileError } from '../../lib/text-file.ts';
+import { assertRegularFile, toFileError } from '../../lib/files/text-file.ts';
 import { ConfigError } from '../config/config-error.ts';
 
 /** File to import. It stays open between the passes, so that replacing it by another file doesn't mix both. */

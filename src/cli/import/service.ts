@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { watchFiles } from '../../lib/file-watcher.ts';
+import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
 import type { Usage } from '../../upstream/client.ts';
 import type { UpstreamRateLimit } from '../../upstream/errors/rate-limit.ts';

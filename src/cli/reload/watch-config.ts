@@ -1,5 +1,5 @@
-import { NEXT_LOOK_MS } from '../../lib/file-watcher.ts';
-import { fileFingerprint } from '../../lib/text-file.ts';
+import { NEXT_LOOK_MS } from '../../lib/files/file-watcher.ts';
+import { fileFingerprint } from '../../lib/files/text-file.ts';
 
 /** Watch on the files that a configuration can be in. */
 export interface ConfigWatch {

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../../auth/credentials.ts';
-import { FileError, readTextFile } from '../../lib/text-file.ts';
+import { FileError, readTextFile } from '../../lib/files/text-file.ts';
 import type { Host } from '../commands/command.ts';
 import { ConfigError } from '../config/config-error.ts';
 

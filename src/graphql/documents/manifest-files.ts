@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { WatchedFiles } from '../../lib/file-watcher.ts';
-import { createSettledFiles } from '../../lib/settled-files.ts';
-import { FileError, isFolder, readFolder, readTextFile } from '../../lib/text-file.ts';
+import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
+import { createSettledFiles } from '../../lib/files/settled-files.ts';
+import { FileError, isFolder, readFolder, readTextFile } from '../../lib/files/text-file.ts';
 import { assertIds, type Manifest, ManifestError, parseManifest } from './manifest.ts';
 
 /** Maximum size of a manifest, in bytes. */

@@ -1,5 +1,5 @@
-import type { Secret } from '../../lib/secret-files.ts';
-import { readSingleSecret, requireLength } from '../../lib/single-secret.ts';
+import type { Secret } from '../../lib/files/secret-files.ts';
+import { readSingleSecret, requireLength } from '../../lib/files/single-secret.ts';
 import { MIN_ROUTER_SECRET, type Settings } from '../../settings/settings.ts';
 
 /** Returns the problem of a secret that is too short. */

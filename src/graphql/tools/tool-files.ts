@@ -1,4 +1,4 @@
-import type { WatchedFiles } from '../../lib/file-watcher.ts';
+import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/mcp.ts';
 import { type Manifest, ManifestError } from '../documents/manifest.ts';
 import { createManifestFiles } from '../documents/manifest-files.ts';

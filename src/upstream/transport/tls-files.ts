@@ -7,7 +7,7 @@ import {
   SecretError,
   type SecretProblem,
   type SourceProblem,
-} from '../../lib/secret-files.ts';
+} from '../../lib/files/secret-files.ts';
 import type { TlsSettings } from '../../settings/upstreams.ts';
 
 /** TLS contexts made of the current certificates. */
