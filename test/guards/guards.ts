@@ -211,7 +211,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'entries after a write that may have been applied',
-    'upstream/cache/failures.ts',
+    'upstream/cache/failure-effects.ts',
     " || error.outcome === 'UNKNOWN'",
     '',
     'upstream/cache/writes',
@@ -225,7 +225,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'entries after a rejection that tells something about the record',
-    'upstream/cache/failures.ts',
+    'upstream/cache/failure-effects.ts',
     "TELLING.has(error.code) ? 'applied' : 'not applied'",
     "'not applied'",
     'upstream/cache/writes',

@@ -2,7 +2,7 @@ import { isUpstreamError } from '../errors/errors.ts';
 import type { UpstreamRequest } from '../request.ts';
 import type { Exchange, UpstreamResult } from '../transport/exchange.ts';
 import type { CacheObserver } from '../transport/observer.ts';
-import { writeEndOf } from './failures.ts';
+import { writeEndOf } from './failure-effects.ts';
 import type { CacheStore, Owner, Tag } from './store.ts';
 import { WRITE_EFFECTS, type WriteEffect } from './write-effects.ts';
 

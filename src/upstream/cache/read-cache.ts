@@ -8,7 +8,7 @@ import type { UpstreamResult } from '../transport/exchange.ts';
 import type { CachedReadResult, CacheObserver } from '../transport/observer.ts';
 import type { Signal } from '../transport/signal.ts';
 import { type CachedRead, cachedReadsOf, tagsOf } from './cached-reads.ts';
-import { isServiceFailure } from './failures.ts';
+import { isServiceFailure } from './failure-effects.ts';
 import { Invalidation } from './invalidation.ts';
 import { createPatience, type Patience } from './patience.ts';
 import type { CacheStore, EntryAddress, FoundEntry, Lookup, MaybePromise, Moment } from './store.ts';
