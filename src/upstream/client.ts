@@ -4,7 +4,7 @@ import { createDriftCheck, type ReportDeviation } from './contract/drift-check.t
 import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
 import { clientClosed, endedEarly } from './errors/failures.ts';
 import type { UpstreamRateLimit } from './errors/rate-limit.ts';
-import type { LoadOptions, Reader } from './load.ts';
+import type { CallingOperation, LoadOptions } from './load.ts';
 import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { isTimeoutError } from './resilience/abortable.ts';
@@ -93,12 +93,12 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   /** Makes a call within the operation's deadline. Fails with an `UpstreamError` if the deadline or the client ends it early. */
   async function withinDeadline<Options>(
     request: UpstreamRequest,
-    reader: Reader,
-    makeCall: (request: UpstreamRequest, reader: Reader, options: Options) => Promise<UpstreamResult>,
+    operation: CallingOperation,
+    makeCall: (request: UpstreamRequest, operation: CallingOperation, options: Options) => Promise<UpstreamResult>,
     options: Options,
   ): Promise<UpstreamResult> {
     const { endpoint } = request;
-    const { caller, deadline } = reader;
+    const { caller, deadline } = operation;
     const { usage } = caller;
     const ended = deadline.endReason();
     if (ended !== undefined) {
@@ -107,7 +107,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     deadline.startCall();
     usage.timer?.start();
     try {
-      const result = await makeCall(request, reader, options);
+      const result = await makeCall(request, operation, options);
       noteRateLimit(usage, result.rateLimit);
       return result;
     } catch (error) {
@@ -121,14 +121,14 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     }
   }
 
-  function load(request: UpstreamRequest, reader: Reader, options: LoadOptions): Promise<UpstreamResult> {
-    return withinDeadline(request, reader, sendRead, options);
+  function load(request: UpstreamRequest, operation: CallingOperation, options: LoadOptions): Promise<UpstreamResult> {
+    return withinDeadline(request, operation, sendRead, options);
   }
 
   /** Makes the call of a read, or joins one. */
   function sendRead(
     request: UpstreamRequest,
-    { caller, deadline }: Reader,
+    { caller, deadline }: CallingOperation,
     { key, retries, follow }: LoadOptions,
   ): Promise<UpstreamResult> {
     const { usage } = caller;
@@ -149,7 +149,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   /** Makes the call of a write. */
   function sendWrite(
     request: UpstreamRequest,
-    { caller, deadline }: Reader,
+    { caller, deadline }: CallingOperation,
     record: WriteRecord | undefined,
   ): Promise<UpstreamResult> {
     const work = () =>
@@ -160,14 +160,14 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   }
 
   return (caller) => {
-    const reader: Reader = { caller, deadline: createOperationDeadline(caller.signal, caller.deadlineAt) };
+    const operation: CallingOperation = { caller, deadline: createOperationDeadline(caller.signal, caller.deadlineAt) };
     return {
       async read<T>(call: UpstreamCall) {
         const request = prepare(caller, call);
         try {
           const result = await (cache === undefined
-            ? load(request, reader, { key: request.path })
-            : cache.read(request, reader));
+            ? load(request, operation, { key: request.path })
+            : cache.read(request, operation));
           return result.body as T; // The contract's type: GraphQL validates the requested fields.
         } catch (error) {
           if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
@@ -179,7 +179,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
       async write<T>(call: UpstreamWrite) {
         const request = prepare(caller, call);
         const record = caller.author && audit?.begin(caller.author, request);
-        const result = withinDeadline(request, reader, sendWrite, record);
+        const result = withinDeadline(request, operation, sendWrite, record);
         const { body, replayed } = await (record === undefined ? result : record.follow(result));
         return { body: body as T, replayed }; // As above.
       },

@@ -3,8 +3,8 @@ import type { UpstreamRequest } from './request.ts';
 import type { OperationDeadline } from './resilience/operation-deadline.ts';
 import type { UpstreamResult } from './transport/exchange.ts';
 
-/** Caller of a read, with the deadline of its operation. */
-export interface Reader {
+/** Operation that makes calls: its caller and its deadline. */
+export interface CallingOperation {
   caller: Caller;
   deadline: OperationDeadline;
 }
@@ -20,4 +20,8 @@ export interface LoadOptions {
 }
 
 /** Makes the call of a read, or joins one with the same key. */
-export type Load = (request: UpstreamRequest, reader: Reader, options: LoadOptions) => Promise<UpstreamResult>;
+export type Load = (
+  request: UpstreamRequest,
+  operation: CallingOperation,
+  options: LoadOptions,
+) => Promise<UpstreamResult>;

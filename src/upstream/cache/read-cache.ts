@@ -1,7 +1,7 @@
 import type { CacheSettings } from '../../settings/cache.ts';
 import type { Caller } from '../caller.ts';
 import { isUpstreamError } from '../errors/errors.ts';
-import type { Load, LoadOptions, Reader } from '../load.ts';
+import type { CallingOperation, Load, LoadOptions } from '../load.ts';
 import type { UpstreamRequest } from '../request.ts';
 import { createOperationDeadline } from '../resilience/operation-deadline.ts';
 import type { UpstreamResult } from '../transport/exchange.ts';
@@ -40,7 +40,7 @@ export interface ReadCacheDeps extends UpstreamCache {
 /** Read that is being answered. */
 interface Read {
   request: UpstreamRequest;
-  reader: Reader;
+  operation: CallingOperation;
   address: EntryAddress;
   endpoint: CachedRead;
   windows: CacheWindows;
@@ -62,24 +62,24 @@ export class ReadCache {
   }
 
   /** Answers a read from the store or the service. */
-  read(request: UpstreamRequest, reader: Reader): MaybePromise<UpstreamResult> {
+  read(request: UpstreamRequest, operation: CallingOperation): MaybePromise<UpstreamResult> {
     const cached = this.#reads.get(request.call.route);
-    if (cached === undefined || reader.caller.signal.aborted) {
-      return this.#deps.load(request, reader, { key: request.path });
+    if (cached === undefined || operation.caller.signal.aborted) {
+      return this.#deps.load(request, operation, { key: request.path });
     }
     const owner = { upstream: this.#deps.upstream, credential: request.authorization };
     const address = { owner, path: request.path };
     const lookup = this.#deps.store.find(address);
-    const read = { request, reader, address, ...cached };
+    const read = { request, operation, address, ...cached };
     return lookup instanceof Promise ? lookup.then((found) => this.#answer(read, found)) : this.#answer(read, lookup);
   }
 
   #answer(read: Read, { entry, moment }: Lookup): MaybePromise<UpstreamResult> {
-    const { request, reader, windows } = read;
-    const isBypassed = reader.caller.bypassesCache === true;
+    const { request, operation, windows } = read;
+    const isBypassed = operation.caller.bypassesCache === true;
     if (entry === undefined || entry.ageMs > windows.lifetimeMs || isBypassed) {
       this.#count(read, isBypassed ? 'bypass' : moment === undefined ? 'unavailable' : 'miss');
-      return this.#deps.load(request, reader, this.#loadOptions(read, moment, entry !== undefined));
+      return this.#deps.load(request, operation, this.#loadOptions(read, moment, entry !== undefined));
     }
     if (entry.ageMs <= windows.freshMs) {
       return this.#use(read, entry, 'fresh');
@@ -88,9 +88,9 @@ export class ReadCache {
       return this.#refreshOrUse(read, entry, moment);
     }
     if (!this.#deps.isLoading(request.authorization, refreshKey(request.path, moment))) {
-      const { trace } = reader.caller.usage;
+      const { trace } = operation.caller.usage;
       const usage = { calls: 1, bulkItems: 0, requests: 0, ...(trace && { trace }) };
-      this.#refresh(read, entry, moment, { ...reader.caller, usage }).catch(() => {}); // The observer counts failures.
+      this.#refresh(read, entry, moment, { ...operation.caller, usage }).catch(() => {}); // The observer counts failures.
     }
     return this.#use(read, entry, 'revalidating');
   }
@@ -101,8 +101,8 @@ export class ReadCache {
 
   /** Answers a read with a stored response. */
   #use(read: Read, { result, ageMs }: FoundEntry, answer: CachedReadResult): UpstreamResult {
-    const { request, reader } = read;
-    const { usage } = reader.caller;
+    const { request, operation } = read;
+    const { usage } = operation.caller;
     this.#count(read, answer, ageMs);
     usage.cached = (usage.cached ?? 0) + 1;
     usage.trace?.share(request.endpoint, Promise.resolve(result));
@@ -113,8 +113,8 @@ export class ReadCache {
   /** Waits for a new response. Uses the stored one if the service fails or takes too long. */
   async #refreshOrUse(read: Read, entry: FoundEntry, moment: Moment | undefined): Promise<UpstreamResult> {
     const { load } = this.#deps;
-    const { request, reader } = read;
-    const { caller } = reader;
+    const { request, operation } = read;
+    const { caller } = operation;
     let failure: unknown;
     try {
       const refresh = this.#refresh(read, entry, moment, caller);
@@ -138,7 +138,7 @@ export class ReadCache {
         throw failure;
       }
       caller.usage.retries = (caller.usage.retries ?? 0) + 1;
-      return load(request, reader, this.#loadOptions(read, now, true));
+      return load(request, operation, this.#loadOptions(read, now, true));
     }
     caller.usage.refreshed = (caller.usage.refreshed ?? 0) + 1;
     if (stored.ageMs <= read.windows.freshMs) {
@@ -167,7 +167,7 @@ export class ReadCache {
 
   /** Returns options of a call whose response is stored. Only the read that starts the call stores it. */
   #loadOptions(
-    { request, reader, address, endpoint, windows }: Read,
+    { request, operation, address, endpoint, windows }: Read,
     moment: Moment | undefined,
     hasEntry: boolean,
   ): LoadOptions {
@@ -178,7 +178,7 @@ export class ReadCache {
     const startedAt = now();
     const { lifetimeMs } = windows;
     const params = request.call.params ?? {};
-    const isBypassed = reader.caller.bypassesCache === true;
+    const isBypassed = operation.caller.bypassesCache === true;
     return {
       key: `${request.path} ${moment}${isBypassed ? ' bypass' : ''}`,
       follow: (result) => {
