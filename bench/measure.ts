@@ -8,6 +8,7 @@ import {
 } from './figures.ts';
 import { load } from './load.ts';
 import { measureLoad } from './measure-load.ts';
+import { messageOf } from './message-of.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
 import { comparedNumbers, createRequests, sendOnce } from './requests.ts';
 import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
@@ -133,5 +134,3 @@ async function runRound(
   }
   return lines.join(', ');
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

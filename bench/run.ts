@@ -6,6 +6,7 @@ import { LATENCY_WORKLOADS, type LatencyFigures, measureLatency } from './latenc
 import { describeMachine, describeRevision } from './machine.ts';
 import { type MeasureOptions, measureWorkload } from './measure.ts';
 import { measureMemory } from './memory.ts';
+import { messageOf } from './message-of.ts';
 import type { Options } from './options.ts';
 import { buildPackage } from './package-build.ts';
 import { versionOf } from './peer-packages.ts';
@@ -160,5 +161,3 @@ async function measureLatencies(
   }
   return latency;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { type Curve, describeVerdict } from './curves.ts';
 import { DIMENSIONS, type Dimension } from './dimensions.ts';
 import { describeMachine, describeRevision } from './machine.ts';
+import { messageOf } from './message-of.ts';
 import { readNumber } from './options.ts';
 import { measurePoint, type PointOptions } from './point.ts';
 import { type RunningSubject, startSubject, startUpstream } from './processes.ts';
@@ -42,7 +43,7 @@ async function add({ title }: { title: string }, measure: () => Promise<Curve>):
   try {
     curves.push(await measure());
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     skipped.push({ title, reason });
     report(`${title}: no result, ${reason}`);
   }
