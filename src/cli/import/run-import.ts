@@ -18,7 +18,6 @@ import { type CheckedFile, checkRows } from './check-rows.ts';
 import { describeDryRun } from './dry-run.ts';
 import { type EarlierRun, readEarlierRun } from './earlier-run.ts';
 import { formatCount, formatRows } from './format.ts';
-import { ServiceHealth } from './service-health.ts';
 import { ImportError } from './import-error.ts';
 import { type InputFile, openInput } from './input-file.ts';
 import { type ImportOptions, readOptions } from './options.ts';
@@ -31,6 +30,7 @@ import { openResults } from './results-file.ts';
 import { lockResults } from './results-lock.ts';
 import { sendRows } from './send-rows.ts';
 import { type ImportService, openService, readEnvironmentId } from './service.ts';
+import { ServiceHealth } from './service-health.ts';
 import { SessionSummary } from './session-summary.ts';
 import { catchStopSignals } from './stop-signals.ts';
 

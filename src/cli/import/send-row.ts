@@ -3,12 +3,12 @@ import { isUpstreamError, type UpstreamError } from '../../upstream/errors/error
 import type { SubscriberBody } from '../../upstream/resources/subscribers.ts';
 import type { Signal } from '../../upstream/transport/signal.ts';
 import { describeError } from './describe-error.ts';
-import type { ServiceHealth } from './service-health.ts';
 import { ImportError } from './import-error.ts';
 import type { Pace } from './pace.ts';
 import type { RowResult } from './results.ts';
 import type { Row } from './row.ts';
 import type { ImportService } from './service.ts';
+import type { ServiceHealth } from './service-health.ts';
 
 /** State that the rows of an import share. */
 export interface Sending {
