@@ -57,6 +57,31 @@ describe('a session of the dashboard', () => {
     expect(statusesOf(visitor, `${dashboard.issuer.url}/token`)).toEqual([200, 200]);
   });
 
+  it('is renewed once if a response that refuses the old token arrives after the renewal', async () => {
+    await using visitor = await dashboard.visit(browser);
+    const { page } = visitor;
+    await visitor.signIn('Ada Lindqvist');
+    await page.getByRole('slider').waitFor();
+    const renewals = () => statusesOf(visitor, `${dashboard.issuer.url}/token`);
+    let refusals = 0;
+    await page.route(dashboard.gateway.url, async (route) => {
+      const response = await route.fetch();
+      if (response.status() === 401) {
+        refusals += 1;
+        if (refusals === 2) {
+          await expect.poll(renewals, { timeout: 20_000 }).toEqual([200, 200]);
+        }
+      }
+      await route.fulfill({ response });
+    });
+    dashboard.advance(400);
+    await visitor.open('Groups');
+    await page.getByText('In use:').waitFor();
+    expect(refusals).toBe(2);
+    expect(renewals()).toEqual([200, 200]);
+    await page.unroute(dashboard.gateway.url);
+  });
+
   it('is renewed before the token expires, so that no request is rejected', async () => {
     await using visitor = await dashboard.visit(browser, {});
     const { page } = visitor;

@@ -1,6 +1,6 @@
 import { authExchange } from '@urql/exchange-auth';
 import { persistedExchange } from '@urql/exchange-persisted';
-import { Client, type CombinedError, cacheExchange, fetchExchange } from 'urql';
+import { Client, type CombinedError, cacheExchange, fetchExchange, makeOperation } from 'urql';
 import { GATEWAY_URL } from '../settings.ts';
 import type { Session } from './session.ts';
 import { stampExchange } from './stamp-exchange.ts';
@@ -14,13 +14,23 @@ export function createClient(session: Session): Client {
     exchanges: [
       cacheExchange,
       stampExchange,
-      authExchange(async (utilities) => ({
-        addAuthToOperation: (operation) =>
-          utilities.appendHeaders(operation, { Authorization: `Bearer ${session.token()}` }),
-        willAuthError: () => session.isExpiring(),
-        didAuthError: isTokenRefused,
-        refreshAuth: () => session.renew(),
-      })),
+      authExchange(async (utilities) => {
+        let refused: string | undefined;
+        return {
+          addAuthToOperation(operation) {
+            const token = session.token();
+            const { kind, context } = utilities.appendHeaders(operation, { Authorization: `Bearer ${token}` });
+            return makeOperation(kind, operation, { ...context, token });
+          },
+          willAuthError: () => session.isExpiring(),
+          didAuthError(error, { context }) {
+            refused = context.token;
+            return isTokenRefused(error);
+          },
+          // If the token was renewed while the refused request was on its way, the request is only repeated.
+          refreshAuth: async () => (session.isExpiring() || refused === session.token() ? session.renew() : undefined),
+        };
+      }),
       // The gateway knows the app's documents by their hashes, and serves browsers no others: the texts never travel.
       persistedExchange({
         enforcePersistedQueries: true,
