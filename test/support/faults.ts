@@ -84,7 +84,9 @@ const timerHook = createHook({
   init(id, type) {
     if (
       type === 'Timeout' &&
-      /[\\/]src[\\/](?!http[\\/]connections\.ts|lib[\\/]files[\\/]file-watcher\.ts)\w+[\\/]/.test(new Error().stack ?? '')
+      /[\\/]src[\\/](?!http[\\/]connections\.ts|lib[\\/]files[\\/]file-watcher\.ts)\w+[\\/]/.test(
+        new Error().stack ?? '',
+      )
     ) {
       timers.add(id);
     }
