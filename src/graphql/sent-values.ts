@@ -1,12 +1,27 @@
+import { findIdProblem } from '../upstream/transport/path.ts';
 import { badResponse, requireValue } from './field-errors.ts';
 
-/** Returns an id that a record is loaded by. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
+/** Returns an id that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
 export function requireId(sent: string | null | undefined): string {
   const id = toId(requireValue(sent));
   if (id === undefined) {
     throw badResponse('sent an invalid value for this field');
   }
   return id;
+}
+
+/**
+ * Loads a record by an id that the service sent. Rejects with UPSTREAM_BAD_RESPONSE if the id is missing or can't be part of a call. Clients
+ * get BAD_USER_INPUT only for ids of their own.
+ */
+export function loadBySentId<T>(sent: string | null | undefined, load: (id: string) => Promise<T>): Promise<T> {
+  let id: string;
+  try {
+    id = requireId(sent);
+  } catch (error) {
+    return Promise.reject(error); // In a list, only this item fails.
+  }
+  return findIdProblem(id) === undefined ? load(id) : Promise.reject(badResponse('sent an invalid id'));
 }
 
 /** Returns an id that the service sent as text; undefined if it is no id. Some services send integers, which GraphQL accepts too. */

@@ -108,6 +108,32 @@ it('an invalid id is rejected even if one list request would serve all ids', asy
   expect(body.errors).toMatchObject([{ path: ['b'], extensions: { code: 'BAD_USER_INPUT' } }]);
 });
 
+it.each(REFUSED)('%s that the service sent is its mistake, and fails only the record with that id', async (_, id) => {
+  await using service = await startScriptedUpstream(({ path }) => ({
+    body: path.includes('/stats')
+      ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
+      : { data: workflow({ _notificationGroupId: id }) },
+  }));
+  await using other = await startGateway({ upstream: service.url });
+  const { body } = await other.send('{ notificationStats { workflows { name notificationGroup { id } } } }');
+  expect(body.data).toEqual({
+    notificationStats: [{ workflows: [null, { name: 'Workflow', notificationGroup: null }] }],
+  });
+  const extensions = { code: 'UPSTREAM_BAD_RESPONSE', retryable: false };
+  expect(body.errors).toMatchObject([
+    {
+      path: ['notificationStats', 0, 'workflows', 0],
+      message: 'The notification service sent an invalid id.',
+      extensions,
+    },
+    { path: ['notificationStats', 0, 'workflows', 1, 'notificationGroup'], extensions },
+  ]);
+  expect(service.requests.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
+    '/v1/notifications/graph/stats',
+    '/v1/workflows/w1',
+  ]);
+});
+
 it.each(['a/b', 'x?y=1', 'x#f', 'a b', 'é', 'a%2Fb', '%', '...', 'a.b', '😀', 'x;y', '\\'])(
   'the id %s is one encoded segment of every path',
   async (id) => {

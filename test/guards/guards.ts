@@ -793,6 +793,13 @@ export const GUARDS: readonly Guard[] = [
     'slow/wrong-types',
   ),
   guard(
+    'unusable ids that the service sent',
+    'graphql/sent-values.ts',
+    'return findIdProblem(id) === undefined',
+    'return id !== undefined',
+    'graphql/ids',
+  ),
+  guard(
     'lists of a wrong type in responses',
     'graphql/sent-values.ts',
     'if (!Array.isArray(list)) {',

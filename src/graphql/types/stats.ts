@@ -6,7 +6,7 @@ import { assertRange } from '../field-errors.ts';
 import { fillGaps } from '../fill-gaps.ts';
 import { requireScopes } from '../require-scopes.ts';
 import { isLocalDate } from '../scalars.ts';
-import { listOf, requireId } from '../sent-values.ts';
+import { listOf, loadBySentId } from '../sent-values.ts';
 import { Channel } from './message.ts';
 import { Workflow } from './workflow.ts';
 
@@ -81,7 +81,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       resolve: ({ templates }, args, ctx) =>
         listOf(templates)
           .slice(0, readFirst(args.first))
-          .map((id) => ctx.loaders.workflow.load(requireId(id))),
+          .map((sent) => loadBySentId(sent, (id) => ctx.loaders.workflow.load(id))),
     }),
   }),
 });

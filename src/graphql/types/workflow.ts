@@ -4,7 +4,7 @@ import { declareCalls } from '../dependent-calls.ts';
 import { Entity, type LoadByKey } from '../entity.ts';
 import { assertRange, requireValue } from '../field-errors.ts';
 import { requireScopes } from '../require-scopes.ts';
-import { requireId, toId } from '../sent-values.ts';
+import { loadBySentId, requireId, toId } from '../sent-values.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';
 import { WorkflowTrigger } from './workflow-trigger.ts';
@@ -102,10 +102,10 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
       }),
       description:
         'The notification group that the workflow belongs to. Null if the group no longer exists.\n\nREST: no call if the service sent the group with the workflow. Otherwise `GET /v1/notification-groups/{id}`, or a single `GET /v1/notification-groups` if the operation requests several groups.',
-      resolve: ({ notificationGroup, _notificationGroupId: id }, _args, ctx) => {
-        const groupId = requireId(id);
-        return notificationGroup ? { _id: groupId, ...notificationGroup } : ctx.loaders.notificationGroup.load(groupId);
-      },
+      resolve: ({ notificationGroup, _notificationGroupId: id }, _args, { loaders }) =>
+        notificationGroup
+          ? { _id: requireId(id), ...notificationGroup }
+          : loadBySentId(id, (groupId) => loaders.notificationGroup.load(groupId)),
     }),
     parentId: t.exposeID('_parentId', {
       nullable: true,
