@@ -793,6 +793,13 @@ export const GUARDS: readonly Guard[] = [
     'slow/wrong-types',
   ),
   guard(
+    'credentials as field names in responses',
+    'upstream/contract/find-deviations.ts',
+    'this.#isShowable(name) ?',
+    'this.#isShowable !== undefined ?',
+    'upstream/drift',
+  ),
+  guard(
     'unusable ids that the service sent',
     'graphql/sent-values.ts',
     'return findIdProblem(id) === undefined',

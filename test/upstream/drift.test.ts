@@ -190,6 +190,19 @@ it('known differences of real services are no deviations, nor are free-form valu
   expect(deviationsIn(gateway.log)).toEqual([]);
 });
 
+it('a field whose name contains the credential is reported without its name', async () => {
+  const key = 'canary_key_of_letters';
+  const names = [key, key.toUpperCase(), `user_${key}`];
+  await using upstream = await startScriptedUpstream(() => ({
+    body: [{ ...group(), ...Object.fromEntries(names.map((name) => [name, 1])), color: 'red' }],
+  }));
+  await using gateway = await startGateway({ upstream: upstream.url });
+  await gateway.data('{ notificationGroups { name } }', {}, { authorization: `ApiKey ${key}` });
+  const route = 'GET /v1/notification-groups';
+  expect(deviationsIn(gateway.log)).toEqual([`${route} [].* unknown_field`, `${route} [].color unknown_field`]);
+  expect(JSON.stringify(gateway.log) + (await gateway.metrics())).not.toMatch(/canary/i);
+});
+
 it('the number of reported places is limited', async () => {
   const letters = (n: number) => String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26));
   const unknown = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`new_${letters(n)}`, n]));

@@ -4,8 +4,8 @@ import { type Deviation, inspect, shapeOf } from './find-deviations.ts';
 /** Called for every deviation that is found, once per place and inspected response. */
 export type ReportDeviation = (endpoint: Endpoint, deviation: Deviation) => void;
 
-/** Inspects the body of a successful response, unless its endpoint has used up its budget. */
-export type DriftCheck = (endpoint: Endpoint, body: unknown) => void;
+/** Inspects the body of a successful response to a credential, unless its endpoint has used up its budget. */
+export type DriftCheck = (endpoint: Endpoint, body: unknown, authorization: string) => void;
 
 /**
  * Values per second and endpoint that are inspected. A value takes about 0.1 µs, so all eleven endpoints with a body together take at most
@@ -72,7 +72,7 @@ export function createDriftCheck(report: ReportDeviation, now: () => number = ()
     return budget;
   }
 
-  return (endpoint, body) => {
+  return (endpoint, body, authorization) => {
     const shape = shapeOf(endpoint);
     if (shape === undefined) {
       return;
@@ -83,7 +83,8 @@ export function createDriftCheck(report: ReportDeviation, now: () => number = ()
       return;
     }
     const { firstItem } = budget;
-    const { deviations, values } = inspect(body, shape, { maxValues: MAX_VALUES, maxItems: MAX_ITEMS, firstItem });
+    const sample = { maxValues: MAX_VALUES, maxItems: MAX_ITEMS, firstItem };
+    const { deviations, values } = inspect(body, shape, sample, authorization);
     budget.firstItem = firstItem + ITEM_STEP;
     budget.spend(values);
     for (const deviation of deviations) {

@@ -1,4 +1,5 @@
 import { isRecord } from '../../lib/is-record.ts';
+import { createCredentialFilter } from '../errors/credential-filter.ts';
 import type { Endpoint } from '../errors/errors.ts';
 import { isEnvelope } from './envelope.ts';
 import { RESPONSES } from './responses.gen.ts';
@@ -36,6 +37,9 @@ const EVERYTHING: Sample = { maxValues: Number.POSITIVE_INFINITY, maxItems: Numb
 /** Form of field names that are reported. Others can be values used as keys, such as tokens and ids, and are reported as `*`. */
 const FIELD_NAME = /^[a-z_]{1,64}$/i;
 
+/** Cost of checking a field name for the credential, in inspected values. */
+const NAME_COST = 10;
+
 /** Start of a timestamp such as `2026-01-31T09:30:00.000Z`. */
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
@@ -52,9 +56,13 @@ export function findDeviations(endpoint: Endpoint, body: unknown): readonly Devi
   return shape === undefined ? [] : inspect(body, shape, EVERYTHING).deviations;
 }
 
-/** Compares a body, with or without an envelope, with a shape. */
-export function inspect(body: unknown, shape: Shape, sample: Sample): Findings {
-  const inspection = new Inspection(sample);
+/**
+ * Compares a body, with or without an envelope, with a shape.
+ *
+ * @param authorization header `Authorization` of the request: field names that contain its credential are reported as `*`
+ */
+export function inspect(body: unknown, shape: Shape, sample: Sample, authorization?: string): Findings {
+  const inspection = new Inspection(sample, authorization);
   if (isEnvelope(body)) {
     inspection.visit(body, { types: ['object'], fields: { data: shape } });
   } else {
@@ -65,12 +73,18 @@ export function inspect(body: unknown, shape: Shape, sample: Sample): Findings {
 
 class Inspection implements Findings {
   readonly #sample: Sample;
+  readonly #authorization: string | undefined;
+  /** Created for the first unknown field. */
+  #isShowable: ((text: string) => boolean) | undefined;
+  /** Names of unknown fields, as they are reported. */
+  readonly #shownNames = new Map<string, string>();
   readonly #path: string[] = [];
   readonly #found = new Map<string, Deviation>();
   values = 0;
 
-  constructor(sample: Sample) {
+  constructor(sample: Sample, authorization: string | undefined) {
     this.#sample = sample;
+    this.#authorization = authorization;
   }
 
   get deviations(): readonly Deviation[] {
@@ -129,13 +143,31 @@ class Inspection implements Findings {
       }
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
       if (field === undefined) {
-        this.#report('unknown_field', FIELD_NAME.test(name) ? name : '*');
+        this.#report('unknown_field', this.#showName(name));
       } else {
         this.#path.push(name);
         this.visit(record[name], field);
         this.#path.pop();
       }
     }
+  }
+
+  /** Returns an unknown name as it is reported. Services can use any value as a key, also the credential that they received. */
+  #showName(name: string): string {
+    if (!FIELD_NAME.test(name)) {
+      return '*';
+    }
+    if (this.#authorization === undefined) {
+      return name;
+    }
+    let shown = this.#shownNames.get(name);
+    if (shown === undefined) {
+      this.#isShowable ??= createCredentialFilter(this.#authorization);
+      shown = this.#isShowable(name) ? name : '*';
+      this.#shownNames.set(name, shown);
+      this.values += NAME_COST;
+    }
+    return shown;
   }
 
   #isAtLimit(): boolean {

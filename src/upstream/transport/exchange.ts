@@ -72,7 +72,7 @@ export const createExchange = (
     const { status, headers } = response;
     if (status <= 299) {
       const { sent, body } = readSuccess(response, call.expect, maxUpstreamListItems);
-      checkDrift?.(endpoint, sent);
+      checkDrift?.(endpoint, sent, authorization);
       const result: UpstreamResult = {
         status,
         body,
