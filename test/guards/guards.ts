@@ -94,6 +94,13 @@ export const GUARDS: readonly Guard[] = [
     'http/mcp',
   ),
   guard(
+    'ids of messages that a response would repeat',
+    'http/mcp/message-problem.ts',
+    'id.length <= MAX_ID_LENGTH',
+    'true',
+    'http/mcp',
+  ),
+  guard(
     'calls that are cancelled',
     'http/mcp/tool-server.ts',
     'signal: mcpReq.signal',

@@ -233,6 +233,25 @@ describe('access', () => {
     },
   );
 
+  it.each([['x'.repeat(257)], [1.5], [true], [null], [{}], [[1]]])('rejects a message with the id %j', async (id) => {
+    const response = await post({ jsonrpc: '2.0', id, method: 'nope' });
+    const body = await response.text();
+    expect([response.status, JSON.parse(body)]).toMatchObject([
+      400,
+      {
+        errors: [
+          { message: 'The request has an id that is neither an integer nor a string of at most 256 characters.' },
+        ],
+      },
+    ]);
+    expect(body.length).toBeLessThan(400);
+  });
+
+  it.each([['x'.repeat(256)], [''], [0], [-1]])('answers a message with the id %j', async (id) => {
+    const response = await post({ jsonrpc: '2.0', id, method: 'tools/list' });
+    expect(await response.text()).toContain(`"id":${JSON.stringify(id)}`);
+  });
+
   it('limits the values of a message, but not those of the arguments of a call', async () => {
     const most = await post(initialize(Array(189).fill(1)));
     expect((await most.text()).length).toBeLessThan(64 * 1024); // A problem for each of them.

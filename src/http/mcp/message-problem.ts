@@ -7,16 +7,25 @@ import { findJsonProblem } from './json-problem.ts';
  */
 const MAX_VALUES = 200;
 
+/** Maximum length of a message's id, which the response repeats. Clients send numbers or UUIDs. */
+const MAX_ID_LENGTH = 256;
+
 /** Returns why a message is not accepted, as a clause; undefined if it is. */
 export function findMessageProblem(message: unknown): string | undefined {
   const problem = findJsonProblem(message);
   if (problem !== undefined) {
     return problem;
   }
+  if (isRecord(message) && message.id !== undefined && !isId(message.id)) {
+    return `has an id that is neither an integer nor a string of at most ${MAX_ID_LENGTH} characters`;
+  }
   return hasMoreValues(withoutArguments(message), MAX_VALUES)
     ? `has more than ${MAX_VALUES} values besides the arguments of a call`
     : undefined;
 }
+
+const isId = (id: unknown): boolean =>
+  Number.isSafeInteger(id) || (typeof id === 'string' && id.length <= MAX_ID_LENGTH);
 
 /** Returns a message without the arguments of a call, which are validated with the operation's variables. */
 function withoutArguments(message: unknown): unknown {
