@@ -352,7 +352,7 @@ export interface GatewaySettingOptions {
   maxTokens?: number;
   /** Maximum depth of nested fields. 1 to 1000. @default 10 */
   maxDepth?: number;
-  /** Maximum aliases. 0 to 10000. @default 30 */
+  /** Maximum aliases. At most 5 of them can be `__schema`, `__type`, `_service`, or inside of these. 0 to 10000. @default 30 */
   maxAliases?: number;
   /** Maximum root fields. 1 to 10000. @default 20 */
   maxRootFields?: number;

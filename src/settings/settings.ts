@@ -108,7 +108,10 @@ const operations = {
   ),
   maxTokens: setting(integer(10, 1_000_000).default(1_000), 'Maximum tokens of a document.'),
   maxDepth: setting(integer(1, 1_000).default(10), 'Maximum depth of nested fields.'),
-  maxAliases: setting(integer(0, 10_000).default(30), 'Maximum aliases.'),
+  maxAliases: setting(
+    integer(0, 10_000).default(30),
+    'Maximum aliases. At most 5 of them can be `__schema`, `__type`, `_service`, or inside of these.',
+  ),
   maxRootFields: setting(integer(1, 10_000).default(20), 'Maximum root fields.'),
   maxFields: setting(integer(1, 1_000_000).default(500), 'Maximum fields, with fragments spread out.'),
   maxDirectives: setting(integer(0, 10_000).default(10), 'Maximum directives.'),

@@ -807,6 +807,13 @@ export const GUARDS: readonly Guard[] = [
     'upstream/drift',
   ),
   guard(
+    'aliases in introspection',
+    'graphql/documents/document-limits.ts',
+    'const MAX_SCHEMA_ALIASES = 5;',
+    'const MAX_SCHEMA_ALIASES = 30;',
+    'http/hostile',
+  ),
+  guard(
     'unusable ids that the service sent',
     'graphql/sent-values.ts',
     'return findIdProblem(id) === undefined',

@@ -150,6 +150,7 @@ it('a key with more than 2,048 characters is rejected with 401', async () => {
 
 describe('a document that exceeds a limit is rejected with 400 before validation', () => {
   const nested = (depth: number) => `{ ${'workflow(idOrIdentifier: "a") { '.repeat(depth)} id ${'}'.repeat(depth)} }`;
+  const names = (count: number, field: string) => Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ');
   const documents: [string, string][] = [
     ['1,001 tokens', `{ ${'a '.repeat(1_000)} }`],
     ['braces nested 60,000 deep', '{a'.repeat(60_000)],
@@ -183,6 +184,11 @@ describe('a document that exceeds a limit is rejected with 400 before validation
        fragment f on __Type { name fields { name description type { name fields { name type { name ofType { name } } } }
          args { name description defaultValue type { name ofType { name } } } } }`,
     ],
+    ['6 aliases of __schema', `{ ${names(6, '__schema { queryType { name } }')} }`],
+    ['6 aliases inside of __schema', `{ __schema { ${names(6, 'types { name }')} } }`],
+    ['6 aliases of and inside of __type', `{ ${names(3, '__type(name: "Feed") { a: name }')} }`],
+    ['6 aliases through a fragment', `{ ...f } fragment f on Query { ${names(6, '__schema { queryType { name } }')} }`],
+    ['6 aliases of what a router reads', `{ ${names(6, '_service { sdl }')} }`],
     ['11 directives', `{ __typename ${'@include(if: true) '.repeat(11)} }`],
     ['a subscription', 'subscription { workflow }'],
   ];
@@ -233,6 +239,8 @@ describe('a document that exceeds a limit is rejected with 400 before validation
       directiveIsRepeatable: true,
     });
     expect(await gateway.data(introspection)).toHaveProperty('__schema');
+    const types = Array.from({ length: 5 }, (_, i) => `a${i}: __type(name: "Workflow") { name }`).join(' ');
+    expect(await gateway.data(`{ ${types} }`)).toHaveProperty('a4');
   });
 });
 

@@ -13,6 +13,15 @@ export type DocumentLimits = Pick<
   'maxDocumentCharacters' | 'maxTokens' | 'maxDepth' | 'maxAliases' | 'maxRootFields' | 'maxFields' | 'maxDirectives'
 >;
 
+/**
+ * Maximum aliases of and inside fields that return the schema. Each can return all of it again, also to clients without a credential. Tools
+ * use none.
+ */
+const MAX_SCHEMA_ALIASES = 5;
+
+/** Fields at the root that return the schema. */
+const SCHEMA_FIELDS: ReadonlySet<string> = new Set(['__schema', '__type', '_service']);
+
 /** Finds the first exceeded limit. Returns a message that names it, or undefined. */
 export function findExceededLimit(
   document: DocumentNode,
@@ -28,6 +37,7 @@ export function findExceededLimit(
   const checks: [found: number, limit: number, unit: string][] = [
     [most('depth'), maxDepth, 'levels of fields'],
     [most('aliases'), maxAliases, 'aliases'],
+    [most('schemaAliases'), MAX_SCHEMA_ALIASES, 'aliases in introspection'],
     [most('ownFields'), maxRootFields, 'root fields'],
     [most('fields'), maxFields, 'fields'],
     [most('directives'), maxDirectives, 'directives'],
@@ -40,6 +50,8 @@ export function findExceededLimit(
 interface Size {
   depth: number;
   aliases: number;
+  /** Aliases of and inside fields that return the schema. */
+  schemaAliases: number;
   directives: number;
   /** Fields at the top level. */
   ownFields: number;
@@ -47,7 +59,7 @@ interface Size {
   fields: number;
 }
 
-const EMPTY: Size = { depth: 0, aliases: 0, directives: 0, ownFields: 0, fields: 0 };
+const EMPTY: Size = { depth: 0, aliases: 0, schemaAliases: 0, directives: 0, ownFields: 0, fields: 0 };
 
 /** Creates a function that counts the fields of an operation with its fragments expanded. */
 export function createFieldCount(document: DocumentNode): (operation: OperationDefinitionNode) => number {
@@ -85,10 +97,12 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
     if (node.kind === Kind.INLINE_FRAGMENT) {
       return inner;
     }
-    const isIntrospection = node.name.value === '__schema' || node.name.value === '__type';
+    const name = node.name.value;
+    const aliases = inner.aliases + Number(node.alias !== undefined);
     return {
-      depth: isIntrospection ? 1 : inner.depth + 1,
-      aliases: inner.aliases + Number(node.alias !== undefined),
+      depth: name === '__schema' || name === '__type' ? 1 : inner.depth + 1,
+      aliases,
+      schemaAliases: SCHEMA_FIELDS.has(name) ? aliases : inner.schemaAliases,
       directives: inner.directives,
       ownFields: 1,
       fields: inner.fields + 1,
@@ -102,6 +116,7 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
       total = {
         depth: Math.max(total.depth, size.depth),
         aliases: total.aliases + size.aliases,
+        schemaAliases: total.schemaAliases + size.schemaAliases,
         directives: total.directives + size.directives + (node.directives?.length ?? 0),
         ownFields: total.ownFields + size.ownFields,
         fields: total.fields + size.fields,
