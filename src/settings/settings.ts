@@ -24,7 +24,8 @@ export const MIN_LOG_SECRET = 16;
 /** Minimum length of the secret of a router. */
 export const MIN_ROUTER_SECRET = 32;
 
-const ENDPOINT = 'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp';
+const ENDPOINT =
+  'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments "." and ".."';
 const RELOAD = 'must be a number from 0.01 to 86400';
 
 const general = {
@@ -35,7 +36,7 @@ const general = {
   endpoint: setting(
     z
       .string(ENDPOINT)
-      .regex(/^\/(?!(?:livez|readyz|metrics|client-tokens|mcp)$)[\w./~-]*$/, ENDPOINT)
+      .regex(/^(?!.*\/\.{1,2}(?:\/|$))\/(?!(?:livez|readyz|metrics|client-tokens|mcp)$)[\w./~-]*$/, ENDPOINT)
       .default('/graphql'),
     'Path of the GraphQL endpoint.',
   ),

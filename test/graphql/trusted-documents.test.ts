@@ -415,9 +415,8 @@ describe('manifests', () => {
   });
 
   it('may have ids that are names of object properties', async () => {
-    const text = `{"__proto__":${JSON.stringify(LISTED)},"constructor":${JSON.stringify(LISTED)}}`;
     await using folder = await createTemporaryFolder();
-    await writeFile(folder.path('app.json'), text);
+    await writeFile(folder.path('app.json'), JSON.stringify({ constructor: LISTED }));
     await using ways = await start({ browser: 'enforce' }, [folder.path('app.json')]);
     expect(outcomeOf(await ask(ways, { documentId: 'constructor' }))).toEqual(SERVED);
     expectRefusal(await ask(ways, { documentId: 'toString' }), NOT_FOUND);
@@ -429,6 +428,7 @@ describe('manifests', () => {
     ['is a list', '[]', /neither an object of documents/],
     ['is null', 'null', /neither an object of documents/],
     ['has a number for a document', '{"a":1}', /neither an object of documents/],
+    ['has the id __proto__', `{"__proto__":${JSON.stringify(LISTED)}}`, /the id __proto__ is not supported/],
     ['is of another version', '{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}', /neither/],
     [
       'has an operation without its text',

@@ -814,6 +814,20 @@ export const GUARDS: readonly Guard[] = [
     'http/hostile',
   ),
   guard(
+    'manifests with the id __proto__',
+    'graphql/documents/manifest.ts',
+    "Object.hasOwn(value, '__proto__')",
+    'false',
+    'graphql/trusted-documents',
+  ),
+  guard(
+    'endpoints with dot segments',
+    'settings/settings.ts',
+    '(?!.*\\/\\.{1,2}(?:\\/|$))',
+    '',
+    'settings/gateway-options',
+  ),
+  guard(
     'unusable ids that the service sent',
     'graphql/sent-values.ts',
     'return findIdProblem(id) === undefined',

@@ -66,6 +66,11 @@ describe('createGateway', () => {
       { endpoint: '/livez' },
       'endpoint must be a path such as /graphql, other than',
     ],
+    ...['/..', '/a/../b', '/./graphql', '/graphql/.'].map((endpoint): [string, Record<string, unknown>, string] => [
+      `the endpoint ${endpoint}, which clients can't reach`,
+      { endpoint },
+      'endpoint must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments',
+    ]),
     [
       'settings that contradict each other',
       { clientTokens: { secrets } },
@@ -80,6 +85,10 @@ describe('createGateway', () => {
     const error = errorOf(options);
     expect(error).toBeInstanceOf(TypeError);
     expect(String(error)).toContain(message);
+  });
+
+  it.each(['/...', '/a/.b/..c', '/v1.0/graphql', '/.well-known/graphql'])('accepts the endpoint %s', (endpoint) => {
+    expect(errorOf({ endpoint })).toBeUndefined();
   });
 
   it('reports all problems together without quoting values', () => {

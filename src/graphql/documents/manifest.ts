@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { isRecord } from '../../lib/is-record.ts';
 
 /** Texts of the documents that one version of an app sends, by id. */
 export type Manifest = Readonly<Record<string, string>>;
@@ -80,6 +81,9 @@ function readFormat(value: unknown): Manifest {
     const { operations } = apolloResult.data;
     assertIds(operations.map(({ id, body }) => ({ [id]: body }))); // Before duplicate ids are merged.
     return Object.fromEntries(operations.map(({ id, body }) => [id, body]));
+  }
+  if (isRecord(value) && Object.hasOwn(value, '__proto__')) {
+    throw new ManifestError('the id __proto__ is not supported'); // zod would drop it, and its document would be unknown.
   }
   const parsed = plainFormat.safeParse(value);
   if (!parsed.success) {
