@@ -828,6 +828,13 @@ export const GUARDS: readonly Guard[] = [
     'settings/gateway-options',
   ),
   guard(
+    'a status below 100',
+    'upstream/errors/error-from-failure.ts',
+    "code === 'ERR_ASSERTION'",
+    'false',
+    'upstream/faults',
+  ),
+  guard(
     'unusable ids that the service sent',
     'graphql/sent-values.ts',
     'return findIdProblem(id) === undefined',

@@ -212,6 +212,7 @@ export const MISBEHAVIORS = {
   'speaks another protocol': ({ send }, echo) => send(`SSH-2.0-OpenSSH_9.0 ${echo}\r\n`),
   'speaks HTTP/2': ({ send }) => send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   'sends an invalid status': ({ send }, echo) => send(`HTTP/1.1 2x0 ${echo}\r\n\r\n`),
+  'sends a status below 100': ({ send }, echo) => send(`HTTP/1.1 099 ${echo}\r\ncontent-length: 0\r\n\r\n`),
   'ends lines without CR': ({ send }, echo) => send(`HTTP/1.1 200 ${echo}\ncontent-length: 0\n\n`),
   'sends a header with a NUL': ({ send }, echo) => send(`${HEAD}x-\0echo: ${echo}\r\ncontent-length: 0\r\n\r\n`),
   'sends 20 KiB of headers': ({ send }, echo) =>

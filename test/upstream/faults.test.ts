@@ -121,6 +121,7 @@ describe('an upstream that breaks HTTP', () => {
     'speaks another protocol': bad,
     'speaks HTTP/2': bad,
     'sends an invalid status': bad,
+    'sends a status below 100': bad,
     'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,

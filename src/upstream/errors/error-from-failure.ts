@@ -37,6 +37,7 @@ const isTlsFailure = (code: string): boolean =>
 const isProtocolError = (code: string, name: string, message: string, status: number | undefined): boolean =>
   (name === 'HTTPParserError' && !message.includes('Invalid EOF state')) ||
   code === 'UND_ERR_HEADERS_OVERFLOW' ||
+  code === 'ERR_ASSERTION' || // A status below 100, which undici doesn't expect.
   (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
   (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
 
