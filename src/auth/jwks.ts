@@ -7,6 +7,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 import type { Logger } from 'pino';
+import { errorCodeOf } from '../lib/error-code.ts';
 import { AuthenticationError } from './authentication-error.ts';
 
 /** Age after which a JWKS is fetched again, in milliseconds. After this time at the latest, a key removed by the issuer is rejected. */
@@ -116,6 +117,6 @@ function describe(error: unknown): string {
     return error.message;
   }
   const { name, cause } = error instanceof Error ? error : { name: 'unknown', cause: undefined };
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  const code = errorCodeOf(cause);
   return typeof code === 'string' ? code : name;
 }
