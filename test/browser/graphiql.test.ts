@@ -290,6 +290,21 @@ describe('GraphiQL on the sandbox', () => {
     expect(controls.filter(([, { width, height }]) => width < 44 || height < 44)).toEqual([]);
     expect(visitor.problems).toEqual([]);
   });
+
+  it('shows on a phone why an operation was not sent, every time', async () => {
+    await using visitor = await visitGraphiql(browser, gateway.url, { viewport: { width: 390, height: 844 } });
+    const { page } = visitor;
+    await page.locator('#tool-variables .view-lines').click();
+    await page.keyboard.insertText('x');
+    for (const _ of ['first', 'second']) {
+      await page.evaluate(() => scrollTo(0, 0));
+      await page.getByRole('button', { name: 'Run' }).click();
+      await page.locator('.result', { hasText: 'Request not sent' }).waitFor();
+      await page.waitForFunction(
+        () => (document.querySelector('.response')?.getBoundingClientRect().bottom ?? Number.NaN) <= innerHeight + 1,
+      );
+    }
+  });
 });
 
 describe('GraphiQL on a real service', () => {

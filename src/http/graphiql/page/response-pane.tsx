@@ -16,17 +16,20 @@ interface ResponsePaneProps {
 
 /** Response or plan of the active tab, or a welcome before the first one. */
 export function ResponsePane({ config, costs: { report, explanation }, grow }: ResponsePaneProps) {
-  const { tabs, activeTabIndex, isFetching } = useGraphiQL(pick('tabs', 'activeTabIndex', 'isFetching'));
+  const { tabs, activeTabIndex, isFetching, queryId } = useGraphiQL(
+    pick('tabs', 'activeTabIndex', 'isFetching', 'queryId'),
+  );
   const response = tabs[activeTabIndex]?.response ?? '';
   const isFirst = tabs.every((tab) => !tab.response);
   const isEmpty = response === '' && !isFetching;
   const isPlanned = explanation !== undefined && !response.includes('"errors"');
   const pane = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (isFetching) {
+    // GraphiQL counts all runs, also those that send nothing because the variables are invalid.
+    if (queryId > 0) {
       pane.current?.scrollIntoView({ block: 'nearest' }); // On a phone it is below the request.
     }
-  }, [isFetching]);
+  }, [queryId]);
   return (
     <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: grow }}>
       {isEmpty && <Welcome config={config} isFirst={isFirst} />}
