@@ -1,3 +1,4 @@
+import { globalFetch } from './global-fetch.ts';
 import { type Authorization, authorizedHeaders, requestHeaders } from './request-headers.ts';
 import type { RequestArguments, RequestOptions } from './request-options.ts';
 import { type ExplainResult, type OperationResult, readResult } from './result.ts';
@@ -42,7 +43,7 @@ export interface Client {
    * Errors reported by the gateway are in the result's `errors`, whatever the HTTP status.
    *
    * @throws {UnexpectedResponseError} if the response doesn't come from a gateway
-   * @throws {TypeError} if the document has no text or id to send, or if `fetch` can't reach the gateway
+   * @throws {TypeError} if the document has no text or id to send, the URL is invalid, or `fetch` can't reach the gateway
    */
   request<Result = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: RequestDocument<Result, Variables> | string,
@@ -53,7 +54,7 @@ export interface Client {
    *
    * @throws {Error} if the gateway has executed the operation, because its version can't explain
    * @throws {UnexpectedResponseError} if the response doesn't come from a gateway
-   * @throws {TypeError} if the document has no text or id to send, or if `fetch` can't reach the gateway
+   * @throws {TypeError} if the document has no text or id to send, the URL is invalid, or `fetch` can't reach the gateway
    */
   explain<Result = Record<string, unknown>, Variables = Record<string, unknown>>(
     document: RequestDocument<Result, Variables> | string,
@@ -70,7 +71,7 @@ export function createClient({
   send = 'text',
   retries = {},
   onRetry,
-  fetch = (...request) => globalThis.fetch(...request), // Later, because tests replace the global function.
+  fetch = globalFetch,
 }: ClientOptions): Client {
   const identification = {
     ...(clientName !== undefined && { 'x-graphql-client-name': clientName }),

@@ -1,3 +1,4 @@
+import { InvalidUrlError } from './global-fetch.ts';
 import { type GatewayError, type OperationResult, UnexpectedResponseError } from './result.ts';
 
 /** Result of an attempt, or the error that it threw. */
@@ -26,7 +27,9 @@ export function canRepeat(attempt: Attempt<unknown>, { isWrite, hasOwnKey }: Rep
 
 /** Returns whether a request without a response of the gateway can succeed later: no connection, or a proxy that can't reach the gateway. */
 const isTemporary = (cause: unknown): boolean =>
-  !(cause instanceof UnexpectedResponseError) || [429, 502, 503, 504].includes(cause.status);
+  cause instanceof UnexpectedResponseError
+    ? [429, 502, 503, 504].includes(cause.status)
+    : !(cause instanceof InvalidUrlError);
 
 /**
  * Returns whether none of a mutation's fields was applied. Errors below a field don't prove this: they can be those of reads after a write.

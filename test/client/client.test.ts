@@ -10,6 +10,7 @@ import {
   NotificationGroupsDocument,
   type RequestDocument,
   type RequestOptions,
+  type RetryEvent,
   UnexpectedResponseError,
   UpdateWorkflowStatusDocument,
   WorkflowDocument,
@@ -202,6 +203,22 @@ it('reports a document that has neither text nor id', async () => {
   await expect(withoutText).rejects.toThrow(TypeError);
   const withoutId = createClient({ url, send: 'id' }).request('{ notificationGroups { name } }');
   await expect(withoutId).rejects.toThrow(/^The document has no id/);
+});
+
+it.each([
+  ['/graphql', ' It is "/graphql".'],
+  ['localhost:4000/graphql', ' It is "localhost:4000/graphql".'],
+  ['undefined/graphql', ' It is "undefined/graphql".'],
+  ['http://ann:secret@127.0.0.1:4000/graphql', ''],
+])('fails at once if the URL can’t be that of a gateway (%s)', async (url, shown) => {
+  const retries: RetryEvent[] = [];
+  const notigraph = createClient({ url, onRetry: (event) => retries.push(event) });
+  const request = notigraph.request(NotificationGroupsDocument);
+  await expect(request).rejects.toThrow(TypeError);
+  await expect(request).rejects.toMatchObject({
+    message: `The option url must be the full address of the gateway's GraphQL endpoint, such as https://notifications.example.com/graphql, without a user name or password.${shown}`,
+  });
+  expect(retries).toEqual([]);
 });
 
 /** Starts a server that always sends the same response. */

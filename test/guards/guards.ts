@@ -2971,6 +2971,13 @@ export const GUARDS: readonly Guard[] = [
     'client/retries',
   ),
   guard(
+    'attempts with an invalid URL',
+    'client/retry-rules.ts',
+    '!(cause instanceof InvalidUrlError)',
+    'true',
+    'client/client',
+  ),
+  guard(
     'writes of which a part was applied',
     'client/retry-rules.ts',
     'Object.keys(Object(data)).every(',
