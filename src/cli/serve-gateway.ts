@@ -84,6 +84,11 @@ export async function serveGateway(
     overload,
     metrics: config.metrics ? (load) => formatMetrics([samples(load)]) : undefined,
     connectionSource: role?.source,
+    onCutOff: (requests) =>
+      logger.warn(
+        { requests, drainTimeoutMs: config.drainTimeoutMs },
+        'requests were cut off at shutdown, because they were not finished within drainTimeoutMs',
+      ),
     ...(config.adminPort !== undefined ? { probes: false } : role && { probes: probesOf(role) }),
   });
   admin?.answerWith(server.probes);

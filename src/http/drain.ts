@@ -12,6 +12,8 @@ export interface DrainDeps {
   responses: OpenResponses;
   /** Waits until no more connections come. */
   stopAccepting: () => Promise<unknown>;
+  /** Called with the number of requests that are aborted, if there are some. */
+  onCutOff: (requests: number) => void;
 }
 
 /** Settings for shutdown. */
@@ -19,11 +21,17 @@ export type DrainSettings = Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>;
 
 /** Closes a server. Requests can finish within the drain timeout; the rest are aborted. */
 export async function drain(
-  { server, connections, responses, stopAccepting }: DrainDeps,
+  { server, connections, responses, stopAccepting, onCutOff }: DrainDeps,
   { lameDuckMs, drainTimeoutMs }: DrainSettings,
 ): Promise<void> {
   announceClose(connections);
-  const drainTimer = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+  const drainTimer = setTimeout(() => {
+    const requests = responses.open();
+    if (requests > 0) {
+      onCutOff(requests);
+    }
+    server.closeAllConnections();
+  }, drainTimeoutMs);
   await stopAccepting();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());

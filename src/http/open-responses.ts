@@ -7,6 +7,8 @@ import type { Connection } from './connection.ts';
 export interface OpenResponses {
   /** Classes to create the server with. They update the counters. */
   readonly classes: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse };
+  /** Returns the number of unfinished responses, also to requests that are still being received. */
+  open(): number;
   /** Returns the number of requests that were received in full and have no complete response yet. */
   running(): number;
   /** Returns the bytes of request bodies in memory, including bodies that are still being received. */
@@ -108,6 +110,7 @@ export function createOpenResponses(connectionOf: (socket: Socket) => Connection
   return {
     // Node.js passes instances of this request class to the response class, which its types can't express.
     classes: { IncomingMessage: Request, ServerResponse: Response as unknown as typeof ServerResponse },
+    open: () => open,
     running: () => running,
     receivedBytes: () => receivedBytes,
     unsentBytes() {

@@ -33,6 +33,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   probes?: ((own: Probes) => Probes) | false;
   /** Process that accepts the connections. @default this one, on `host` and `port` */
   connectionSource?: ConnectionSource | undefined;
+  /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
+  onCutOff?: (requests: number) => void;
   /** Option of the command that sets the port, for error messages. @default --port */
   portOption?: string;
 }
@@ -76,6 +78,7 @@ export async function startServer({
   degradations,
   probes = (own) => own,
   connectionSource: source,
+  onCutOff = () => {},
   portOption,
   ...options
 }: ServerOptions): Promise<RunningServer> {
@@ -159,7 +162,13 @@ export async function startServer({
 
   async function close(): Promise<void> {
     isDraining = true;
-    const deps = { server, connections, responses, stopAccepting: source ? () => source.closed : stopAccepting };
+    const deps = {
+      server,
+      connections,
+      responses,
+      stopAccepting: source ? () => source.closed : stopAccepting,
+      onCutOff,
+    };
     await drain(deps, settings);
   }
 

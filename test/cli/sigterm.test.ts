@@ -54,7 +54,44 @@ it('100 in-flight operations return data after SIGTERM', async () => {
       data: i % 2 === 0 ? { notificationGroups: [{ name: 'Group' }] } : { createFeed: { feed: { name: 'News' } } },
     });
   }
-  expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  const { stdout, ...result } = await ended;
+  expect(result).toMatchObject({ code: 0, signal: null, stderr: '' });
+  expect(stdout).not.toContain('drainTimeoutMs');
+});
+
+it('warns of the requests that it cuts off', async () => {
+  const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
+  let arrived = 0;
+  await using upstream = await startScriptedUpstream(({ headers }) => {
+    if (headers.authorization === undefined) {
+      return { status: 401 };
+    }
+    arrived += 1;
+    if (arrived === 2) {
+      arrive();
+    }
+    return 'taken over'; // Never answered.
+  });
+  await using notigraph = await startNotigraph({
+    cwd,
+    args: ['--upstream', upstream.url],
+    env: { NOTIGRAPH_DRAIN_TIMEOUT_MS: '300', NOTIGRAPH_LAME_DUCK_MS: '0' },
+  });
+  const answers = [1, 2].map((key) => sendOperation(notigraph.url, GROUPS, {}, `ApiKey key-${key}`));
+  const cutOff = Promise.allSettled(answers);
+  await allArrived;
+  const { code, stdout } = await notigraph.stop('SIGTERM');
+  expect(code).toBe(0);
+  expect(await cutOff).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+  const warnings = stdout.split('\n').filter((line) => line.includes('drainTimeoutMs'));
+  expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 40,
+      requests: 2,
+      drainTimeoutMs: 300,
+      msg: 'requests were cut off at shutdown, because they were not finished within drainTimeoutMs',
+    },
+  ]);
 });
 
 it('connections made before a server closes are accepted and get 503', async () => {

@@ -1155,6 +1155,7 @@ export const GUARDS: readonly Guard[] = [
     'attacks/duplicate-headers',
   ),
   guard('pipelined requests during shutdown', 'http/drain.ts', 'responses.at(-1)', 'responses.at(0)', 'http/server'),
+  guard('warning of requests that are cut off', 'http/drain.ts', 'onCutOff(requests);', '', 'cli/sigterm'),
   guard('length of API keys', 'auth/credentials.ts', '{1,2048}', '+', 'http/hostile'),
   guard(
     'rejection during shutdown',
