@@ -1,5 +1,7 @@
+import { readdir } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { KEY, type Sent, setUpImport } from '../support/import.ts';
+import { runNotigraph } from '../support/process.ts';
 import { subscriber } from '../support/records.ts';
 
 const writeUsers = (count: number) =>
@@ -50,14 +52,29 @@ it('sends the other rows if the service forbids one of them', async () => {
   ]);
 });
 
-it.each([302, 404, 405])('sends one row to an address without the endpoint (%d)', async (status) => {
-  const { run, sent } = await setUpImport(USERS, () => ({ status, headers: { location: '/login' }, body: '' }));
-  expect(await run()).toMatchObject({
-    code: 1,
-    stderr: `There is no POST /v1/subscribers at the service's address (status ${status}). Check it.\n`,
-  });
-  expect(sent()).toHaveLength(1);
-});
+it.each([302, 404, 405])(
+  'sends one row to an address without the endpoint (%d), which can be corrected',
+  async (status) => {
+    const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, { request }) =>
+      request.url?.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,
+    );
+    const { args, ...options } = optionsOf();
+    const wrong = await runNotigraph({
+      ...options,
+      args: args.map((arg) => (arg.startsWith('http') ? `${arg}/wrong` : arg)),
+    });
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: `There is no POST /v1/subscribers at the service's address (status ${status}).\n`,
+    });
+    expect(wrong.stdout).toMatch(
+      /^0 of 30 rows are applied\.\nCorrect the address, and run the command again to send the other 30\.\n$/m,
+    );
+    expect(sent()).toHaveLength(1);
+    expect(await readdir(folder.path())).toEqual(['users.csv']);
+    expect(await run()).toMatchObject({ code: 0, stderr: '' });
+  },
+);
 
 it('fails no row during an outage, and rows that fail while others are applied', async () => {
   let failed = 0;

@@ -1959,6 +1959,13 @@ export const GUARDS: readonly Guard[] = [
     'false',
     'cli/import',
   ),
+  guard(
+    'results of an import without results',
+    'cli/import/results-file.ts',
+    'if (this.isEmpty)',
+    'if (false)',
+    'cli/import-failures',
+  ),
   guard('file of a resumed import', 'cli/import/plan-run.ts', 'if (isChanged) {', 'if (false) {', 'cli/import'),
   guard(
     'cut line in the results of an import',

@@ -1,8 +1,10 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import { ImportError } from './import-error.ts';
 
 /** File to which results are appended. A line is in the operating system's hands when `write` returns, so that killing the process loses none. */
 export interface ResultsFile extends Disposable {
+  /** Whether no result of a row was written, in this session or an earlier one. It is then removed at the end, so that it isn't resumed. */
+  readonly isEmpty: boolean;
   /** @throws {ImportError} if the disk is full, or the like */
   write(line: object): void;
 }
@@ -21,10 +23,13 @@ export function openResults(path: string, keep: number): ResultsFile {
   let lines = 0;
   attempt(path, () => ftruncateSync(file, keep));
   return {
+    get isEmpty() {
+      return keep === 0 && lines <= 1;
+    },
     write(line) {
+      lines += 1; // Also if it can't be written: its row may be applied.
       attempt(path, () => {
         writeSync(file, `${JSON.stringify(line)}\n`);
-        lines += 1;
         if (lines % LINES_PER_FLUSH === 1) {
           fsyncSync(file); // Begins with the first line, without which no row can be resumed.
         }
@@ -33,6 +38,9 @@ export function openResults(path: string, keep: number): ResultsFile {
     [Symbol.dispose]() {
       attempt(path, () => fsyncSync(file));
       closeSync(file);
+      if (this.isEmpty) {
+        attempt(path, () => rmSync(path, { force: true }));
+      }
     },
   };
 }

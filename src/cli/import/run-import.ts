@@ -181,7 +181,7 @@ async function send(job: Job): Promise<void> {
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  host.stdout.write(summary.describe(options));
+  host.stdout.write(summary.describe(results.isEmpty ? undefined : path, failure?.remedy));
   host.exitCode = failure === undefined && summary.applied === summary.total ? 0 : 1;
 }
 

@@ -154,7 +154,10 @@ function assertUsable(
     throw new ImportError(`The service rejected the API key with ${status} at line ${line}: ${message}`);
   }
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
-    throw new ImportError(`There is no POST /v1/subscribers at the service's address (status ${status}). Check it.`);
+    throw new ImportError(
+      `There is no POST /v1/subscribers at the service's address (status ${status}).`,
+      'Correct the address, and run the command again',
+    );
   }
 }
 
