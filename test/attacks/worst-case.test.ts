@@ -91,14 +91,14 @@ const DOCUMENTS: [string, string][] = [
     'a year of days under 20 names',
     `{ ${Array.from({ length: 20 }, (_, i) => `a${i}: notificationStats(days: 366, fillGaps: true) { key date count channels workflowIds }`).join(' ')} }`,
   ],
-  ['the schema under 20 names', `{ ${repeat(20, (i) => `a${i}: __schema { types { fields { ...F } } }`)} } ${FIELD}`],
+  ['the schema under five names', `{ ${repeat(5, (i) => `a${i}: __schema { types { fields { ...F } } }`)} } ${FIELD}`],
   [
-    'all fields of the schema under 29 names',
-    `{ __schema { types { ${repeat(29, (i) => `a${i}: fields { ...F }`)} } } } ${FIELD}`,
+    'all fields of the schema under five names',
+    `{ __schema { types { ${repeat(5, (i) => `a${i}: fields { ...F }`)} } } } ${FIELD}`,
   ],
   [
     'fields of the types of fields',
-    `{ __schema { ${repeat(29, (i) => `a${i}: types { fields { ...F } }`)} } } ${NESTED}`,
+    `{ __schema { ${repeat(5, (i) => `a${i}: types { fields { ...F } }`)} } } ${NESTED}`,
   ],
 ];
 

@@ -36,6 +36,7 @@ it('stops when the service rejects the API key in the middle, and names the line
   );
   const { code, stdout, stderr } = await run();
   expect(code).toBe(1);
+  expect(stdout).toContain('\nCorrect the key, and run the command again to send the others.\n');
   expect(stderr).toMatch(/^The service rejected the API key with 401 at line \d+: Rejected: …\n$/);
   expect(sent().length).toBeLessThanOrEqual(20);
   expect(stdout + stderr).not.toContain(KEY);
@@ -68,7 +69,7 @@ it.each([302, 404, 405])(
       stderr: `There is no POST /v1/subscribers at the service's address (status ${status}).\n`,
     });
     expect(wrong.stdout).toMatch(
-      /^0 of 30 rows are applied\.\nCorrect the address, and run the command again to send the other 30\.\n$/m,
+      /^0 of 30 rows are applied\.\nCorrect the address, and run the command again to send the others\.\n$/m,
     );
     expect(sent()).toHaveLength(1);
     expect(await readdir(folder.path())).toEqual(['users.csv']);

@@ -129,6 +129,9 @@ it('sends no row that was added to the file during the import', async () => {
   await appendFile(folder.path('users.csv'), '40\n41\n');
   expect(await importing.ended).toMatchObject({
     code: 1,
+    stdout: expect.stringContaining(
+      '\nOnce the file is complete, run the command with --restart, which sends all rows.\n',
+    ),
     stderr: expect.stringContaining('The file changed during the import.'),
   });
   expect(sent().filter(({ subscriberId }) => Number(subscriberId) >= 40)).toEqual([]);

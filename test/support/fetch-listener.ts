@@ -23,11 +23,16 @@ export const fetchListener =
     outgoing.end(body);
   };
 
-const streamOf = (incoming: IncomingMessage): ReadableStream<Uint8Array> =>
-  new ReadableStream({
+function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  let isCancelled = false; // The rest of the body arrives all the same.
+  return new ReadableStream({
     start(controller) {
-      incoming.on('data', (chunk: Buffer) => controller.enqueue(new Uint8Array(chunk)));
-      incoming.once('end', () => controller.close());
+      incoming.on('data', (chunk: Buffer) => isCancelled || controller.enqueue(new Uint8Array(chunk)));
+      incoming.once('end', () => isCancelled || controller.close());
       incoming.once('error', (error) => controller.error(error));
     },
+    cancel() {
+      isCancelled = true;
+    },
   });
+}

@@ -151,12 +151,15 @@ function assertUsable(
 ): void {
   // A firewall can reject the content of one row with 403.
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
-    throw new ImportError(`The service rejected the API key with ${status} at line ${line}: ${message}`);
+    throw new ImportError(
+      `The service rejected the API key with ${status} at line ${line}: ${message}`,
+      'Correct the key, and run the command again to send the others.',
+    );
   }
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
     throw new ImportError(
       `There is no POST /v1/subscribers at the service's address (status ${status}).`,
-      'Correct the address, and run the command again',
+      'Correct the address, and run the command again to send the others.',
     );
   }
 }

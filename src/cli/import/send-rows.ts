@@ -86,5 +86,6 @@ export async function sendRows(options: SendOptions): Promise<void> {
 
 const changed = () =>
   new ImportError(
-    'The file changed during the import. Rows of both versions may have been sent. Once it is complete, use --restart.',
+    'The file changed during the import. Rows of both versions may have been sent.',
+    'Once the file is complete, run the command with --restart, which sends all rows.',
   );

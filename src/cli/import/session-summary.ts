@@ -45,21 +45,24 @@ export class SessionSummary implements Counts {
    * Returns the lines to print at the end.
    *
    * @param results path of the results; undefined if there are none
-   * @param remedy what to do to send the other rows
+   * @param remedy what to do next, as a sentence. @default to resume the import, unless all rows are applied
    */
-  describe(results: string | undefined, remedy = 'Run the same command again'): string {
+  describe(results: string | undefined, remedy?: string): string {
     const { created, updated, failed, unknown } = this.#session;
     const seconds = (performance.now() - this.#startedAt) / 1_000;
     const counts = `${formatCount(created)} created, ${formatCount(updated)} updated`;
     const left = this.total - this.applied;
     const reference = (label: string) => (results === undefined ? '' : ` ${label}: ${results}`);
+    const next = remedy ?? (left === 0 ? undefined : 'Run the same command again to send the others.');
+    const repair = failed > 0 ? ' Import corrected rows from a file of their own.' : '';
     return [
       `Applied ${formatRows(created + updated)} in ${formatDuration(seconds)}: ${counts}.`,
       ...(failed > 0 ? [`${formatRows(failed)} failed and changed nothing.`] : []),
       ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
       left === 0
         ? `All ${formatRows(this.total)} of the file are applied.${reference('Results')}`
-        : `${formatCount(this.applied)} of ${formatRows(this.total)} are applied.${reference('Results, with reasons')}\n${remedy} to send the other ${formatCount(left)}.${failed > 0 ? ' Import corrected rows from a file of their own.' : ''}`,
+        : `${formatCount(this.applied)} of ${formatRows(this.total)} are applied.${reference('Results, with reasons')}`,
+      ...(next === undefined ? [] : [next + repair]),
       '',
     ].join('\n');
   }
