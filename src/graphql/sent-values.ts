@@ -19,9 +19,16 @@ export function loadBySentId<T>(sent: string | null | undefined, load: (id: stri
   try {
     id = requireId(sent);
   } catch (error) {
-    return Promise.reject(error); // In a list, only this item fails.
+    return reject(error); // In a list, only this item fails.
   }
-  return findIdProblem(id) === undefined ? load(id) : Promise.reject(badResponse('sent an invalid id'));
+  return findIdProblem(id) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
+}
+
+/** Returns a rejection that doesn't end the process if nothing awaits it, because a later item of its list throws. */
+function reject(error: unknown): Promise<never> {
+  const rejection = Promise.reject(error);
+  rejection.catch(() => undefined);
+  return rejection;
 }
 
 /** Returns an id that the service sent as text; undefined if it is no id. Some services send integers, which GraphQL accepts too. */
