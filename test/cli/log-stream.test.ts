@@ -67,14 +67,18 @@ const argumentsForDropping = (maxWaitingBytes: number, end: string) => [
   `,
 ];
 
-/** Expects the first of 10,000 lines, and a last one with the number of those that are missing. */
-function expectFirstLinesAndCount(output: string, maxLines: number): void {
+/**
+ * Expects some of 10,000 lines in order, and a last one with the number of those that are missing. Later lines can be among them, because pipes
+ * take some bytes before they are read.
+ */
+function expectLinesAndCount(output: string, maxLines: number): void {
   const lines = output
     .trimEnd()
     .split('\n')
     .map((line): Record<string, unknown> => JSON.parse(line));
   const numbers = lines.flatMap(({ number }) => (typeof number === 'number' ? [number] : []));
-  expect(numbers).toEqual([...Array(numbers.length).keys()]);
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+  expect(numbers[0]).toBe(0);
   expect(numbers.length).toBeLessThan(maxLines);
   const { level, dropped } = lines.at(-1) ?? {};
   expect({ level, dropped }).toEqual({ level: 40, dropped: 10_000 - numbers.length });
@@ -90,13 +94,13 @@ it('what waits for a slow reader is limited, and a line tells how many were drop
       break;
     }
   }
-  expectFirstLinesAndCount(output, 2_000);
+  expectLinesAndCount(output, 2_000);
 });
 
 it('the last line tells how many were dropped if the process exits before', async () => {
   const child = spawn(process.execPath, argumentsForDropping(1024 * 1024, 'process.exit();'));
   await once(child.stderr, 'data');
-  expectFirstLinesAndCount(await text(child.stdout), 2_000);
+  expectLinesAndCount(await text(child.stdout), 2_000);
 });
 
 it('the last line tells how many were dropped if the process exits and the reader is too slow for those that wait', async () => {
@@ -107,5 +111,5 @@ it('the last line tells how many were dropped if the process exits and the reade
     output += chunk;
     await sleep(100); // So slow that 8 MB take longer than 5 s.
   }
-  expectFirstLinesAndCount(output, 8_000);
+  expectLinesAndCount(output, 8_000);
 });
