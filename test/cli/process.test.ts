@@ -10,6 +10,7 @@ import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
+import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { listen } from '../support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -277,18 +278,10 @@ describe('a process that is stopped', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'finishes in-flight requests on %s and accepts no new ones',
     async (signal) => {
-      const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      await using upstream = await startScriptedUpstream(async ({ headers }) => {
-        if (headers.authorization !== undefined) {
-          ask();
-          await released;
-        }
-        return { body: { data: [] } };
-      });
+      await using upstream = await startHoldingUpstream();
       await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
       const answer = sendOperation(notigraph.url, GROUPS);
-      await asked;
+      await upstream.asked;
       const ended = notigraph.stop(signal);
       await notigraph.printed('stdout', /^Shutting down: .+$/m);
       for (const path of ['/readyz', '/graphql?query={__typename}']) {
@@ -299,7 +292,7 @@ describe('a process that is stopped', () => {
         expect([503, 'refused']).toContain(status);
       }
 
-      release();
+      upstream.release();
       expect(await answer).toEqual({ data: { notificationGroups: [] } });
       const answeredAt = performance.now();
       expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
@@ -308,15 +301,7 @@ describe('a process that is stopped', () => {
   );
 
   it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    await using upstream = await startScriptedUpstream(async ({ headers }) => {
-      if (headers.authorization !== undefined) {
-        ask();
-        await released;
-      }
-      return { body: { data: [] } };
-    });
+    await using upstream = await startHoldingUpstream();
     const free = await listen(createServer());
     await free.close();
     const { origin, port } = new URL(free.url);
@@ -331,7 +316,7 @@ describe('a process that is stopped', () => {
     expect(String(stderr)).toBe("The output can't be written, because the disk is full (ENOSPC).\n");
 
     const answer = sendOperation(`${origin}/graphql`, GROUPS);
-    await asked;
+    await upstream.asked;
     child.kill('SIGTERM');
     await expect
       .poll(() =>
@@ -341,24 +326,17 @@ describe('a process that is stopped', () => {
         ),
       )
       .not.toBe(200);
-    release();
+    upstream.release();
     expect(await answer).toEqual({ data: { notificationGroups: [] } });
     expect(await ended).toEqual([1, null]);
   });
 
   it('exits immediately on a second signal', async () => {
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    await using upstream = await startScriptedUpstream(({ headers }) => {
-      if (headers.authorization === undefined) {
-        return { status: 401 };
-      }
-      ask();
-      return 'taken over';
-    });
+    await using upstream = await startHoldingUpstream();
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
     const answer = sendOperation(notigraph.url, GROUPS);
     answer.catch(() => {}); // The request is cut off.
-    await asked;
+    await upstream.asked;
     const ended = notigraph.stop('SIGTERM');
     await notigraph.printed('stdout', /^Shutting down: .+$/m);
     await notigraph.stop('SIGTERM');

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { createLogger } from '../../src/cli/create-logger.ts';
 import { startGateway } from '../support/gateway.ts';
+import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** Creates a logger for a terminal without colors, and the lines it has printed. */
@@ -59,20 +60,14 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
 });
 
 it('a call that another operation shares is named as shared', async () => {
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  await using upstream = await startScriptedUpstream(async () => {
-    ask();
-    await released;
-    return { body: { data: [] } };
-  });
+  await using upstream = await startHoldingUpstream();
   const { logger, lines } = createTerminal('debug');
   await using gateway = await startGateway({ upstream: upstream.url }, { logger });
   const answers = [gateway.send('query First { notificationGroups { id } }')];
-  await asked;
+  await upstream.asked;
   answers.push(gateway.send('query Second { notificationGroups { id } }'));
   await expect.poll(() => gateway.running()).toBe(2);
-  release();
+  upstream.release();
   await Promise.all(answers);
   expect(upstream.requests).toHaveLength(1);
   expect(lines()).toContain(

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, request } from 'undici';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { listen } from '../support/listen.ts';
 import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
@@ -63,20 +64,6 @@ async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<
     }
   }
   return [...pids];
-}
-
-/** Starts an upstream that holds its responses until `release()`; `asked` resolves when the first request arrives. */
-async function startHoldingUpstream() {
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const upstream = await startScriptedUpstream(async ({ headers }) => {
-    if (headers.authorization !== undefined) {
-      ask();
-      await released;
-    }
-    return { body: { data: [group()] } };
-  });
-  return { ...upstream, asked, release };
 }
 
 /** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
@@ -208,7 +195,7 @@ describe('several workers that are stopped', () => {
   });
 
   it('by Ctrl-C, which reaches all processes, treat it as one signal', async () => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startHoldingUpstream([group()]);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
       NOTIGRAPH_LAME_DUCK_MS: '3000', // Both workers must run when the second signal is sent.
     });
@@ -231,7 +218,7 @@ describe('several workers that are stopped', () => {
   });
 
   it('exit immediately on a second signal', async () => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startHoldingUpstream([group()]);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const answer = ask(notigraph.url, GROUPS);
     answer.catch(() => {}); // The request is cut off.
@@ -244,7 +231,7 @@ describe('several workers that are stopped', () => {
   });
 
   it('because the primary process was killed finish in-flight requests and exit', async () => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startHoldingUpstream([group()]);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const answer = ask(notigraph.url, GROUPS);
     await upstream.asked;

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { ProxyError } from '../../upstream/transport/proxy-tunnel.ts';
 import { examineExpiry, explainRejection } from './certificate.ts';
@@ -106,7 +107,7 @@ async function attempt<Result>(promise: Promise<Result>, timeoutMs: number): Pro
   try {
     return await Promise.race([timeout, promise.then((value) => ({ value, ms: performance.now() - startedAt }))]);
   } catch (error) {
-    const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+    const code = errorCodeOf(error);
     return { code: typeof code === 'string' ? code : 'unknown error', error };
   } finally {
     clearTimeout(timer);

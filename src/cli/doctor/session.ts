@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 import { errorFromFailure } from '../../upstream/errors/error-from-failure.ts';
@@ -117,7 +118,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
 /** Returns a clause for a request without a response. It doesn't quote the service, which could repeat the key. */
 function explain(failure: unknown, progress: Progress, settings: ServiceSettings): string {
   const { attemptTimeoutMs, headersTimeoutMs } = settings;
-  const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
+  const code = errorCodeOf(failure);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || (isTimeoutError(failure) && progress.status === undefined)) {
     return `sent no response within ${Math.min(headersTimeoutMs, attemptTimeoutMs)} ms`;
   }

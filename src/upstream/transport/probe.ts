@@ -1,3 +1,4 @@
+import { errorCodeOf } from '../../lib/error-code.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
 import { errorFromFailure } from '../errors/error-from-failure.ts';
@@ -47,7 +48,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
     if (error.code === 'UPSTREAM_TIMEOUT') {
       return `The ${subject} did not respond in time.`;
     }
-    const code: unknown = failure instanceof Error ? Reflect.get(failure, 'code') : undefined;
+    const code = errorCodeOf(failure);
     return `The ${subject} is unreachable (${typeof code === 'string' ? code : error.message.replace(/\.$/, '')}).`;
   }
 }

@@ -1,5 +1,6 @@
 import { isIPv6, Socket } from 'node:net';
 import { type buildConnector, Client } from 'undici';
+import { errorCodeOf } from '../../lib/error-code.ts';
 import { portOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 
@@ -74,6 +75,6 @@ function refused(status: number): ProxyError {
 
 /** Returns the code of an error in parentheses, if it has one. */
 function codeOf(error: unknown): string {
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  const code = errorCodeOf(error);
   return typeof code === 'string' ? ` (${code})` : '';
 }
