@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/client-rules.ts';
@@ -40,6 +39,7 @@ import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { cacheSamples } from './telemetry/cache-samples.ts';
+import { createJsonLogger } from './telemetry/json-logger.ts';
 import { readLogSecret } from './telemetry/log-secret.ts';
 import { formatMetrics } from './telemetry/metrics-snapshot.ts';
 import { rateLimitSamples } from './telemetry/rate-limit-samples.ts';
@@ -66,7 +66,7 @@ export function createGateway(
   deps: GatewayDeps = {},
   state?: GatewayState,
 ): Gateway {
-  const { logger = pino({ level: 'warn' }), now = () => new Date() } = deps;
+  const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
   const settings = parseGatewayOptions({ ...options, ...(upstream !== undefined && { upstream: toText(upstream) }) });
   const { endpoint, clients, rateLimits } = settings;
   const { counts, ...kept } = state ?? createGatewayState(logger, undefined, deps.monotonicNow);

@@ -78,6 +78,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'cli/config',
       'cli/service',
       'graphql',
+      'telemetry',
       'upstream',
       'upstream/cache',
       'upstream/resources',
@@ -147,7 +148,6 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'settings',
       'lib',
     ],
-    modules: ['pino'],
   },
   'gateway-types.ts': {
     parts: ['http', 'http/mcp', 'graphql', 'telemetry', 'upstream', 'upstream/transport', 'settings'],

@@ -1,18 +1,19 @@
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
+import { createJsonLogger } from '../telemetry/json-logger.ts';
 import type { Host } from './commands/command.ts';
 import type { Config } from './config/create-config.ts';
 import { createLogStream } from './log-stream.ts';
 import { formatLogLine } from './readable-log.ts';
 
-/** Creates a logger that writes JSON lines, or readable lines to a terminal outside of production. */
+/** Creates the logger of the process: JSON lines, or readable ones if `logFormat` asks for them. */
 export function createLogger(
-  { isProduction, workers, logLevel }: Pick<Config, 'isProduction' | 'workers' | 'logLevel'>,
-  host: Pick<Host, 'on' | 'pid' | 'stdout'>,
+  { isProduction, workers, logLevel, logFormat }: Pick<Config, 'isProduction' | 'workers' | 'logLevel' | 'logFormat'>,
+  host: Pick<Host, 'on'>,
+  stream: NodeJS.WriteStream & { fd: number },
 ): Logger {
-  const { stdout } = host;
-  if (isProduction || !stdout.isTTY) {
-    return pino({ level: logLevel }, createLogStream(host));
-  }
-  const format = { hasPid: workers !== 1, stream: stdout };
-  return pino({ level: logLevel }, { write: (line: string) => void stdout.write(formatLogLine(line, format)) });
+  const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY && !isProduction);
+  const hasPid = workers !== 1;
+  const format = isText ? (line: string) => formatLogLine(line, { hasPid, stream }) : (line: string) => line;
+  const write = (line: string) => void stream.write(format(line));
+  return createJsonLogger(logLevel, stream.isTTY ? { write } : createLogStream(host, stream, { format }));
 }

@@ -2,10 +2,8 @@ import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
+import { createJsonLogger } from '../telemetry/json-logger.ts';
 import type { Host } from './commands/command.ts';
-
-/** File descriptor of the standard output. */
-const STDOUT = 1;
 
 /** Maximum bytes per write. A pipe takes up to this many as a whole or not at all (`PIPE_BUF`), so that lines of several workers don't mix. */
 const MAX_WRITE = 4_096;
@@ -28,19 +26,30 @@ const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Message of the line that stands for dropped ones. */
 const DROPPED = 'log lines were dropped, because the reader of the output is slower than the log';
 
+/** Options of `createLogStream`. */
+export interface LogStreamOptions {
+  /** Formats a line. @default JSON, as it is */
+  format?(line: string): string;
+  /** @default MAX_WAITING_BYTES */
+  maxWaitingBytes?: number;
+}
+
 const LINE_BREAK = '\n'.charCodeAt(0);
 
 /**
- * Creates the stream that the JSON lines of the log are written to. It passes on the lines of one turn of the event loop together, because a
- * write takes longer than creating a line.
+ * Creates the stream that the lines of the log are written to, unless they go to a terminal. It passes on the lines of one turn of the event
+ * loop together, because a write takes longer than creating a line.
  *
  * It writes synchronously, because a write in progress could neither be awaited nor be continued when the process exits. What a slow reader
  * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many, which
  * is the last one if the process exits.
+ *
+ * @param output standard output or standard error
  */
 export function createLogStream(
-  host: Pick<Host, 'on' | 'pid'>,
-  maxWaitingBytes = MAX_WAITING_BYTES,
+  host: Pick<Host, 'on'>,
+  { fd }: { fd: number },
+  { format = (line) => line, maxWaitingBytes = MAX_WAITING_BYTES }: LogStreamOptions = {},
 ): DestinationStream & { flushSync(): void } {
   let lines = '';
   let waiting: Buffer[] = [];
@@ -53,7 +62,7 @@ export function createLogStream(
   function write(): boolean {
     try {
       for (let text = waiting[0]; text !== undefined; text = waiting[0]) {
-        const written = writeSync(STDOUT, text, 0, lengthOfWrite(text));
+        const written = writeSync(fd, text, 0, lengthOfWrite(text));
         const rest = text.subarray(written);
         waitingBytes -= written;
         if (rest.length > 0) {
@@ -74,9 +83,9 @@ export function createLogStream(
 
   function reportDropped(): void {
     if (dropped > 0) {
-      const problem = { level: 40, time: Date.now(), pid: host.pid, dropped, msg: DROPPED };
+      const count = dropped;
       dropped = 0;
-      append(`${JSON.stringify(problem)}\n`);
+      reporter.warn({ dropped: count }, DROPPED);
     }
   }
 
@@ -84,8 +93,10 @@ export function createLogStream(
     if (lines === '') {
       passSoon();
     }
-    lines += line;
+    lines += format(line);
   }
+
+  const reporter = createJsonLogger('warn', { write: append }); // Its lines are never dropped.
 
   function pass(): void {
     if (lines !== '') {

@@ -1,12 +1,13 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { z } from 'zod';
 
-const LEVELS: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR', 60: 'FATAL' };
+/** Levels that are printed in another color and capital letters. */
+const COLORS: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red' };
 
 const call = z.object({
   method: z.string(),
   route: z.string(),
-  status: z.number().optional(),
+  httpStatus: z.number().optional(),
   code: z.string().optional(),
   ms: z.number().optional(),
   attempt: z.number().optional(),
@@ -14,10 +15,10 @@ const call = z.object({
   ageMs: z.number().optional(),
 });
 
-/** Line of the log as pino writes it. */
+/** Line of the log as `createJsonLogger` writes it. */
 const line = z.looseObject({
-  level: z.number(),
-  time: z.number(),
+  level: z.string(),
+  time: z.iso.datetime(),
   pid: z.number().optional(),
   msg: z.string().default(''),
 });
@@ -29,14 +30,14 @@ const operation = z.object({
   type: z.string().optional(),
   code: z.string().optional(),
   reason: z.string().optional(),
-  status: z.number(),
+  httpStatus: z.number(),
   ms: z.number(),
   upstreamCalls: z.number(),
   cached: z.number().optional(),
   staleSeconds: z.number().optional(),
   clientKind: z.string().optional(),
   tenant: z.string().optional(),
-  traceId: z.string().optional(),
+  trace_id: z.string().optional(),
   calls: z.array(call).optional(),
 });
 
@@ -61,17 +62,20 @@ export function formatLogLine(json: string, { hasPid, stream }: LogFormat): stri
   const head = style('dim', `${timeOf(time)}${hasPid ? ` [${pid}]` : ''}`);
   const { data } = operation.safeParse(fields);
   if (data === undefined) {
-    return `${head} ${style(level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'dim', LEVELS[level] ?? String(level))} ${formatFields(fields)}\n`;
+    const color = COLORS[level];
+    const label = color === undefined ? style('dim', level) : style(color, level.toUpperCase());
+    return `${head} ${label} ${formatFields(fields)}\n`;
   }
-  const { type = 'request', code, reason, status, ms, upstreamCalls, clientKind, tenant, traceId, calls } = data;
-  const outcome = [status, code, reason && `(${reason})`].filter(Boolean).join(' ');
+  const { type = 'request', code, reason, httpStatus, ms, upstreamCalls, clientKind, tenant, calls } = data;
+  const outcome = [httpStatus, code, reason && `(${reason})`].filter(Boolean).join(' ');
   const name = [type, data.operation].filter(Boolean).join(' ');
   const cost = [`${ms} ms`, `${upstreamCalls} ${upstreamCalls === 1 ? 'call' : 'calls'}`, ...describeCached(data)].join(
     ', ',
   );
   const caller = [clientKind, tenant].filter(Boolean).join(' ');
   const main = [head, name, style(code === undefined ? 'green' : 'red', outcome), cost, caller && style('dim', caller)];
-  const details = calls === undefined ? [] : [traceId && `trace ${traceId}`, ...calls.map(formatCall)].filter(Boolean);
+  const details =
+    calls === undefined ? [] : [data.trace_id && `trace ${data.trace_id}`, ...calls.map(formatCall)].filter(Boolean);
   const beneath = details.map((each) => `${style('dim', `    ${each}`)}\n`);
   return `${main.filter(Boolean).join('  ')}\n${beneath.join('')}`;
 }
@@ -82,10 +86,10 @@ const describeCached = ({ cached, staleSeconds }: z.infer<typeof operation>): st
   ...(staleSeconds === undefined ? [] : [`up to ${staleSeconds} s old`]),
 ];
 
-function formatCall({ method, route, status, code, ms, attempt = 1, shared, ageMs }: z.infer<typeof call>): string {
+function formatCall({ method, route, httpStatus, code, ms, attempt = 1, shared, ageMs }: z.infer<typeof call>): string {
   const parts = [
     `${method} ${route}`,
-    [status, code].filter(Boolean).join(' '),
+    [httpStatus, code].filter(Boolean).join(' '),
     ageMs === undefined ? (ms === undefined ? 'not finished' : `${ms} ms`) : `cached ${ageMs} ms ago`,
     attempt > 1 ? `attempt ${attempt}` : '',
     shared ? 'shared' : '',
@@ -106,7 +110,7 @@ function formatFields({ msg, err, ...fields }: Readonly<Record<string, unknown>>
 }
 
 /** Returns the local time: `09:05:07.123`. */
-function timeOf(time: number): string {
+function timeOf(time: string): string {
   const date = new Date(time);
   const two = (value: number) => String(value).padStart(2, '0');
   const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');

@@ -47,7 +47,7 @@ interface ConfigAccess {
 /** Serves, in this process or in workers, until a signal stops it. */
 async function lead({ load, watch }: ConfigAccess, { host, hangups }: RunningProcess): Promise<void> {
   const config = load();
-  const logger = createLogger(config, host);
+  const logger = createLogger(config, host, host.stdout);
   const counts = createReloadCounts();
   await using sandbox = await openSandbox(config);
   const follow = (apply: FollowOptions['apply']) =>

@@ -1,4 +1,3 @@
-import { pino } from 'pino';
 import type { GatewayOptions } from '../gateway.ts';
 import { Refusal } from '../lib/refusal.ts';
 import type { CommandLine, Host } from './commands/command.ts';
@@ -8,6 +7,7 @@ import type { Config } from './config/create-config.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { loadConfig } from './config/load-config.ts';
 import { readConfigText } from './config/read-config-text.ts';
+import { createLogger } from './create-logger.ts';
 import { openSandbox, upstreamOf } from './open-sandbox.ts';
 import { sandboxAuthorization, toOptions } from './serve-gateway.ts';
 import { selectUpstream } from './service/find-service.ts';
@@ -23,7 +23,7 @@ export async function runMcp(commandLine: CommandLine, host: Host): Promise<void
   requireTools(config);
   const upstream = findUpstream(commandLine, config);
   const authorization = await findAuthorization(commandLine, environment, config, host);
-  const logger = pino({ level: config.logLevel }, { write: (line: string) => void host.stderr.write(line) });
+  const logger = createLogger(config, host, host.stderr);
   const { createGateway } = await import('../gateway.ts');
   const stop = new AbortController();
   const onSignal = () => stop.abort();

@@ -29,7 +29,7 @@ export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
 
 async function serve(configuration: Configuration, role: WorkerRole, host: Host): Promise<void> {
   const config = createConfig(configuration);
-  const logger: Logger = createLogger(config, host);
+  const logger: Logger = createLogger(config, host, host.stdout);
   const { upstream } = configuration;
   await serveGateway(config, { upstream, role }, { logger, host }, async (service, server) => {
     role.onConfigure((next) => apply(next, service));

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { ClientKind } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
 import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
+import type { TraceIds } from '../upstream/transport/call-trace.ts';
 import { DocumentError, isInvalidValueError, truncateMessage } from './executor/located-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */
@@ -37,8 +38,8 @@ export interface ClientError {
 /** Facts about the failed request that decide how its errors are reported. */
 export interface ErrorContext {
   requestId: string | undefined;
-  /** Id of its trace; undefined if there is none. */
-  traceId: string | undefined;
+  /** Ids of its span; undefined if there is none. */
+  traceIds: TraceIds | undefined;
   isMutation: boolean;
   /** Whether any request was sent upstream for it. */
   wasSent: boolean;
@@ -61,7 +62,7 @@ export type CreateClientErrors = (context: ErrorContext) => ToClientError;
  */
 export const createClientErrors =
   (logger: Logger): CreateClientErrors =>
-  ({ requestId, traceId, isMutation, wasSent, isDisconnected, clientKind }) => {
+  ({ requestId, traceIds, isMutation, wasSent, isDisconnected, clientKind }) => {
     const logged = new Set<string>();
 
     /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
@@ -69,7 +70,7 @@ export const createClientErrors =
       const endpointFailure = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
       if (!logged.has(endpointFailure)) {
         logged.add(endpointFailure);
-        logUpstreamError(logger, error, { requestId, traceId, clientKind });
+        logUpstreamError(logger, error, { requestId, traceIds, clientKind });
       }
     }
 
@@ -83,7 +84,7 @@ export const createClientErrors =
 
     function mask(error: GraphQLError, original: unknown): ClientError {
       const errorId = randomUUID();
-      logger.error({ requestId, traceId, errorId, path: error.path, err: original }, 'unexpected error');
+      logger.error({ requestId, ...traceIds, errorId, path: error.path, err: original }, 'unexpected error');
       const outcome = outcomeOf(error, 'UNKNOWN');
       const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
       const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
@@ -197,11 +198,12 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
 function logUpstreamError(
   logger: Logger,
   error: UpstreamError,
-  { requestId, traceId, clientKind }: Pick<ErrorContext, 'requestId' | 'traceId' | 'clientKind'>,
+  { requestId, traceIds, clientKind }: Pick<ErrorContext, 'requestId' | 'traceIds' | 'clientKind'>,
 ): void {
   if (/^UPSTREAM_/.test(error.code) || (clientKind === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
-    const { code, status, errorId, endpoint, cause } = error;
-    logger.warn({ requestId, traceId, code, status, errorId, ...endpoint, cause: describeCause(cause) }, error.message);
+    const { code, status: httpStatus, errorId, endpoint } = error;
+    const cause = describeCause(error.cause);
+    logger.warn({ requestId, ...traceIds, code, httpStatus, errorId, ...endpoint, cause }, error.message);
   }
 }
 

@@ -21,8 +21,6 @@ export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 export interface GatewayContext extends PluginContext, DeprecatedUsage {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
-  /** Id of the trace, for log lines; undefined if there is none. */
-  readonly traceId: string | undefined;
   /** Identity of the caller. */
   readonly identity: Identity;
   /** Upstream calls made for the operation so far. */
@@ -97,7 +95,7 @@ export const createContextFactory =
     if (reportsCalls) {
       usage.timer = new CallTimer();
     }
-    const author: WriteAuthor = { identity, traceId: trace?.traceId, field: undefined };
+    const author: WriteAuthor = { identity, traceIds: trace?.ids, field: undefined };
     const { credential: authorization } = identity;
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
@@ -117,7 +115,6 @@ export const createContextFactory =
     const fieldCalls = reportsCalls ? new FieldCalls(client, usage) : undefined;
     return {
       requestId,
-      traceId: trace?.traceId,
       identity,
       usage,
       author,

@@ -73,7 +73,7 @@ export function createClientTokenRoute({
       return respond(200, token);
     } catch (error) {
       const { status, headers, errors } = toRefusal(error) ?? unexpected(logger, requestId, error);
-      logger.info({ requestId, code: errors[0]?.code, status }, 'client token refused');
+      logger.info({ requestId, code: errors[0]?.code, httpStatus: status }, 'client token refused');
       const shown = errors.map(({ message, ...details }) => ({ message, extensions: { ...details, requestId } }));
       return respond(status, { errors: shown }, headers);
     }

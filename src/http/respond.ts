@@ -76,7 +76,7 @@ export function createRespond(options: RespondOptions): Respond {
     }
     const entry: AccessLogEntry = {
       requestId,
-      traceId: trace?.traceId,
+      traceIds: trace?.ids,
       startedAt,
       operation: operation?.name,
       type: operation?.type,
@@ -149,7 +149,7 @@ const createToClientError = (
 ): ToClientError =>
   clientErrors({
     requestId,
-    traceId: trace?.traceId,
+    traceIds: trace?.ids,
     isMutation: operation?.type === 'mutation',
     wasSent: (context?.usage.requests ?? 0) > 0,
     isDisconnected: request.signal.aborted,

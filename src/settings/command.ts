@@ -4,6 +4,7 @@ import { choice, integer, setting } from './setting.ts';
 const HOST = 'must be a host name or an IP address';
 const WORKERS = 'must be a whole number from 1 to 64, or auto';
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
+const LOG_FORMATS = ['json', 'text', 'auto'] as const;
 
 /** Settings of the process that the command starts. */
 export const command = {
@@ -50,5 +51,10 @@ export const command = {
     choice(LOG_LEVELS).default('info'),
     'Least important lines that are logged. `info` logs every operation, `debug` also its REST calls.',
     { flag: LOG_LEVELS.join('|'), needsRestart: false },
+  ),
+  logFormat: setting(
+    choice(LOG_FORMATS).default('auto'),
+    'Format of log lines: `json`, or `text` for people. `auto` is `text` on a terminal outside of production, otherwise `json`.',
+    { flag: LOG_FORMATS.join('|') },
   ),
 };

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { ERROR_CODES } from '../settings/error-codes.ts';
 import type { CallEntry } from '../upstream/call-log.ts';
+import type { TraceIds } from '../upstream/transport/call-trace.ts';
 import type { TenantNames } from './tenant-names.ts';
 
 /** Options of `createAccessLog`. */
@@ -13,8 +14,8 @@ export interface AccessLogOptions {
 /** Content of one line. It never contains a key, variables or a body. */
 export interface AccessLogEntry {
   requestId: string | undefined;
-  /** Id of the trace; undefined if there is none. */
-  traceId?: string | undefined;
+  /** Ids of its span; undefined if there is none. */
+  traceIds?: TraceIds | undefined;
   /** Start time, as in `performance.now()`. */
   startedAt: number;
   /** Name of the operation. */
@@ -72,12 +73,12 @@ export function createAccessLog({ logger, nameTenant }: AccessLogOptions): Acces
     logger.info(
       {
         requestId: entry.requestId,
-        traceId: entry.traceId,
+        ...entry.traceIds,
         operation: entry.operation && shortenName(entry.operation),
         type: entry.type,
         code: entry.code,
         reason: entry.reason,
-        status: entry.status,
+        httpStatus: entry.status,
         ms: Math.round((performance.now() - entry.startedAt) * 10) / 10,
         upstreamCalls: entry.upstreamCalls,
         shared: entry.shared,

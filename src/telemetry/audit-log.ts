@@ -23,7 +23,7 @@ export interface AuditLogOptions {
 interface Ending {
   outcome: 'PENDING' | 'APPLIED' | 'NOT_APPLIED' | 'UNKNOWN';
   code?: string;
-  status?: number | undefined;
+  httpStatus?: number | undefined;
 }
 
 /** Maximum length of a subject, which an issuer chooses. */
@@ -58,7 +58,7 @@ export function createAuditLog(options: AuditLogOptions): WriteAudit & Disposabl
     }
   }
 
-  function begin({ identity, traceId, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
+  function begin({ identity, traceIds, field }: WriteAuthor, request: UpstreamRequest): WriteRecord {
     const { endpoint, requestId, authorization } = request;
     const { clientKind, tenant = nameTenant(authorization), subject, upstream } = identity;
     const id = randomUUID();
@@ -69,7 +69,7 @@ export function createAuditLog(options: AuditLogOptions): WriteAudit & Disposabl
       return write({
         id,
         requestId,
-        traceId,
+        ...traceIds,
         clientKind,
         tenant,
         subject: subject?.slice(0, MAX_SUBJECT),
@@ -93,7 +93,7 @@ export function createAuditLog(options: AuditLogOptions): WriteAudit & Disposabl
       async follow(result) {
         try {
           const response = await result;
-          writeEnding({ outcome: 'APPLIED', status: response.status }, response.body);
+          writeEnding({ outcome: 'APPLIED', httpStatus: response.status }, response.body);
           return response;
         } catch (error) {
           if (attempts > 0) {
@@ -112,5 +112,5 @@ function endingOf(error: unknown): Ending {
   if (!isUpstreamError(error)) {
     return { outcome: 'UNKNOWN', code: 'INTERNAL_SERVER_ERROR' };
   }
-  return { outcome: error.outcome ?? 'UNKNOWN', code: error.code, status: error.status };
+  return { outcome: error.outcome ?? 'UNKNOWN', code: error.code, httpStatus: error.status };
 }

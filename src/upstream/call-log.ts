@@ -8,7 +8,7 @@ export interface CallEntry {
   /** Template of the path, without ids. */
   route: string;
   /** Status of the response; absent if there was none. */
-  status?: number;
+  httpStatus?: number;
   /** Code of the failure. */
   code?: string;
   /** Duration; absent if the operation ended first. */
@@ -57,20 +57,20 @@ export class CallLog {
     const startedAt = performance.now();
     const entry: CallEntry = { method: endpoint.method, route: endpoint.route, ...details };
     this.entries.push(entry);
-    const end = (outcome: Pick<CallEntry, 'status' | 'code'>) =>
+    const end = (outcome: Pick<CallEntry, 'httpStatus' | 'code'>) =>
       Object.assign(entry, outcome, { ms: Math.round((performance.now() - startedAt) * 10) / 10 });
     result.then(
-      ({ status }) => end({ status }),
+      ({ status }) => end({ httpStatus: status }),
       (error: unknown) => end(describeFailure(error)),
     );
     return result;
   }
 }
 
-function describeFailure(error: unknown): Pick<CallEntry, 'status' | 'code'> {
+function describeFailure(error: unknown): Pick<CallEntry, 'httpStatus' | 'code'> {
   if (!isUpstreamError(error)) {
     return {};
   }
   const { status, code } = error;
-  return { ...(status !== undefined && { status }), code };
+  return { ...(status !== undefined && { httpStatus: status }), code };
 }

@@ -1,4 +1,5 @@
 import type { UpstreamRequest } from './request.ts';
+import type { TraceIds } from './transport/call-trace.ts';
 import type { UpstreamResult } from './transport/exchange.ts';
 
 /** Caller of a write. */
@@ -15,8 +16,8 @@ export interface WriteCaller {
 /** Author of the writes of an operation. */
 export interface WriteAuthor {
   readonly identity: WriteCaller;
-  /** Id of the operation's trace; undefined if there is none. */
-  readonly traceId: string | undefined;
+  /** Ids of the operation's span; undefined if there is none. */
+  readonly traceIds: TraceIds | undefined;
   /** Field of the mutation that is running. They run one after another. */
   field: string | undefined;
 }

@@ -41,7 +41,8 @@ it('notigraph mcp serves the official client over stdio, with nothing but the pr
   const { isError, structuredContent } = await client.callTool({ name: 'Groups', arguments: {} });
   expect([isError, structuredContent]).toMatchObject([undefined, { data: { notificationGroups: [{ id: 'g1' }, {}] } }]);
   expect(upstream.requests.map(({ headers }) => headers.authorization)).toEqual(['ApiKey key-of-an-agent']);
-  expect(JSON.parse(log)).toMatchObject({ msg: 'operation', operation: 'Groups', status: 200 });
+  await expect.poll(() => log).toContain('\n');
+  expect(JSON.parse(log)).toMatchObject({ msg: 'operation', operation: 'Groups', httpStatus: 200 });
   await client.close();
   expect(errors).toEqual([]);
 });

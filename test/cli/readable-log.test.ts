@@ -7,12 +7,15 @@ import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 /** Creates a logger for a terminal without colors, and the lines it has printed. */
-function createTerminal(logLevel: 'info' | 'debug' | 'error', workers = 1) {
+function createTerminal(
+  logLevel: 'info' | 'debug' | 'error',
+  { workers = 1, isProduction = false, logFormat = 'auto' as 'auto' | 'json' | 'text' } = {},
+) {
   const printed: string[] = [];
   const stdout = Object.assign(new Writable({ write: (chunk, _, done) => done(void printed.push(String(chunk))) }), {
     isTTY: true,
   });
-  const logger = createLogger({ isProduction: false, workers, logLevel }, { stdout } as never);
+  const logger = createLogger({ isProduction, workers, logLevel, logFormat }, process, stdout as never);
   return {
     logger,
     lines: () =>
@@ -102,9 +105,23 @@ it('the level decides what is logged, and only debug records REST calls', async 
     ['info', /^TIME \[\d+\] {2}query Groups {2}200 {2}N ms, 1 call {2}server TENANT\n$/],
     ['error', /^$/],
   ] as const) {
-    const { logger, lines } = createTerminal(level, 2);
+    const { logger, lines } = createTerminal(level, { workers: 2 });
     await using gateway = await startGateway({ upstream: upstream.url }, { logger });
     await gateway.send('query Groups { notificationGroups { id } }');
     expect(lines()).toMatch(expected);
   }
+});
+
+it.each([
+  [{ logFormat: 'json' }, 'json'],
+  [{ isProduction: true }, 'json'],
+  [{ isProduction: true, logFormat: 'text' }, 'text'],
+] as const)('a terminal gets, with %o, %s', (options, expected) => {
+  const { logger, lines } = createTerminal('info', options);
+  logger.warn({ reason: 'ECONNREFUSED' }, 'Redis is unavailable.');
+  expect(lines()).toMatch(
+    expected === 'text'
+      ? /^TIME WARN Redis is unavailable\. reason="ECONNREFUSED"\n$/
+      : /^\{"level":"warn","time":"[^"]+Z",.+\}\n$/,
+  );
 });

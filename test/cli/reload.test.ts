@@ -64,7 +64,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   // A tenant is replaced. A changed port is named, and everything else applies.
   await configure(upstream.url, ['globex'], { maxConnections: 123, metrics: false });
   const restart = await untilLogged(notigraph, 'changed settings', () => reload(RELOADED));
-  expect(restart).toMatchObject({ level: 40, settings: ['metrics', 'maxConnections'] });
+  expect(restart).toMatchObject({ level: 'warn', settings: ['metrics', 'maxConnections'] });
   expect(await ask(notigraph, acme)).toMatchObject({ answer: 'UNAUTHENTICATED' });
   expect(await ask(notigraph, globex)).toMatchObject({ answer: GROUPS });
   expect(await ask(notigraph, 'ApiKey key')).toEqual({ answer: GROUPS, remaining: 999_998 });
@@ -72,7 +72,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   // An invalid file changes nothing.
   await configure(upstream.url, ['acme', 'globex'], { clientTokens: {}, maxRetries: 'many' });
   expect(await reload(REJECTED)).toMatchObject({
-    level: 50,
+    level: 'error',
     trigger: 'SIGHUP',
     problems: expect.arrayContaining([
       {
@@ -90,7 +90,7 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
   await configure(other.url, ['globex'], {
     clients: { server: { rateLimit: { calls: 100, perSeconds: 6_000 } } },
   });
-  expect(await reload(RELOADED)).toMatchObject({ level: 30, trigger: 'SIGHUP', source: 'notigraph.config.json' });
+  expect(await reload(RELOADED)).toMatchObject({ level: 'info', trigger: 'SIGHUP', source: 'notigraph.config.json' });
   expect(await ask(notigraph, 'ApiKey key')).toEqual({
     answer: { notificationGroups: [{ name: 'Other' }] },
     remaining: 97,

@@ -86,7 +86,7 @@ it('warns of the requests that it cuts off', async () => {
   const warnings = stdout.split('\n').filter((line) => line.includes('drainTimeoutMs'));
   expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
     {
-      level: 40,
+      level: 'warn',
       requests: 2,
       drainTimeoutMs: 300,
       msg: 'requests were cut off at shutdown, because they were not finished within drainTimeoutMs',

@@ -112,7 +112,7 @@ describe('several workers', () => {
     await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // Replacements use the settings that the primary process started with.
     process.kill(first, 'SIGKILL');
     expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toMatchObject([
-      { level: 40, worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
+      { level: 'warn', worker: expect.any(Number), workerPid: first, code: null, signal: 'SIGKILL', backoffMs: 0 },
     ]);
     const [{ workerPid: third }] = await waitForLogLines(notigraph, 'a worker listens in its place', 1);
     expect((await findWorkers(notigraph, 2)).toSorted()).toEqual([second, third].toSorted());
@@ -121,7 +121,7 @@ describe('several workers', () => {
     process.kill(third, 'SIGKILL');
     await waitForLogLines(notigraph, 'a worker listens in its place', 3);
     expect(await waitForLogLines(notigraph, 'a worker retires and is replaced', 1)).toMatchObject([
-      { level: 30, workerPid: second },
+      { level: 'info', workerPid: second },
     ]);
     expect(await ask(notigraph.url, GROUPS)).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
@@ -214,7 +214,7 @@ describe('several workers that are stopped', () => {
     expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     const { code, stdout } = await ended;
     expect(code).toBe(0);
-    expect(stdout).not.toContain('"level":40');
+    expect(stdout).not.toContain('"level":"warn"');
   });
 
   it('exit immediately on a second signal', async () => {

@@ -10,6 +10,7 @@ import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { ConfigError } from '../../src/cli/config/config-error.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
+import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { SCOPES } from '../../src/settings/scopes.ts';
 import {
   addTo,
@@ -26,6 +27,8 @@ import {
   runCurl,
   startConfigured,
 } from '../support/docs.ts';
+import { startNotigraph } from '../support/process.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 /** Returns the paths of the package's files. */
 async function readPackedFiles(): Promise<string[]> {
@@ -115,19 +118,48 @@ it('the table of scopes in docs/frontend.md matches the schema for every field',
   );
 });
 
-it('docs/monitoring.md names the fields of the log lines', async () => {
-  const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
-  const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
-  const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
-  const authorization = `Bearer ${token}`;
-  await gateway.send('query Unlisted { notificationGroups { id } }', {}, { authorization });
-  const table = rows(read('docs/monitoring.md'), /^\| `msg` \|/m);
-  for (const msg of ['operation', 'client token', 'a document that is in no manifest was served']) {
-    const { level, time, pid, hostname, msg: _, ...fields } = gateway.log.find((line) => line.msg === msg) ?? {};
-    const row = table.find(([cell]) => cell === `\`${msg}\``)?.[2] ?? '';
-    expect(Object.keys(fields).filter((field) => !names(row).includes(field))).toEqual([]);
-    expect(Object.keys(fields).length).toBeGreaterThan(2);
-  }
+describe('the log in docs/monitoring.md', () => {
+  const page = read('docs/monitoring.md');
+
+  it('begins with a line as the command writes it, and explains every field', async () => {
+    await using folder = await createTemporaryFolder();
+    await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--sandbox', ':memory:'] });
+    await fetch(notigraph.url, {
+      method: 'POST',
+      headers: {
+        authorization: `ApiKey ${SANDBOX_KEYS.development}`,
+        'content-type': 'application/json',
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+        'x-graphql-client-name': 'billing',
+        'x-graphql-client-version': '1.4.0',
+      },
+      body: JSON.stringify({
+        query: 'query PaymentFailed { workflow(idOrIdentifier: "payment-failed") { name notificationGroup { name } } }',
+      }),
+    });
+    const [written] = await notigraph.printed('stdout', /^\{.+\}$/m);
+    const [shown = ''] = blocks(page.slice(page.indexOf('## Log\n')), 'json');
+    const changing = { time: '', pid: 0, hostname: '', requestId: '', ms: 0, tenant: '' };
+    expect({ ...JSON.parse(shown), ...changing }).toEqual({ ...JSON.parse(written), ...changing });
+    expect(Object.keys(JSON.parse(shown))).toEqual(Object.keys(JSON.parse(written)));
+    const explained = rows(page, /^\| field \|/m).flatMap(([cell]) => names(cell));
+    expect(Object.keys(JSON.parse(written)).filter((field) => !explained.includes(field))).toEqual([]);
+  });
+
+  it('names the fields of other lines', async () => {
+    const gateway = await startConfigured(addTo(`${CLIENT_TOKENS}clients: { browser: { trustedDocuments: log } }`));
+    const curl = blocks(FRONTEND, 'sh').find((block) => block.startsWith('curl')) ?? '';
+    const { token } = await (await runCurl(curl, gateway.url.replace('/graphql', ''))).json();
+    const authorization = `Bearer ${token}`;
+    await gateway.send('query Unlisted { notificationGroups { id } }', {}, { authorization });
+    const table = rows(page, /^\| `msg` \| level \|/m);
+    for (const msg of ['client token', 'a document that is in no manifest was served']) {
+      const { level, time, pid, hostname, msg: _, ...fields } = gateway.log.find((line) => line.msg === msg) ?? {};
+      const row = table.find(([cell]) => cell === `\`${msg}\``)?.[2] ?? '';
+      expect(Object.keys(fields).filter((field) => !names(row).includes(field))).toEqual([]);
+      expect(Object.keys(fields).length).toBeGreaterThan(2);
+    }
+  });
 });
 
 it('the request in docs/explain.md gets the explanation below it', async () => {

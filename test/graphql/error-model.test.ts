@@ -574,7 +574,9 @@ describe('a tenant’s key that the service rejects', () => {
         extensions: { code: 'FORBIDDEN', retryable: false, upstream: { status: 401 } },
       },
     ]);
-    expect(gateway.log).toContainEqual(expect.objectContaining({ level: 40, code: 'UNAUTHENTICATED', status: 401 }));
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ level: 40, code: 'UNAUTHENTICATED', httpStatus: 401 }),
+    );
     expect(JSON.stringify([body, gateway.log])).not.toContain('key-of-acme');
     const own = await gateway.send('{ notificationGroups { id } }', {}, AUTHORIZATION);
     expect(own.codes).toEqual(['UNAUTHENTICATED']);

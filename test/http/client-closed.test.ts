@@ -67,7 +67,7 @@ describe('a client that disconnects', () => {
     const socket = await sendBytes(setup.gateway.url, post(JSON.stringify({ query })));
     await setup.waitForUpstreamCall();
     socket.destroy();
-    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499, type });
+    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499, type });
     expect(setup.gateway.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('a client that disconnects', () => {
     const socket = await sendBytes(setup.gateway.url, post(JSON.stringify({ query: READ })));
     await retryDelayed.promise;
     socket.destroy();
-    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', status: 499 });
+    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'CLIENT_CLOSED', httpStatus: 499 });
     expect(setup.gateway.log).toHaveLength(1);
   });
 
@@ -91,7 +91,7 @@ describe('a client that disconnects', () => {
     const setup = await setUp({ operationTimeoutMs: 100 });
     const { status, codes } = await setup.gateway.send(READ);
     expect([status, codes]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
-    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', status: 200 });
+    expect(await setup.operationLog()).toMatchObject({ level: 30, code: 'UPSTREAM_TIMEOUT', httpStatus: 200 });
     expect(setup.gateway.log.filter(({ level }) => level === 40)).toMatchObject([{ code: 'UPSTREAM_TIMEOUT' }]);
   });
 

@@ -109,7 +109,7 @@ describe('the log', () => {
       await fetch(`${gateway.url}x`, { method: 'POST', headers: HEADERS, body: '{}' }),
     ];
     const written = lines().slice(before);
-    expect(written.map(({ status }) => status)).toEqual(responses.map(({ status }) => status));
+    expect(written.map(({ httpStatus }) => httpStatus)).toEqual(responses.map(({ status }) => status));
     expect(written.map(({ requestId }) => requestId)).toEqual(
       responses.map(({ headers }) => headers.get('x-request-id')),
     );

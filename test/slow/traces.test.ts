@@ -99,7 +99,7 @@ it.each([1, 2])(
     await using folder = await createTemporaryFolder();
     const { code, stdout } = await traceOperation(folder.path(), receiver.url, workers);
     expect(code).toBe(0);
-    expect(stdout).toContain(`"traceId":"${TRACE_ID}"`);
+    expect(stdout).toContain(`"trace_id":"${TRACE_ID}"`);
     expect(receiver.problems).toEqual([]);
 
     const server = receiver.spans.find(({ kind }) => kind === 2);

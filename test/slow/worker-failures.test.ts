@@ -88,7 +88,7 @@ it('a worker that is stopped is noticed, killed and replaced, and its connection
   // Each connection is new, so the stopped worker would get every second one.
   expect(await sendLoad(notigraph.url, { requests: 8, connections: 8 })).toEqual({ statuses: { 200: 8 }, cutOff: 0 });
   expect(await waitForLogLines(notigraph, 'a worker does not respond and is killed', 1)).toMatchObject([
-    { level: 40, workerPid: stopped },
+    { level: 'warn', workerPid: stopped },
   ]);
   await waitForLogLines(notigraph, 'a worker listens in its place', 1);
 

@@ -17,9 +17,6 @@ const atMost = (metric: string, found: number, maximum: number): Bound => ({
   isMet: found <= maximum,
 });
 
-/** pino's level for errors. */
-const ERROR = 50;
-
 /** Maximum growth of the heap after garbage collection, in MB. A leak of 100 bytes per operation exceeds it in two minutes. */
 const MAX_HEAP_GROWTH_MB = 5;
 
@@ -82,7 +79,7 @@ export function checkBounds(results: SoakResults): Bound[] {
     atMost('sockets to the upstream at the end', results.socketsAtEnd, 0),
     atMost('requests shed', codes('shed'), 0),
     atMost('requests cut off', codes('broken'), 0),
-    atMost('unexpected errors in the log', results.logLines.get(ERROR) ?? 0, 0),
+    atMost('unexpected errors in the log', results.logLines.get('error') ?? 0, 0),
     { metric: 'exit code', found: String(results.exitCode), bound: '0', isMet: results.exitCode === 0 },
   ];
 }

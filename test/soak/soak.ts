@@ -42,7 +42,7 @@ export interface SoakResults {
   end: Vitals;
   audit: ReturnType<Ledger['audit']>;
   writes: number;
-  logLines: ReadonlyMap<number, number>;
+  logLines: ReadonlyMap<string, number>;
   exitCode: number | null;
 }
 

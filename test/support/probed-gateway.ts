@@ -27,8 +27,8 @@ export interface ProbedGateway extends AsyncDisposable {
   /** URL of the GraphQL endpoint. */
   readonly url: string;
   readonly pid: number;
-  /** Number of log lines so far, by pino level. */
-  readonly logLines: ReadonlyMap<number, number>;
+  /** Number of log lines so far, by level. */
+  readonly logLines: ReadonlyMap<string, number>;
   /** Measures the process. @param garbage whether to collect garbage first */
   vitals(garbage?: 'collect garbage' | 'keep garbage'): Promise<Vitals>;
   /** Sends SIGTERM. @returns the exit code, or null if the process was killed */
@@ -46,7 +46,7 @@ export async function startProbedGateway(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const ended = once(child, 'close').then(([code]): number | null => code);
-  const logLines = new Map<number, number>();
+  const logLines = new Map<string, number>();
   const listening = Promise.withResolvers<string>();
   if (child.stdout === null || child.stderr === null) {
     throw new Error('The gateway has no output.');
@@ -58,9 +58,9 @@ export async function startProbedGateway(
     }
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const [, level] = /^\{"level":(\d+)/.exec(line) ?? [];
+    const [, level] = /^\{"level":"(\w+)"/.exec(line) ?? [];
     if (level !== undefined) {
-      logLines.set(Number(level), (logLines.get(Number(level)) ?? 0) + 1);
+      logLines.set(level, (logLines.get(level) ?? 0) + 1);
     }
     const [, url] = /GraphQL +(http\S+)/.exec(line) ?? [];
     if (url !== undefined) {

@@ -50,8 +50,8 @@ const countsOf = async (gateway: TestGateway) => metricValues(await gateway.metr
 
 it('has one line per write with its author, ids and outcome, and neither values nor keys', async () => {
   const { path, readLines, gateway } = await startAudited(false);
-  const traceId = '0af7651916cd43dd8448eb211c80319c';
-  const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+  const traceIds = { trace_id: '0af7651916cd43dd8448eb211c80319c', span_id: 'b7ad6b7169203331' };
+  const traceparent = `00-${traceIds.trace_id}-${traceIds.span_id}-01`;
   await gateway.send('{ __typename }');
   await gateway.send(CREATE_FEED, {}, { authorization: await signer.bearer(), headers: { 'x-request-id': 'r1' } });
   await gateway.send(
@@ -64,7 +64,7 @@ it('has one line per write with its author, ids and outcome, and neither values 
 
   const common = { time: expect.stringMatching(/^\d{4}-.*Z$/), id: expect.any(String), requestId: expect.any(String) };
   const browser = { ...common, clientKind: 'browser', tenant: 'acme' };
-  const applied = { outcome: 'APPLIED', status: 201, attempts: 1 };
+  const applied = { outcome: 'APPLIED', httpStatus: 201, attempts: 1 };
   const createSubscribers = { field: 'createSubscribers', method: 'POST', route: '/v1/subscribers' };
   const lines = await readLines();
   expect(lines).toHaveLength(4);
@@ -81,7 +81,7 @@ it('has one line per write with its author, ids and outcome, and neither values 
     },
     {
       ...common,
-      traceId,
+      ...traceIds,
       clientKind: 'server',
       tenant: expect.stringMatching(/^[0-9a-f]{8}$/),
       field: 'deleteFeed',
@@ -90,7 +90,7 @@ it('has one line per write with its author, ids and outcome, and neither values 
       ids: { feedId: '[key]' },
       outcome: 'UNKNOWN',
       code: 'UPSTREAM_ERROR',
-      status: 500,
+      httpStatus: 500,
       attempts: 1,
     },
   ]);

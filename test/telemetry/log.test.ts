@@ -26,7 +26,7 @@ it('one line per operation has its caller, name, result, duration and upstream c
       requestId: 'request-1',
       operation: 'Both',
       type: 'query',
-      status: 200,
+      httpStatus: 200,
       ms: expect.any(Number),
       upstreamCalls: 2,
       clientKind: 'server',
@@ -46,10 +46,10 @@ it('failed operations are logged with their code, including those rejected befor
     { authorization: null },
   );
   expect(linesOf(gateway.log)).toMatchObject([
-    { operation: 'anonymous', type: 'query', code: 'BAD_USER_INPUT', status: 200, upstreamCalls: 0 },
-    { code: 'GRAPHQL_VALIDATION_FAILED', status: 400 },
-    { code: 'UNAUTHENTICATED', status: 401 },
-    { operation: 'Rename', type: 'mutation', code: 'UNAUTHENTICATED', status: 200 },
+    { operation: 'anonymous', type: 'query', code: 'BAD_USER_INPUT', httpStatus: 200, upstreamCalls: 0 },
+    { code: 'GRAPHQL_VALIDATION_FAILED', httpStatus: 400 },
+    { code: 'UNAUTHENTICATED', httpStatus: 401 },
+    { operation: 'Rename', type: 'mutation', code: 'UNAUTHENTICATED', httpStatus: 200 },
   ]);
   expect(linesOf(gateway.log)[3]).not.toHaveProperty('tenant');
 });

@@ -112,7 +112,7 @@ describe('with an SDK', () => {
     });
     expect(sent('traceparent')).toBe(`00-${TRACE_ID}-${clients[0]?.spanId}-01`);
     expect(sent('tracestate')).toBe('congo=t61,rojo=1');
-    expect(lastLine()).toMatchObject({ requestId: 'request-1', traceId: TRACE_ID });
+    expect(lastLine()).toMatchObject({ requestId: 'request-1', trace_id: TRACE_ID, span_id: server.spanId });
     expect(activeTraceId).toBe(TRACE_ID);
   });
 
@@ -127,7 +127,7 @@ describe('with an SDK', () => {
     expect(server).toMatchObject({ parentId: undefined, links: [`${TRACE_ID} ${SPAN_ID}`] });
     expect(server.traceId).not.toBe(TRACE_ID);
     expect(server.attributes['notigraph.client_kind']).toBe(clientKind);
-    expect(lastLine()).toMatchObject({ traceId: server.traceId });
+    expect(lastLine()).toMatchObject({ trace_id: server.traceId, span_id: server.spanId });
     expect(clients).toHaveLength(clientKind === 'browser' ? 1 : 0);
     if (clientKind === 'browser') {
       expect(sent('traceparent')).toBe(`00-${server.traceId}-${clients[0]?.spanId}-01`);
@@ -281,7 +281,11 @@ describe('with an SDK', () => {
       ['query', 'ERROR', 'UPSTREAM_ERROR'],
     ]);
     const warning = gateway.log.findLast(({ level }) => level === 40);
-    expect(warning).toMatchObject({ code: 'UPSTREAM_ERROR', traceId: lastLine()?.traceId });
+    expect(warning).toMatchObject({
+      code: 'UPSTREAM_ERROR',
+      trace_id: lastLine()?.trace_id,
+      span_id: lastLine()?.span_id,
+    });
   });
 });
 
@@ -295,20 +299,20 @@ it('a trace that is not sampled records nothing, but goes upstream with its deci
   using unsampled = registerTestTraces(new AlwaysOffSampler());
   await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-unsampled' });
   expect(unsampled.take()).toEqual([]);
-  expect(sent('traceparent')).toMatch(new RegExp(`^00-${lastLine()?.traceId}-[\\da-f]{16}-00$`));
+  expect(sent('traceparent')).toMatch(new RegExp(`^00-${lastLine()?.trace_id}-[\\da-f]{16}-00$`));
 });
 
 it('without an SDK, the trace context of a server goes upstream unchanged, and that of a browser does not', async () => {
   const headers = { traceparent: TRACEPARENT, tracestate: 'congo=t61' };
   await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-server', headers });
   expect([sent('traceparent'), sent('tracestate')]).toEqual([TRACEPARENT, 'congo=t61']);
-  expect(lastLine()).toMatchObject({ traceId: TRACE_ID });
+  expect(lastLine()).toMatchObject({ trace_id: TRACE_ID, span_id: SPAN_ID });
 
   await gateway.data(GROUPS, {}, { authorization: await signer.bearer(), headers });
   expect([sent('traceparent'), sent('tracestate')]).toEqual([undefined, undefined]);
   await gateway.data(GROUPS, {}, { authorization: 'ApiKey of-server' });
   expect(sent('traceparent')).toBeUndefined();
-  expect(lastLine()).not.toHaveProperty('traceId');
+  expect(lastLine()).not.toHaveProperty('trace_id');
 });
 
 it('an SDK that the API ignores because of its version is reported at startup', async () => {

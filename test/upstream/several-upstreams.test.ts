@@ -48,7 +48,7 @@ describe('several upstreams', () => {
     const acme = await trio.signer.bearer({ tenant: 'acme' });
     expect(await countsAfter({ authorization: acme })).toEqual([200, 1, 0, 0]);
     expect(await countsAfter({ path: '/us/graphql', authorization: acme })).toEqual([421, 0, 0, 0]);
-    expect(trio.gateway.log.map(({ upstream, code, status }) => [status, upstream, code])).toEqual([
+    expect(trio.gateway.log.map(({ upstream, code, httpStatus }) => [httpStatus, upstream, code])).toEqual([
       [200, 'eu', undefined],
       [200, 'us', undefined],
       [200, 'ap', undefined],

@@ -7,7 +7,9 @@ export const mcp: Command = {
   summary: 'Serves tools to an AI agent over stdio.',
   get options() {
     return [
-      ...serve.options.filter(({ name }) => ['upstream', 'sandbox', 'config', 'log-level'].includes(name)),
+      ...serve.options.filter(({ name }) =>
+        ['upstream', 'sandbox', 'config', 'log-level', 'log-format'].includes(name),
+      ),
       {
         name: 'name',
         value: 'NAME',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
-import { pino } from 'pino';
+import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors/errors.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import { Abort } from '../../upstream/transport/signal.ts';
@@ -126,7 +126,7 @@ async function send(job: Job): Promise<void> {
   const { format, results: path, rate, maxWaitMs } = options;
   let note = (text: string): void => void host.stderr.write(`${text}\n`);
   const logFormat = { hasPid: false, stream: host.stderr };
-  const logger = pino({ level: 'warn' }, { write: (line: string) => note(formatLogLine(line, logFormat).trimEnd()) });
+  const logger = createJsonLogger('warn', { write: (line) => note(formatLogLine(line, logFormat).trimEnd()) });
   await using service = openService({ url, settings, authorization, signal: new Abort(), logger });
   const run = await beginRun(job, service);
   if (resumed !== undefined && !isUnfinished(resumed)) {

@@ -111,7 +111,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
       };
       const outgoing = await toOutgoing(response, common);
       logger[hasOwnLine ? 'debug' : 'info'](
-        { requestId, method: methodOf(parsedBody), status: outgoing.status },
+        { requestId, method: methodOf(parsedBody), httpStatus: outgoing.status },
         'mcp',
       );
       return outgoing;

@@ -10,7 +10,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors/errors.ts';
-import type { CallTrace, TracedRequest } from '../../upstream/transport/call-trace.ts';
+import type { CallTrace, TracedRequest, TraceIds } from '../../upstream/transport/call-trace.ts';
 import type { TraceHeaders, UpstreamResult } from '../../upstream/transport/exchange.ts';
 import {
   describeEndpoint,
@@ -51,14 +51,15 @@ const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
 
 /** Trace of one operation: its server span, and a client span for each request sent for it. */
 export class OperationTrace implements CallTrace {
-  readonly traceId: string;
+  readonly ids: TraceIds;
   readonly #operation: OperationSpan;
   readonly #parts: TraceParts;
   /** Whether the span still records. False if it is not sampled. */
   #records: boolean;
 
   constructor(operation: OperationSpan, parts: TraceParts) {
-    this.traceId = operation.spanContext.traceId;
+    const { traceId, spanId } = operation.spanContext;
+    this.ids = { trace_id: traceId, span_id: spanId };
     this.#operation = operation;
     this.#parts = parts;
     this.#records = operation.span.isRecording();
@@ -165,7 +166,7 @@ export class OperationTrace implements CallTrace {
       span.setAttributes(describeRequest(request)); // Rare. Checking attributes takes as long as starting a span.
     }
     const spanContext = span.spanContext();
-    const headers = spanContext.traceId === this.traceId ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
+    const headers = spanContext.traceId === this.ids.trace_id ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
     return { span, spanContext, headers, records };
   }
 

@@ -17,10 +17,16 @@ export interface TracedRequest {
   resends: number;
 }
 
+/** Ids of an operation's span, with OpenTelemetry's names for fields of log lines. */
+export interface TraceIds {
+  readonly trace_id: string;
+  readonly span_id: string;
+}
+
 /** Receiver of the upstream calls of one operation, for its trace. Its functions never throw. */
 export interface CallTrace {
-  /** Id of the trace, for log lines. */
-  readonly traceId: string;
+  /** For log lines. */
+  readonly ids: TraceIds;
   /** Called when a call starts to wait for other calls of its credential. */
   queued(endpoint: Endpoint): void;
   /** Called when the wait has ended. */

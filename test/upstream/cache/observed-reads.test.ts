@@ -43,5 +43,8 @@ it('the log of calls says which were answered from the cache, and the age', asyn
   time = 12_345;
   await run();
   const call = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
-  expect(calls).toEqual([[{ ...call, attempt: 1, status: 200, ms: expect.any(Number) }], [{ ...call, ageMs: 12_345 }]]);
+  expect(calls).toEqual([
+    [{ ...call, attempt: 1, httpStatus: 200, ms: expect.any(Number) }],
+    [{ ...call, ageMs: 12_345 }],
+  ]);
 });
