@@ -49,10 +49,11 @@ export function banner(config: Config, { url, adminUrl, workers, example }: Bann
 const listUpstreams = ({ upstreams = {} }: Config): string[] =>
   Object.entries(upstreams).map(([name, { url }]) => `${name}: ${url.href}`);
 
-/** Returns the lines with a command to try, which ends with an empty line. */
-function writeExample({ clients, clientTokens, upstream }: Config, url: string, example: ExampleRequest | undefined) {
+/** Returns the lines with a command to try, which end with an empty line; none in production. */
+function writeExample(config: Config, url: string, example: ExampleRequest | undefined) {
+  const { clients, clientTokens, upstream, isProduction } = config;
   const { server, browser } = clients;
-  if (server === false && browser === undefined) {
+  if (isProduction || (server === false && browser === undefined)) {
     return [];
   }
   if (example === undefined) {

@@ -16,14 +16,16 @@ interface Service extends RunningGateway {
 export async function untilStopped(config: Config, service: Service, host: Host): Promise<void> {
   const { url, adminUrl, checkUpstream, count, kill } = service;
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
-  host.stdout.write(banner(config, { url, adminUrl, workers: count, example: await findExampleRequest(config) }));
+  const example = config.isProduction ? undefined : await findExampleRequest(config);
+  host.stdout.write(banner(config, { url, adminUrl, workers: count, example }));
 
   const problem = await Promise.race([checkUpstream(), stopped]);
   if (problem !== undefined) {
     host.stderr.write(`${problem} Notigraph is running, but requests will fail until this is fixed.\n`);
   }
   await stopped;
-  host.stdout.write('Shutting down: finishing in-flight requests. Press Ctrl-C again to quit now.\n');
+  const hint = config.isProduction ? '' : ' Press Ctrl-C again to quit now.';
+  host.stdout.write(`Shutting down: finishing in-flight requests.${hint}\n`);
 }
 
 /** Resolves at the first SIGINT or SIGTERM. The next one ends the process immediately. */

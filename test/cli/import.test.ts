@@ -34,11 +34,12 @@ it('resumes after an interruption with the same keys, but not with another file 
       return subscriberId === '5' && isBroken ? { status: 201, body: 'not JSON' } : undefined;
     },
   );
-  const importing = spawnNotigraph(optionsOf('--rate', '40'));
+  const options = optionsOf('--rate', '40');
+  const importing = spawnNotigraph({ ...options, env: { ...options.env, NODE_ENV: 'production' } });
   await answered.promise;
   const { code, stdout, stderr } = await importing.stop('SIGINT');
   expect(code).toBe(1);
-  expect(stderr).toContain('Stopping: finishing rows in flight.');
+  expect(stderr).toMatch(/Stopping: finishing rows in flight\.\n/); // Without a hint for a terminal.
   expect(stdout).toMatch(
     /1 row failed and may have been applied\.\n\d+ of 60 rows are applied\..*Run the same command again/s,
   );

@@ -274,6 +274,16 @@ describe('a process whose upstream is unreachable', () => {
   });
 });
 
+it.each([[], ['--workers', '2']])('in production, nothing is printed for a person at a terminal', async (...args) => {
+  await using upstream = await startScriptedUpstream(() => ({ status: 401 }));
+  const env = { NODE_ENV: 'production' };
+  await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, ...args], env });
+  const { stdout, stderr } = await notigraph.stop('SIGTERM');
+  expect(stdout).toContain(`Upstream   ${upstream.url}/\n`);
+  expect(stdout).toMatch(/\nShutting down: finishing in-flight requests\.\n$/);
+  expect(stdout + stderr).not.toMatch(/curl|ctrl|try it/i);
+});
+
 describe('a process that is stopped', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'finishes in-flight requests on %s and accepts no new ones',

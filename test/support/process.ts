@@ -65,7 +65,9 @@ export async function startNotigraph({ args = [], ...options }: ProcessOptions):
   });
   const [, url = ''] = await running.printed(
     'stdout',
-    /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
+    options.env?.NODE_ENV === 'production'
+      ? /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n/s
+      : /GraphQL +(\S+).*\n {2}Health [^\n]*\n\n(?:Try it[^\n]*\n\n(?: {2}[^\n]+\n)+|To [^\n]+\n)\n/s,
   );
   return { ...running, url };
 }

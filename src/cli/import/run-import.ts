@@ -142,9 +142,8 @@ async function send(job: Job): Promise<void> {
     const rows = `${formatCount(applied.size)} of ${formatRows(checked.rows)}`;
     host.stdout.write(`Resuming: ${rows} are already applied.\n`);
   }
-  const stopping = catchStopSignals(host, () =>
-    note('Stopping: finishing rows in flight. Press Ctrl-C again to quit now.'),
-  );
+  const hint = settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
+  const stopping = catchStopSignals(host, () => note(`Stopping: finishing rows in flight.${hint}`));
   using progress = showProgress(host, createDescription(summary));
   note = progress.note;
   using health = new ServiceHealth(maxWaitMs, progress.note);
