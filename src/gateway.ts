@@ -14,7 +14,7 @@ import { createToolFiles, type ToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission } from './http/admission.ts';
 import { createAuthenticate } from './http/authenticate.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
-import { createCorsHeaders } from './http/cors.ts';
+import { createCors } from './http/cors.ts';
 import { createEngine } from './http/engine.ts';
 import type { StartExchangeTrace } from './http/exchange.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
@@ -119,18 +119,18 @@ export function createGateway(
   );
 
   // HTTP
-  const corsHeaders = createCorsHeaders(clientRules);
+  const cors = createCors(clientRules, logger, deps.monotonicNow);
   const accessLog = createAccessLog({ logger, nameTenant });
   const tracing = createTracing(logger);
   const startTrace: StartExchangeTrace = ({ request, startedAt, identity }) =>
     tracing(request, { clientKind: identity?.clientKind, startedAt });
   const negotiateMediaType = createNegotiateMediaType();
-  const authenticate = createAuthenticate({ authenticator, schemes: schemesOf(clients) });
+  const authenticate = createAuthenticate({ authenticator, schemes: schemesOf(clients), logger });
   const readRequiredScopes = createReadRequiredScopes(schema);
   const respond = createRespond({
     clientErrors: createClientErrors(logger),
     admission,
-    corsHeaders,
+    corsHeaders: cors.headers,
     startTrace,
     log(entry) {
       counts.clients.operation(entry); // First, because `metrics` saves all counters.
@@ -169,8 +169,7 @@ export function createGateway(
       schemes: schemesOf(clients),
       tools: tools.tools,
       schema,
-      clientRules,
-      corsHeaders,
+      cors,
       negotiateMediaType,
       authenticate,
       readRequiredScopes,
@@ -181,8 +180,7 @@ export function createGateway(
   const { handle, finished } = trackRequests(
     createRouter({
       paths: upstreamSelector.pathsOf(endpoint),
-      clientRules,
-      corsHeaders,
+      cors,
       findPage: createPages(settings, schemesOf(clients), clientRules),
       clientTokens: browser?.clientTokens && {
         paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),

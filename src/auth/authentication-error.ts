@@ -22,13 +22,28 @@ const MESSAGES: Record<AuthenticationReason, string> = {
     "The issuer's signing keys are unavailable, so the token cannot be verified. Try again in a moment.",
 };
 
+/** Claim of a token that is for another gateway. For the log, because the response doesn't say which one it is. */
+export interface ClaimMismatch {
+  claim: string;
+  /** Value in the token, which has any type. */
+  found: unknown;
+  /** Accepted values. */
+  expected: readonly string[];
+}
+
 /** Error of a credential that is invalid, or that can't be verified at the moment (KEYS_UNAVAILABLE). */
 export class AuthenticationError extends Error {
   override readonly name = 'AuthenticationError';
   readonly reason: AuthenticationReason;
+  /** Only with TOKEN_FOR_ANOTHER. */
+  readonly mismatch: ClaimMismatch | undefined;
 
-  constructor(reason: AuthenticationReason, options?: ErrorOptions & { message?: string }) {
+  constructor(
+    reason: AuthenticationReason,
+    options?: ErrorOptions & { message?: string; mismatch?: ClaimMismatch | undefined },
+  ) {
     super(options?.message ?? MESSAGES[reason], options);
     this.reason = reason;
+    this.mismatch = options?.mismatch;
   }
 }

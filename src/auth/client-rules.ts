@@ -8,6 +8,8 @@ export interface ClientRules {
   trustedDocuments: TrustedDocumentsMode;
   /** Allowed CORS origins. */
   origins: ReadonlySet<string>;
+  /** Setting to which a missing origin is added. */
+  originsSetting: OriginsSetting;
   rateLimit: RateLimit | undefined;
   /** Setting that hides REST calls; undefined if they may be shown. */
   hidesCalls: ExplainSetting | undefined;
@@ -15,6 +17,9 @@ export interface ClientRules {
 
 /** Setting that decides whether REST calls may be shown. */
 export type ExplainSetting = 'clients.server.explain' | 'clients.browser.explain';
+
+/** Setting with allowed CORS origins. */
+type OriginsSetting = 'clients.server.corsOrigins' | 'clients.browser.corsOrigins' | 'corsOrigins';
 
 /** Rules for all kinds of clients. */
 export type RulesByClientKind = Readonly<Record<ClientKind, ClientRules>>;
@@ -27,14 +32,15 @@ export function createClientRules({
   clients,
   corsOrigins,
 }: Pick<Settings, 'clients' | 'corsOrigins'>): RulesByClientKind {
-  const toRules = (explainSetting: ExplainSetting, settings?: ClientKindSettings): ClientRules => ({
+  const toRules = (kind: 'server' | 'browser', settings?: ClientKindSettings): ClientRules => ({
     trustedDocuments: settings?.trustedDocuments ?? 'off',
     origins: new Set([...corsOrigins, ...(settings?.corsOrigins ?? [])]),
+    originsSetting: settings === undefined ? 'corsOrigins' : `clients.${kind}.corsOrigins`,
     rateLimit: settings?.rateLimit,
-    hidesCalls: settings?.explain === false ? explainSetting : undefined,
+    hidesCalls: settings?.explain === false ? `clients.${kind}.explain` : undefined,
   });
-  const server = toRules('clients.server.explain', clients.server || undefined);
-  const browser = toRules('clients.browser.explain', clients.browser);
+  const server = toRules('server', clients.server || undefined);
+  const browser = toRules('browser', clients.browser);
   const strictness = Math.max(...[server, browser].map(({ trustedDocuments }) => MODES.indexOf(trustedDocuments)));
   return {
     server,
@@ -43,6 +49,7 @@ export function createClientRules({
     anonymous: {
       trustedDocuments: MODES[strictness] ?? 'enforce',
       origins: new Set([...server.origins, ...browser.origins]),
+      originsSetting: browser.originsSetting,
       rateLimit: undefined,
       hidesCalls: browser.hidesCalls ?? server.hidesCalls,
     },

@@ -62,12 +62,14 @@ export interface TokenVerifierOptions {
  * is invalid.
  */
 export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOptions): VerifyToken {
-  const issuersByName = new Map(issuers.map((issuer) => [issuer.issuer, issuer]));
+  const issuersByName = new Map<unknown, TrustedIssuer>(issuers.map((issuer) => [issuer.issuer, issuer]));
 
   return async (token) => {
-    const issuer = issuersByName.get(readIssuer(token));
+    const name = readIssuer(token);
+    const issuer = issuersByName.get(name);
     if (issuer === undefined) {
-      throw new AuthenticationError('TOKEN_FOR_ANOTHER');
+      const expected = issuers.map((trusted) => trusted.issuer);
+      throw new AuthenticationError('TOKEN_FOR_ANOTHER', { mismatch: { claim: 'iss', found: name, expected } });
     }
     const claims = await verify(token, issuer, now());
     const tenant = issuer.tenantOf(claims);
@@ -91,9 +93,9 @@ export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOpti
 }
 
 /** Reads the issuer of a token before it is verified, only to find the keys to verify it with. */
-function readIssuer(token: string): string {
+function readIssuer(token: string): unknown {
   try {
-    return decodeJwt(token).iss ?? '';
+    return decodeJwt(token).iss;
   } catch (cause) {
     throw new AuthenticationError('TOKEN_INVALID', { cause });
   }
@@ -112,7 +114,12 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
     });
     return payload;
   } catch (error) {
-    throw error instanceof AuthenticationError ? error : new AuthenticationError(reasonOf(error), { cause: error });
+    if (error instanceof AuthenticationError) {
+      throw error;
+    }
+    const isOther = error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud';
+    const mismatch = isOther ? { claim: 'aud', found: error.payload.aud, expected: audiences } : undefined;
+    throw new AuthenticationError(reasonOf(error), { cause: error, mismatch });
   }
 }
 
@@ -125,7 +132,7 @@ function reasonOf(error: unknown): AuthenticationReason {
     if (error.claim === 'nbf' && error.reason === 'check_failed') {
       return 'TOKEN_NOT_YET_VALID';
     }
-    return error.claim === 'aud' || error.claim === 'iss' ? 'TOKEN_FOR_ANOTHER' : 'TOKEN_INVALID';
+    return error.claim === 'aud' ? 'TOKEN_FOR_ANOTHER' : 'TOKEN_INVALID';
   }
   return 'TOKEN_INVALID';
 }

@@ -1,7 +1,9 @@
-import { AuthenticationError } from '../auth/authentication-error.ts';
+import type { Logger } from 'pino';
+import { AuthenticationError, type ClaimMismatch } from '../auth/authentication-error.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { Refusal } from '../lib/refusal.ts';
+import { toPrintable } from '../lib/to-printable.ts';
 import { refuse } from '../settings/refuse.ts';
 
 /** Options of `createAuthenticate`. */
@@ -9,24 +11,41 @@ export interface AuthenticateOptions {
   authenticator: Authenticator;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
   schemes: readonly ('ApiKey' | 'Bearer')[];
+  logger: Pick<Logger, 'debug'>;
 }
 
-/** Identifies the caller by the `Authorization` header. Without one, the caller is anonymous. */
-export type Authenticate = (authorization: string | undefined) => Identity | Promise<Identity>;
+/**
+ * Identifies the caller by the `Authorization` header. Without one, the caller is anonymous.
+ *
+ * @param requestId id of the request, for the log
+ */
+export type Authenticate = (authorization: string | undefined, requestId?: string) => Identity | Promise<Identity>;
 
 /** Value of `Retry-After` while an issuer's signing keys are unavailable. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE. */
-export function createAuthenticate({ authenticator, schemes }: AuthenticateOptions): Authenticate {
-  async function verify(authorization: string | undefined): Promise<Identity> {
+export function createAuthenticate({ authenticator, schemes, logger }: AuthenticateOptions): Authenticate {
+  function logMismatch({ claim, found, expected }: ClaimMismatch, requestId: string | undefined): void {
+    const text = typeof found === 'string' ? found : JSON.stringify(found);
+    const shown = found === undefined ? undefined : toPrintable(text);
+    logger.debug({ requestId, claim, found: shown, expected }, 'a token was issued for another gateway');
+  }
+
+  async function verify(authorization: string | undefined, requestId: string | undefined): Promise<Identity> {
     try {
       return await authenticator.identify(authorization);
     } catch (error) {
-      throw error instanceof AuthenticationError ? toRefusal(error, authorization, schemes) : error;
+      if (!(error instanceof AuthenticationError)) {
+        throw error;
+      }
+      if (error.mismatch !== undefined) {
+        logMismatch(error.mismatch, requestId);
+      }
+      throw toRefusal(error, authorization, schemes);
     }
   }
-  return (authorization) => authenticator.known(authorization) ?? verify(authorization);
+  return (authorization, requestId) => authenticator.known(authorization) ?? verify(authorization, requestId);
 }
 
 function toRefusal(

@@ -1,5 +1,7 @@
-import type { RulesByClientKind } from '../auth/client-rules.ts';
+import type { Logger } from 'pino';
+import type { ClientRules, RulesByClientKind } from '../auth/client-rules.ts';
 import type { ClientKind } from '../auth/identity.ts';
+import { toPrintable } from '../lib/to-printable.ts';
 import { CLIENT_NAME_HEADERS } from './client-name.ts';
 import type { IncomingRequest, OutgoingResponse } from './request.ts';
 
@@ -14,19 +16,93 @@ const EXPOSED_HEADERS = 'x-request-id, retry-after, ratelimit-limit, ratelimit-r
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
+/** Access of web pages of other origins (CORS). Logs a warning for each origin that is not allowed. */
+export interface Cors {
+  headers: CorsHeaders;
+  /** Whether pages of an origin may send requests with any kind of credential. */
+  allows(origin: string): boolean;
+  /**
+   * Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential.
+   *
+   * @param moreHeaders headers that web pages may send to this path, in addition to those of GraphQL requests
+   */
+  preflight(request: IncomingRequest, moreHeaders?: readonly string[]): OutgoingResponse;
+}
+
 /**
- * Creates the function that returns CORS headers.
+ * Creates the rules of CORS.
  *
  * @param clientRules exact origins from which web pages may send each kind of credential
+ * @param monotonicNow returns the time in milliseconds. @default performance.now
  */
-export function createCorsHeaders(clientRules: RulesByClientKind): CorsHeaders {
-  if (clientRules.anonymous.origins.size === 0) {
-    return () => NO_HEADERS;
+export function createCors(
+  clientRules: RulesByClientKind,
+  logger: Pick<Logger, 'warn'>,
+  monotonicNow = () => performance.now(),
+): Cors {
+  const { anonymous } = clientRules;
+  const warn = createOriginWarnings(logger, monotonicNow);
+
+  function allows(origin: string): boolean {
+    const isAllowed = anonymous.origins.has(origin);
+    if (!isAllowed) {
+      warn(origin, anonymous);
+    }
+    return isAllowed;
   }
-  return (origin, authorization) =>
-    origin !== undefined && clientRules[guessClientKind(authorization)].origins.has(origin)
-      ? { vary: 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS }
-      : { vary: 'Origin' };
+
+  return {
+    headers(origin, authorization) {
+      if (anonymous.origins.size === 0) {
+        return NO_HEADERS;
+      }
+      const rules = clientRules[guessClientKind(authorization)];
+      if (origin !== undefined && rules.origins.has(origin)) {
+        return {
+          vary: 'Origin',
+          'access-control-allow-origin': origin,
+          'access-control-expose-headers': EXPOSED_HEADERS,
+        };
+      }
+      // Its preflight was allowed. Others have warned at theirs; pages of the gateway itself have none.
+      if (origin !== undefined && anonymous.origins.has(origin)) {
+        warn(origin, rules);
+      }
+      return { vary: 'Origin' };
+    },
+    allows,
+    preflight(request, moreHeaders = []) {
+      const origin = request.header('origin');
+      return origin !== undefined && allows(origin)
+        ? { status: 204, headers: preflightHeaders(moreHeaders), body: undefined }
+        : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };
+    },
+  };
+}
+
+/** Interval at which an origin is logged again, in milliseconds. */
+const WARNING_INTERVAL_MS = 60_000;
+
+/** Maximum origins that are logged per interval, because anyone can invent them. */
+const MAX_WARNINGS = 10;
+
+/** Creates a function that logs that an origin is missing in a setting. */
+function createOriginWarnings(logger: Pick<Logger, 'warn'>, monotonicNow: () => number) {
+  const warnedAt = new Map<string, number>(); // In the order of their times.
+  return (origin: string, { originsSetting }: ClientRules): void => {
+    const now = monotonicNow();
+    for (const [earlier, time] of warnedAt) {
+      if (now - time < WARNING_INTERVAL_MS) {
+        break;
+      }
+      warnedAt.delete(earlier);
+    }
+    const shown = toPrintable(origin);
+    if (!warnedAt.has(shown) && warnedAt.size < MAX_WARNINGS) {
+      warnedAt.set(shown, now);
+      logger.warn(`Origin ${JSON.stringify(shown)} is not in ${originsSetting}, so browsers block its requests.`);
+    }
+  };
 }
 
 /** Guesses the kind of client from the form of its credential, so that a page can read the error if the credential is rejected. */
@@ -49,20 +125,6 @@ const ALLOWED_HEADERS = [
   'tracestate',
   ...CLIENT_NAME_HEADERS,
 ];
-
-/**
- * Responds to a preflight. The origins of all kinds of clients are allowed, because a preflight contains no credential.
- *
- * @param moreHeaders headers that web pages may send to this path, in addition to those of GraphQL requests
- */
-export const respondPreflight = (
-  request: IncomingRequest,
-  clientRules: RulesByClientKind,
-  moreHeaders: readonly string[] = [],
-): OutgoingResponse =>
-  clientRules.anonymous.origins.has(request.header('origin') ?? '')
-    ? { status: 204, headers: preflightHeaders(moreHeaders), body: undefined }
-    : { status: 405, headers: { allow: 'GET, POST' }, body: undefined };
 
 const preflightHeaders = (moreHeaders: readonly string[]) => ({
   'access-control-allow-methods': 'GET, POST',

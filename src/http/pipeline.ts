@@ -86,7 +86,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     const exchange = openExchange(request, options.negotiateMediaType);
     try {
       const head = readHead(request, paths, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
-      exchange.identity = await authenticate(request.header('authorization')); // 401 503
+      exchange.identity = await authenticate(request.header('authorization'), exchange.requestId); // 401 503
       const trace = startTrace(exchange);
       exchange.trace = trace;
       const identity = selectUpstream(request, exchange.identity); // 421

@@ -1,5 +1,4 @@
-import type { RulesByClientKind } from '../auth/client-rules.ts';
-import { type CorsHeaders, respondPreflight } from './cors.ts';
+import type { Cors } from './cors.ts';
 import type { FindPage } from './graphiql/graphiql.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './request.ts';
 import { REQUEST_ID, toRequestId } from './request-id.ts';
@@ -11,8 +10,7 @@ type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
 export interface RouterOptions {
   /** Exact paths of the GraphQL endpoint. */
   paths: ReadonlySet<string>;
-  clientRules: RulesByClientKind;
-  corsHeaders: CorsHeaders;
+  cors: Cors;
   /** Finds GraphiQL's page and its files among the requests to the endpoint. */
   findPage: FindPage;
   /** Route for client tokens, with its exact paths. @default none */
@@ -24,15 +22,15 @@ export interface RouterOptions {
 
 /** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, AI agents, and requests for client tokens. */
 export function createRouter(options: RouterOptions): HandleRequest {
-  const { paths, clientRules, corsHeaders, findPage, clientTokens, mcp, pipeline } = options;
+  const { paths, cors, findPage, clientTokens, mcp, pipeline } = options;
 
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
-    const cors = corsHeaders(request.header('origin'), request.header('authorization'));
-    const vary = [response.headers.vary, cors.vary].filter((value) => value !== undefined).join(', ');
+    const corsHeaders = cors.headers(request.header('origin'), request.header('authorization'));
+    const vary = [response.headers.vary, corsHeaders.vary].filter((value) => value !== undefined).join(', ');
     const headers = {
       [REQUEST_ID]: toRequestId(request.header(REQUEST_ID)),
-      ...cors,
+      ...corsHeaders,
       ...response.headers,
       ...(vary !== '' && { vary }),
     };
@@ -44,7 +42,7 @@ export function createRouter(options: RouterOptions): HandleRequest {
     const path = pathOf(request);
     if (request.method === 'OPTIONS') {
       const moreHeaders = mcp?.paths.has(path) === true ? mcp.headers : [];
-      return async () => respondPreflight(request, clientRules, moreHeaders);
+      return async () => cors.preflight(request, moreHeaders);
     }
     if (paths.has(path)) {
       return findPage(request);

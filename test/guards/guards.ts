@@ -40,13 +40,7 @@ export const GUARDS: readonly Guard[] = [
     'missing(scopes, {}).length >= 0',
     'http/mcp',
   ),
-  guard(
-    'pages of other origins',
-    'http/mcp/mcp-route.ts',
-    '!clientRules.anonymous.origins.has(origin)',
-    'false',
-    'http/mcp',
-  ),
+  guard('pages of other origins', 'http/mcp/mcp-route.ts', '!cors.allows(origin)', 'false', 'http/mcp'),
   guard(
     'callers without a credential',
     'http/mcp/mcp-route.ts',
@@ -2411,15 +2405,15 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'CORS origins',
     'http/cors.ts',
-    'origin !== undefined && clientRules[guessClientKind(authorization)].origins.has(origin)',
+    'origin !== undefined && rules.origins.has(origin)',
     'origin !== undefined',
     'http/cors-clients',
   ),
   guard(
     'CORS origins per kind of client',
     'http/cors.ts',
-    'clientRules[guessClientKind(authorization)].origins',
-    'policies.anonymous.origins',
+    'origin !== undefined && rules.origins.has(origin)',
+    'origin !== undefined && anonymous.origins.has(origin)',
     'http/cors-clients',
   ),
   guard(

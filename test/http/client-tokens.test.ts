@@ -403,7 +403,7 @@ describe('the client token endpoint', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({ tenant: 'acme', scopes: ['groups:read', 'stats:read'], expiresInSeconds: 900 });
     expect(setup.gateway.log.filter(({ msg }) => msg === 'client token refused')).toMatchObject([
-      { code: 'UNAUTHENTICATED', status: 401 },
+      { code: 'UNAUTHENTICATED', httpStatus: 401 },
     ]);
     const log = JSON.stringify(setup.gateway.log);
     expect(log).not.toMatch(/key-of|of-nobody|person@|eyJ|a-fake-secret/);

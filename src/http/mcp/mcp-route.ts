@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
-import type { RulesByClientKind } from '../../auth/client-rules.ts';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { refuse } from '../../settings/refuse.ts';
 import { type Authenticate, type AuthenticateOptions, challenge } from '../authenticate.ts';
-import type { CorsHeaders } from '../cors.ts';
-import { openExchange } from '../exchange.ts';
+import type { Cors } from '../cors.ts';
+import { type Exchange, openExchange } from '../exchange.ts';
 import type { NegotiateMediaType } from '../media-type.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from '../request.ts';
 import { readBody } from '../request-body.ts';
@@ -23,8 +22,7 @@ export interface McpRouteOptions {
   endpoint: string;
   /** Maximum request body size, in bytes. */
   maxBodyBytes: number;
-  clientRules: RulesByClientKind;
-  corsHeaders: CorsHeaders;
+  cors: Cors;
   negotiateMediaType: NegotiateMediaType;
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
@@ -46,7 +44,7 @@ export const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
  * as the pipeline does. Calls of tools go through the pipeline, which does everything else.
  */
 export function createMcpRoute(options: McpRouteOptions): HandleRequest {
-  const { paths, endpoint, maxBodyBytes, clientRules, corsHeaders, authenticate, schemes, respond, logger } = options;
+  const { paths, endpoint, maxBodyBytes, cors, authenticate, schemes, respond, logger } = options;
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
   function checkHead(request: IncomingRequest): void {
@@ -56,15 +54,15 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
       });
     }
     const origin = request.header('origin');
-    if (origin !== undefined && !clientRules.anonymous.origins.has(origin)) {
+    if (origin !== undefined && !cors.allows(origin)) {
       throw refuse('FORBIDDEN', 'Pages of this origin may not call tools. Add it to corsOrigins.'); // The specification requires it, against DNS rebinding.
     }
     readHead(request, paths, 'application/json'); // The protocol's package checks the header Accept.
   }
 
   /** Requires a credential, so that clients ask for one when they connect. */
-  async function identify(request: IncomingRequest): Promise<Identity> {
-    const identity = await authenticate(request.header('authorization'));
+  async function identify({ request, requestId }: Exchange): Promise<Identity> {
+    const identity = await authenticate(request.header('authorization'), requestId);
     if (identity.clientKind === 'anonymous') {
       throw refuse('UNAUTHENTICATED', 'Send a credential in the header Authorization.', {
         headers: challenge(schemes),
@@ -78,7 +76,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
     const { requestId } = exchange;
     try {
       checkHead(request);
-      exchange.identity = await identify(request);
+      exchange.identity = await identify(exchange);
       const { identity } = exchange;
       const parsedBody = await readBody(request, maxBodyBytes);
       if (Array.isArray(parsedBody)) {
@@ -107,7 +105,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
       const response = await handler.fetch(request.toFetchRequest(), { parsedBody });
       const common = {
         [REQUEST_ID]: requestId,
-        ...corsHeaders(request.header('origin'), request.header('authorization')),
+        ...cors.headers(request.header('origin'), request.header('authorization')),
       };
       const outgoing = await toOutgoing(response, common);
       logger[hasOwnLine ? 'debug' : 'info'](

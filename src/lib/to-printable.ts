@@ -1,0 +1,5 @@
+/** Maximum length of a text in the log that anyone can choose. */
+const MAX_LENGTH = 100;
+
+/** Returns the beginning of a text that anyone can choose, in printable ASCII, so that it can't forge or garble lines of the log. */
+export const toPrintable = (text: string): string => text.slice(0, MAX_LENGTH).replace(/[^\x20-\x7e]/g, '?');
