@@ -45,6 +45,8 @@ export type KnownErrorCode =
   | 'CLIENT_CLOSED'
   /** The gateway handles too many requests, or too many calls with this key are waiting. Wait `retryAfterSeconds`. */
   | 'OVERLOADED'
+  /** The server that contains the gateway has read the request's body and left none for the gateway. Mount the gateway before body parsers. */
+  | 'BODY_ALREADY_READ'
   /** A bug of the gateway. Its log has the details under `errorId`. Report it with the `errorId`. */
   | 'INTERNAL_SERVER_ERROR'
   /** The service is down or unreachable, or the connection broke. Try again if `retryable`. */

@@ -1,5 +1,5 @@
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { bodyTooLarge, clientClosed, decodeBody } from './request-body.ts';
+import { bodyAlreadyRead, bodyTooLarge, clientClosed, decodeBody } from './request-body.ts';
 
 /** Creates a handler of Fetch API requests. */
 export const createFetchHandler =
@@ -34,6 +34,9 @@ class FetchRequest implements IncomingRequest {
   }
 
   async body(maxBytes: number): Promise<string> {
+    if (this.#request.bodyUsed || this.#request.body?.locked === true) {
+      throw bodyAlreadyRead();
+    }
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {

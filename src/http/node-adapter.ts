@@ -5,7 +5,7 @@ import { Abort } from '../upstream/transport/signal.ts';
 import { findDuplicateHeader } from './duplicate-headers.ts';
 import { createHostCheck } from './host.ts';
 import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { bodyTooLarge, clientClosed, decodeBody } from './request-body.ts';
+import { bodyAlreadyRead, bodyTooLarge, clientClosed, decodeBody, toBytes } from './request-body.ts';
 import { sendRefusal } from './send-refusal.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
@@ -30,19 +30,22 @@ export function createListener(handle: HandleRequest): RequestListener {
 
 class NodeRequest implements IncomingRequest {
   readonly #request: IncomingMessage;
+  readonly #url: string;
   readonly signal = new Abort();
   readonly method: string;
   readonly target: string | undefined;
 
   constructor(request: IncomingMessage, isValidHost: (host: string | undefined) => boolean) {
-    const { method = '', url = '', headers } = request;
+    const { method = '', headers } = request;
     this.#request = request;
     this.method = method;
-    this.target = isValidHost(headers.host) ? originForm(url) : undefined;
+    this.#url = urlOf(request);
+    this.target = isValidHost(headers.host) ? originForm(this.#url) : undefined;
   }
 
   get host(): string | undefined {
-    const { url = '', headers } = this.#request;
+    const url = this.#url;
+    const { headers } = this.#request;
     return url.startsWith('/') ? headers.host : URL.parse(url)?.host; // An absolute target overrides the header (RFC 9112, 3.2.2).
   }
 
@@ -50,15 +53,19 @@ class NodeRequest implements IncomingRequest {
     return this.#request.headers[name]?.toString();
   }
 
-  body(maxBytes: number): Promise<string> {
-    const request = this.#request;
+  async body(maxBytes: number): Promise<string> {
     if (this.signal.aborted) {
-      return Promise.reject(clientClosed());
+      throw clientClosed();
     }
-    if (request.readableEnded) {
-      return Promise.reject(new Error('The request body was read before the gateway received the request.'));
-    }
-    const bytes = new Promise<Buffer>((resolve, reject) => {
+    const { readableDidRead, readableEnded } = this.#request;
+    return decodeBody(
+      readableDidRead || readableEnded ? readParsed(this.#request, maxBytes) : await this.#readStream(maxBytes),
+    );
+  }
+
+  #readStream(maxBytes: number): Promise<Buffer> {
+    const request = this.#request;
+    return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
       request.on('data', (chunk: Buffer) => {
@@ -77,7 +84,6 @@ class NodeRequest implements IncomingRequest {
         resolve(joinBytes(chunks));
       });
     });
-    return bytes.then(decodeBody);
   }
 
   toFetchRequest(): Request {
@@ -96,6 +102,22 @@ class NodeRequest implements IncomingRequest {
       signal: signal.signal,
     });
   }
+}
+
+/** Returns the URL that the client requested. Express shortens `url` to the part below the path at which a listener is mounted. */
+const urlOf = (request: IncomingMessage): string =>
+  'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : (request.url ?? '');
+
+/** Returns the body that the host has read and parsed. */
+function readParsed(request: IncomingMessage, maxBytes: number): Buffer {
+  if (!request.complete || !('body' in request) || request.body === undefined) {
+    throw bodyAlreadyRead();
+  }
+  const bytes = toBytes(request.body);
+  if (bytes.byteLength > maxBytes) {
+    throw bodyTooLarge(maxBytes);
+  }
+  return bytes;
 }
 
 /** Returns the path and query of a request target, which can be absolute (RFC 9112, 3.2.2); undefined if it is not a valid URL. */

@@ -32,6 +32,29 @@ export function decodeBody(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
+/**
+ * Returns the bytes of a body that a body parser has left: an object, its text or its bytes.
+ *
+ * @throws {Refusal} BAD_REQUEST
+ */
+export function toBytes(parsed: unknown): Buffer {
+  if (parsed instanceof Uint8Array) {
+    return Buffer.from(parsed.buffer, parsed.byteOffset, parsed.byteLength);
+  }
+  try {
+    return Buffer.from(typeof parsed === 'string' ? parsed : JSON.stringify(parsed));
+  } catch {
+    throw refuse('BAD_REQUEST', 'The request body is nested too deeply.'); // JSON.parse accepts more levels than JSON.stringify.
+  }
+}
+
+/** Creates the error for a body that the host has read without leaving a parsed one. */
+export const bodyAlreadyRead = (): Refusal =>
+  refuse(
+    'BODY_ALREADY_READ',
+    'The server has read the request body and left none for the gateway. Mount the gateway before body parsers.',
+  );
+
 /** Creates the error for a body that is too large. The rest of it is never read, so the connection can't be reused. */
 export const bodyTooLarge = (maxBytes: number): Refusal =>
   refuse('PAYLOAD_TOO_LARGE', `The request body is larger than ${maxBytes} bytes. Send a smaller one.`, {

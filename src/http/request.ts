@@ -15,7 +15,7 @@ export interface IncomingRequest {
    * Reads the body as UTF-8.
    *
    * @throws {Refusal} PAYLOAD_TOO_LARGE if it exceeds `maxBytes`, without reading the rest; BAD_REQUEST if it is not UTF-8;
-   * CLIENT_CLOSED if the client disconnects
+   * CLIENT_CLOSED if the client disconnects; BODY_ALREADY_READ if the host has read it and left nothing
    */
   body(maxBytes: number): Promise<string>;
   /** Returns the request without its body as a Fetch `Request`, for plugins. */

@@ -144,6 +144,12 @@ export const ERROR_CODES = {
     meaning: 'The gateway handles too many requests, or too many calls with this key are waiting.',
     remedy: 'Wait `retryAfterSeconds`.',
   },
+  BODY_ALREADY_READ: {
+    status: 500,
+    retryable: false,
+    meaning: "The server that contains the gateway has read the request's body and left none for the gateway.",
+    remedy: '[Mount the gateway](embedding.md#in-your-own-server) before body parsers.',
+  },
   INTERNAL_SERVER_ERROR: {
     status: 500,
     retryable: false,

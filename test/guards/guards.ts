@@ -2335,8 +2335,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'Host header',
     'http/node-adapter.ts',
-    'isValidHost(headers.host) ? originForm(url) : undefined',
-    'originForm(url)',
+    'isValidHost(headers.host) ? originForm(this.#url) : undefined',
+    'originForm(this.#url)',
     'http/hostile',
   ),
   guard(

@@ -1,0 +1,157 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { createGateway, type Gateway } from '../../src/gateway.ts';
+import { connectAgent, MCP } from '../support/agent.ts';
+import { listen } from '../support/listen.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { healthyService } from '../support/service.ts';
+
+const QUERY = '{ notificationGroups { id } }';
+const HEADERS = { authorization: 'ApiKey k', 'content-type': 'application/json' };
+
+let upstream: ScriptedUpstream;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream(healthyService);
+  gateway = createGateway({
+    upstream: upstream.url,
+    endpoint: '/api/graphql',
+    maxBodyBytes: 2_000,
+    mcp: MCP,
+    graphiql: true,
+  });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await upstream[Symbol.asyncDispose]();
+});
+
+/** Starts a server that does something with each request before the gateway gets it. @returns the URL of the endpoint */
+async function startHost(prepare: (request: IncomingMessage) => Promise<void> | void): Promise<string> {
+  const server = await listen(
+    createServer(async (request, response) => {
+      await prepare(request);
+      gateway.listener(request, response);
+    }),
+  );
+  onTestFinished(() => server.close());
+  return server.url + gateway.endpoint;
+}
+
+/** Sends a body, without `Content-Length` if it is a stream. */
+async function post(url: string, body: string | Blob, { isChunked = false } = {}) {
+  const stream = isChunked ? new Blob([body]).stream() : body;
+  const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers: HEADERS, body: stream, duplex: 'half' };
+  const response = await fetch(url, init);
+  const { data, errors } = await response.json();
+  return { status: response.status, data, code: errors?.[0].extensions.code, message: errors?.[0].message };
+}
+
+const groups = { status: 200, data: { notificationGroups: [{ id: 'g1' }, { id: 'g2' }] } };
+
+/** Rewrites the URL as Express does for `app.use(path, …)`. */
+function mountAt(path: string, request: IncomingMessage) {
+  const { url = '' } = request;
+  const rest = url.slice(path.length);
+  Object.assign(request, { originalUrl: url, url: rest.startsWith('/') ? rest : `/${rest}` });
+}
+
+it.each(['/api', '/api/graphql'])('a gateway mounted at %s is served at its endpoint', async (path) => {
+  const url = await startHost((request) => mountAt(path, request));
+  expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(groups);
+  const response = await fetch(`${url}?query=${QUERY}`, { headers: HEADERS });
+  expect(await response.json()).toEqual({ data: groups.data });
+  const page = await fetch(url, { headers: { accept: 'text/html' } });
+  expect(page.headers.get('content-type')).toContain('text/html');
+});
+
+it('tools are served at a mounted path', async () => {
+  const url = await startHost((request) => mountAt('/mcp', request));
+  await using agent = await connectAgent({ url }, 'ApiKey k');
+  expect(await agent.names()).toContain('Groups');
+});
+
+/** Reads the body as a parser of the host does, which leaves the result in `request.body`. */
+const parseWith = (parse: (bytes: Buffer) => unknown) => async (request: IncomingMessage) => {
+  const bytes = await buffer(request);
+  Object.assign(request, { body: parse(bytes) });
+};
+
+const PARSERS: [string, (bytes: Buffer) => unknown][] = [
+  ['an object', (bytes) => JSON.parse(String(bytes))],
+  ['a text', String],
+  ['bytes', (bytes) => bytes],
+];
+
+it.each(PARSERS)('a body that the host has parsed to %s is used', async (_, parse) => {
+  const url = await startHost(parseWith(parse));
+  expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(groups);
+});
+
+it.each(PARSERS)('the size limit applies to a body that the host has parsed to %s', async (_, parse) => {
+  const url = await startHost(parseWith(parse));
+  const body = JSON.stringify({ query: `${QUERY} # ${'ü'.repeat(1_000)}` });
+  const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE' };
+  expect(await post(url, body)).toMatchObject(tooLarge);
+  expect(await post(url, body, { isChunked: true })).toMatchObject(tooLarge);
+});
+
+it('bytes that are not UTF-8 are rejected after the host has read them', async () => {
+  const url = await startHost(parseWith((bytes) => bytes));
+  const body = new Blob([Buffer.from(JSON.stringify({ query: `${QUERY} # Übung` }), 'latin1')]);
+  expect(await post(url, body)).toMatchObject({ status: 400, message: 'The request body is not UTF-8.' });
+});
+
+it('an object that is too deep to be written as JSON is rejected', async () => {
+  let deep: unknown = {};
+  for (let i = 0; i < 100_000; i++) {
+    deep = [deep];
+  }
+  const url = await startHost(parseWith(() => ({ query: QUERY, variables: { deep } })));
+  expect(await post(url, '{}')).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
+});
+
+it('a body that the host has not read is read, whatever the host calls a body', async () => {
+  const url = await startHost((request) => void Object.assign(request, { body: {} }));
+  expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(groups);
+});
+
+const ALREADY_READ = {
+  status: 500,
+  code: 'BODY_ALREADY_READ',
+  message: expect.stringContaining('before body parsers'),
+};
+
+it('a body that the host has read and not kept is an error that says what to do', async () => {
+  const url = await startHost(async (request) => void (await buffer(request)));
+  expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(ALREADY_READ);
+});
+
+it('a body that the host has begun to read is an error too', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const url = await startHost((request) => {
+    request.once('data', () => resolve());
+    return promise;
+  });
+  expect(await post(url, JSON.stringify({ query: QUERY }), { isChunked: true })).toMatchObject(ALREADY_READ);
+});
+
+it.each<[string, (request: Request) => Promise<unknown> | unknown]>([
+  ['read', (request) => request.text()],
+  ['locked', (request) => request.body?.getReader()],
+])('fetch says the same about a body that was %s', async (_, use) => {
+  const request = new Request(`http://localhost${gateway.endpoint}`, {
+    method: 'POST',
+    headers: HEADERS,
+    body: JSON.stringify({ query: QUERY }),
+  });
+  await use(request);
+  const response = await gateway.fetch(request);
+  const { errors } = await response.json();
+  expect({ status: response.status, code: errors[0].extensions.code, message: errors[0].message }).toMatchObject(
+    ALREADY_READ,
+  );
+});
