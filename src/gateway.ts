@@ -33,7 +33,7 @@ import { watchFiles } from './lib/files/file-watcher.ts';
 import { describeStore } from './redis/store-state.ts';
 import { cacheSettingsOf } from './settings/cache.ts';
 import type { McpSettings } from './settings/mcp.ts';
-import { assertInstalled } from './settings/optional-packages.ts';
+import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
 import { parseGatewayOptions } from './settings/parse-settings.ts';
 import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
@@ -59,13 +59,14 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  * @param state state of the gateway that it replaces. By default, it replaces none
  * @throws {TypeError} if an option is unknown, undefined or invalid
  * @throws {SecretError | ManifestError} if a file of keys, secrets, certificates or documents can't be used
- * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the options need it
+ * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the options need it, or in Bun
  */
 export function createGateway(
   { plugins = [], upstream, ...options }: GatewayOptions,
   deps: GatewayDeps = {},
   state?: GatewayState,
 ): Gateway {
+  assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
   const settings = parseGatewayOptions({ ...options, ...(upstream !== undefined && { upstream: toText(upstream) }) });
   const { endpoint, clients, rateLimits } = settings;

@@ -192,6 +192,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   'http/mcp': {
     parts: ['http', 'graphql/documents', 'graphql/tools', 'auth', 'upstream/transport', 'settings', 'lib'],
     modules: [
+      'node:module',
       'node:stream',
       'node:timers/promises',
       '@modelcontextprotocol/server',

@@ -12,7 +12,7 @@ const OPTIONAL_PACKAGES = {
   mcp: { name: '@modelcontextprotocol/server', major: 2, feature: 'MCP' },
 } as const satisfies Record<string, OptionalPackage>;
 
-/** The package of a feature is not installed. */
+/** A package is not installed, or is not the one that the gateway needs. */
 export class MissingPackageError extends Error {}
 
 /** Returns a clause that says that the package of a feature is missing; undefined if it is installed. */
@@ -31,5 +31,13 @@ export function assertInstalled(feature: keyof typeof OPTIONAL_PACKAGES): void {
   const problem = findMissingPackage(feature);
   if (problem !== undefined) {
     throw new MissingPackageError(problem);
+  }
+}
+
+/** @throws {MissingPackageError} in Bun, whose own `undici` has clients that can't send requests. Each call of the service would fail. */
+export function assertRuntime(): void {
+  if ('Bun' in globalThis) {
+    const message = "Bun is not supported, because it replaces the package undici, which sends the gateway's requests";
+    throw new MissingPackageError(`${message}. Use Node.js 22.19 or later`);
   }
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
 import { listen } from '../support/listen.ts';
@@ -154,4 +154,10 @@ it.each<[string, (request: Request) => Promise<unknown> | unknown]>([
   expect({ status: response.status, code: errors[0].extensions.code, message: errors[0].message }).toMatchObject(
     ALREADY_READ,
   );
+});
+
+it('createGateway says at once that Bun is not supported', () => {
+  vi.stubGlobal('Bun', {});
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect(() => createGateway({ upstream: upstream.url })).toThrow('Bun is not supported');
 });

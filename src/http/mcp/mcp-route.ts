@@ -12,6 +12,7 @@ import { readHead } from '../request-head.ts';
 import { REQUEST_ID } from '../request-id.ts';
 import type { Respond } from '../respond.ts';
 import { findMessageProblem } from './message-problem.ts';
+import { loadProtocol } from './protocol.ts';
 import type { CreateToolServer } from './tool-server.ts';
 
 /** Options of `createMcpRoute`. */
@@ -45,6 +46,7 @@ export const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
  */
 export function createMcpRoute(options: McpRouteOptions): HandleRequest {
   const { paths, endpoint, maxBodyBytes, cors, authenticate, schemes, respond, logger } = options;
+  const { createMcpHandler } = loadProtocol();
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
   function checkHead(request: IncomingRequest): void {
@@ -97,7 +99,6 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
           hasOwnLine = true;
         },
       };
-      const { createMcpHandler } = await import('@modelcontextprotocol/server');
       const handler = createMcpHandler(() => options.createToolServer({ caller, identity }), {
         keepAliveMs: 0,
         onerror: (error) => logger.debug({ requestId, problem: error.message }, 'mcp request rejected'),

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { toRequestId } from '../request-id.ts';
 import { createPendingRequests } from './pending-requests.ts';
+import { loadStdio } from './protocol.ts';
 import type { McpStreams } from './streams.ts';
 import type { CreateToolServer, IdentifiedCaller } from './tool-server.ts';
 
@@ -20,7 +21,7 @@ const MAX_PROBLEM = 200;
 /** Serves one client over streams until one of them ends. Requests that are in flight when the input ends are answered. */
 export async function serveStreams(options: ServeStreamsOptions): Promise<void> {
   const { input, output, authorization, signal, identity, endpoint, createToolServer, logger } = options;
-  const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
+  const { serveStdio, StdioServerTransport } = loadStdio();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const pending = createPendingRequests();
 

@@ -4,6 +4,7 @@ import type { ReadRequiredScopes } from '../../graphql/documents/required-scopes
 import type { Tool } from '../../graphql/tools/tool.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { HandleRequest } from '../request.ts';
+import { loadProtocol } from './protocol.ts';
 import { type ToolCaller, ToolRequest } from './tool-request.ts';
 import { toToolResult } from './tool-result.ts';
 
@@ -28,7 +29,7 @@ export interface IdentifiedCaller {
 }
 
 /** Creates the server of the protocol for one caller. */
-export type CreateToolServer = (caller: IdentifiedCaller) => Promise<Server>;
+export type CreateToolServer = (caller: IdentifiedCaller) => Server;
 
 /**
  * Creates the function that creates servers. It uses the package's class `Server`, because its `McpServer` compiles every tool's schema for each
@@ -36,14 +37,14 @@ export type CreateToolServer = (caller: IdentifiedCaller) => Promise<Server>;
  */
 export function createToolServers(options: ToolServerOptions): CreateToolServer {
   const { tools, readRequiredScopes, failures, pipeline } = options;
+  const { Server, ProtocolError, ProtocolErrorCode } = loadProtocol();
 
   /** Whether a call with default arguments is permitted. Every call is checked again with its arguments. */
   const isVisible = ({ document, name, hash }: Tool, { scopes, documents }: Identity): boolean =>
     (documents === undefined || documents.has(hash)) &&
     (scopes === 'all' || readRequiredScopes(document, name).missing(scopes, {}).length === 0);
 
-  return async ({ caller, identity }) => {
-    const { Server, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
+  return ({ caller, identity }) => {
     const server = new Server(
       { name: 'notigraph', version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
