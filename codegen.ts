@@ -106,10 +106,6 @@ async function generateIndexes(): Promise<Record<string, string>> {
   };
 }
 
-/** The shipped operations as a manifest of tools, with their descriptions. */
-const writeTools = (): string =>
-  `${JSON.stringify(Object.fromEntries(loadOperations().map(({ name, query }) => [name, query])), null, 2)}\n`;
-
 function writeScopes(schema: GraphQLSchema): string {
   const scopes = listScopes(schema).map((scope) => `  '${scope}',\n`);
   return `/** The scopes of all types and fields. */\nexport const SCOPES = [\n${scopes.join('')}] as const;\n`;
@@ -134,7 +130,6 @@ async function generate(): Promise<Record<string, string>> {
     'src/testing/endpoints.gen.ts': GENERATED + writeEndpoints(pathOf('schema/upstream.openapi.yaml')),
     'src/settings/scopes.gen.ts': GENERATED + writeScopes(schema),
     'schema/schema.graphql': `${printSchema(schema)}\n`,
-    'schema/tools.json': writeTools(),
     'schema/subgraph.graphql': printSubgraph(schema),
     'src/client/possible-types.gen.ts': GENERATED + writePossibleTypes(schema),
     'test/support/operations.gen.ts': await typedOperations(schema),

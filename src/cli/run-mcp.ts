@@ -20,7 +20,9 @@ const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 export async function runMcp(commandLine: CommandLine, host: Host): Promise<void> {
   const environment = readEnvironment(host.env, readConfigText);
   const config = loadConfig(commandLine, environment, CONFIG_FILES);
-  requireTools(config);
+  if (config.audit?.to === 'stdout') {
+    throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
+  }
   const upstream = findUpstream(commandLine, config);
   const authorization = await findAuthorization(commandLine, environment, config, host);
   const logger = createLogger(config, host, host.stderr);
@@ -31,7 +33,7 @@ export async function runMcp(commandLine: CommandLine, host: Host): Promise<void
   const sandbox = await openSandbox(config);
   try {
     const options = withDefault(toOptions(config, upstreamOf(config, sandbox)), upstream);
-    await using gateway = createGateway(options, { logger });
+    await using gateway = createGateway({ mcp: {}, ...options }, { logger });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;
@@ -58,16 +60,6 @@ function withDefault(options: GatewayOptions, upstream: string | undefined): Gat
     { ...entry, default: name === upstream },
   ]);
   return upstream === undefined ? options : { ...options, upstreams: Object.fromEntries(entries) };
-}
-
-/** @throws {ConfigError} if there are no tools, or something else writes to standard output */
-function requireTools({ mcp, audit }: Config): void {
-  if (mcp === undefined) {
-    throw new ConfigError(['There are no tools. Set mcp.manifest in the configuration file; see docs/mcp.md.']);
-  }
-  if (audit?.to === 'stdout') {
-    throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
-  }
 }
 
 /** Returns the credential of all calls: a key from a file or the variable, or that of the sandbox. */

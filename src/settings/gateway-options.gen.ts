@@ -169,8 +169,8 @@ export interface GatewaySettingOptions {
   };
   /** Tools for AI agents, which are served at `/mcp`. They need the package `@modelcontextprotocol/server`. @default none */
   mcp?: {
-    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`. */
-    manifest: string | Readonly<Record<string, string>>;
+    /** Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`. @default the [shipped operations](operations.md) */
+    manifest?: string | Readonly<Record<string, string>>;
     /** Names of the mutations that are tools. Others in the manifest are not. @default none */
     mutations?: readonly string[];
   };

@@ -7,9 +7,9 @@ export const mcpSettings = {
   mcp: setting(
     group({
       manifest: setting(
-        manifestSource(),
+        manifestSource().exactOptional(),
         'Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`.',
-        { isReloadable: true, examples: ['tools.json'] },
+        { defaultText: 'the [shipped operations](operations.md)', isReloadable: true, examples: ['tools.json'] },
       ),
       mutations: setting(
         listOf(text(), 'must be a list of names of operations').default([]),

@@ -88,10 +88,9 @@ describe('the resource topics, added to a copy of the project with five files', 
     return `Bearer ${token}`;
   }
 
-  it('appears in the typed client, the trusted documents, the tools, GraphiQL and the tables of the docs', async () => {
+  it('appears in the typed client, the trusted documents, GraphiQL and the tables of the docs', async () => {
     expect(await copy.read('src/client/documents.gen.ts')).toContain('export const TopicsDocument = ');
     expect(await copy.read('schema/trusted-documents.json')).toContain('query Topics {');
-    expect(await copy.read('schema/tools.json')).toContain('query Topics {');
     const openPage = () => fetch(gateway.url, { headers: { accept: 'text/html' } });
     const unbuilt = await openPage();
     expect(unbuilt.status).toBe(503);

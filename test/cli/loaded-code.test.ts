@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { connectAgent } from '../support/agent.ts';
@@ -28,7 +28,7 @@ const PRINT_LOADED = `
 
 const CONFIG = `
 graphiql: true
-mcp: { manifest: ${fileURLToPath(new URL('../../schema/tools.json', import.meta.url))} }
+mcp: {}
 clients: { browser: { scopes: [groups:read], tenants: { acme: { env: ACME_KEY } } } }
 clientTokens: { secrets: [{ env: SECRET }] }
 `;

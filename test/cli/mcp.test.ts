@@ -47,6 +47,24 @@ it('notigraph mcp serves the official client over stdio, with nothing but the pr
   expect(errors).toEqual([]);
 });
 
+it('it serves the shipped queries without any configuration', async () => {
+  await using empty = await createTemporaryFolder();
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, 'mcp', '--sandbox', ':memory:'],
+    cwd: empty.path(),
+    env: { PATH: String(CHILD_ENV.PATH) },
+  });
+  const client = new Client({ name: 'desktop', version: '1' });
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+  expect(tools.map(({ name }) => name)).toContain('NotificationGroups');
+  const { structuredContent } = await client.callTool({ name: 'NotificationGroups', arguments: {} });
+  expect(structuredContent).toHaveProperty('data.notificationGroups');
+  await client.close();
+});
+
 it('it exits with one message without a key', async () => {
   const args = ['mcp', '--upstream', 'http://127.0.0.1:9'];
   expect(await runNotigraph({ cwd: folder.path(), args })).toMatchObject({

@@ -461,6 +461,21 @@ describe('the manifest', () => {
     });
   });
 
+  it('is that of the shipped operations if none is set, of which only the queries are tools', async () => {
+    const shipped = loadOperations();
+    const queries = shipped.filter(({ query }) => !/^mutation\b/m.test(query)).map(({ name }) => name);
+    await using readOnly = await startGateway({ upstream: upstream.url, mcp: {} });
+    await using agent = await connectAgent(readOnly, KEY);
+    const { tools } = await agent.client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(queries);
+    expect(tools.map(({ description }) => description)).toEqual(
+      shipped.filter(({ name }) => queries.includes(name)).map(({ description }) => description),
+    );
+    await using writing = await startGateway({ upstream: upstream.url, mcp: { mutations: ['CreateFeed'] } });
+    await using writer = await connectAgent(writing, KEY);
+    expect(await writer.names()).toEqual([...queries, 'CreateFeed']);
+  });
+
   it('is read again when it changes, unless an operation is invalid', async () => {
     await using folder = await createTemporaryFolder();
     const manifest = folder.path('tools.json');

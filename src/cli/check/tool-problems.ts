@@ -1,4 +1,5 @@
 import { createManifestFiles } from '../../graphql/documents/manifest-files.ts';
+import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/read-tools.ts';
 import type { Config } from '../config/create-config.ts';
@@ -18,10 +19,10 @@ export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick
 
 /** Reads the tools of a configuration; undefined if it has none. */
 export function readConfiguredTools(config: Config): ConfiguredTools | undefined {
-  const { mcp } = config;
-  if (mcp === undefined) {
+  if (config.mcp === undefined) {
     return undefined;
   }
-  const manifests = createManifestFiles([mcp.manifest]).manifests();
-  return readTools(manifests, mcp.mutations, { schema: createSchema(config), limits: config });
+  const { manifest = shippedManifest(), mutations } = config.mcp;
+  const manifests = createManifestFiles([manifest]).manifests();
+  return readTools(manifests, mutations, { schema: createSchema(config), limits: config });
 }

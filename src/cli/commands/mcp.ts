@@ -24,7 +24,8 @@ export const mcp: Command = {
   },
   details: `The program that uses the tools starts this command, and talks to it over
 standard input and output. The log is on standard error. The tools are those of
-the setting mcp. Calls take the same path as requests to notigraph serve.`,
+the setting mcp, by default the shipped queries. Calls take the same path as
+requests to notigraph serve.`,
   async run(commandLine, host) {
     const { runMcp } = await import('../run-mcp.ts');
     await runMcp(commandLine, host);

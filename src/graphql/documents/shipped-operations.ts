@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Manifest } from './manifest.ts';
 
 /** Named operation that ships with the gateway, with an example that works on the sandbox. */
 export interface ShippedOperation {
@@ -27,6 +28,10 @@ export function loadOperations(folder: URL = operationsFolder()): ShippedOperati
     }))
     .sort((a, b) => rankOf(a) - rankOf(b));
 }
+
+/** Returns the operations as a manifest, with their descriptions as comments. */
+export const shippedManifest = (): Manifest =>
+  Object.fromEntries(loadOperations().map(({ name, query }) => [name, query]));
 
 const rankOf = ({ query, variables }: ShippedOperation): number =>
   /^mutation\b/m.test(query) ? 2 : Number(variables !== undefined);

@@ -2,6 +2,7 @@ import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/mcp.ts';
 import { type Manifest, ManifestError } from '../documents/manifest.ts';
 import { createManifestFiles } from '../documents/manifest-files.ts';
+import { shippedManifest } from '../documents/shipped-operations.ts';
 import { readTools, type ToolProblem, type ToolRules } from './read-tools.ts';
 import type { Tool } from './tool.ts';
 
@@ -18,7 +19,7 @@ export interface ToolFiles extends WatchedFiles {
  *
  * @throws {ManifestError} if the manifest can't be used, or one of its operations can't be a tool
  */
-export function createToolFiles({ manifest, mutations }: McpSettings, rules: ToolRules): ToolFiles {
+export function createToolFiles({ manifest = shippedManifest(), mutations }: McpSettings, rules: ToolRules): ToolFiles {
   const files = createManifestFiles([manifest]);
   let source: readonly Manifest[] | undefined;
   let current: { tools: readonly Tool[]; manifests: readonly Manifest[] } = { tools: [], manifests: [] };
