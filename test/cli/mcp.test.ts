@@ -54,6 +54,7 @@ it('it serves the shipped queries without any configuration', async () => {
     args: [MAIN, 'mcp', '--sandbox', ':memory:'],
     cwd: empty.path(),
     env: { PATH: String(CHILD_ENV.PATH) },
+    stderr: 'ignore',
   });
   const client = new Client({ name: 'desktop', version: '1' });
   await client.connect(transport);

@@ -2,20 +2,22 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { connectAgent } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
-import { blocks, load, read } from '../support/docs.ts';
+import { blocks, load, ROOT, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const PAGE = read('docs/mcp.md');
 
 it('the tools of docs/mcp.md are valid, and a call returns what it shows', async () => {
-  const [manifest = '', desktop = '', result = ''] = blocks(PAGE, 'json');
+  const [manifest = '', , , result = ''] = blocks(PAGE, 'json');
   const [, settings = ''] = blocks(PAGE, 'yaml');
   expect(load(settings).mcp?.manifest).toBe(resolve('tools.json'));
   const mcp = { ...parse(settings).mcp, manifest: JSON.parse(manifest) };
@@ -24,14 +26,24 @@ it('the tools of docs/mcp.md are valid, and a call returns what it shows', async
   expect(await agent.names()).toEqual(['Groups', 'AddFeed']);
   const call = await agent.client.callTool({ name: 'Groups', arguments: {} });
   expect(call).toEqual(JSON.parse(result));
-  expect(JSON.parse(desktop).mcpServers.notifications.args.slice(0, 2)).toEqual(['notigraph', 'mcp']);
 });
 
-it('the manifest of the package is a set of tools with descriptions', async () => {
+it('the configuration of a desktop client in docs/mcp.md works with a clone, in any folder', async () => {
+  const [, desktop = ''] = blocks(PAGE, 'json');
+  const { command, args } = JSON.parse(desktop.replaceAll('/home/ada/notigraph/', ROOT)).mcpServers.notifications;
+  await using folder = await createTemporaryFolder();
+  const env = { PATH: String(CHILD_ENV.PATH) };
+  const client = new Client({ name: 'desktop', version: '1' });
+  await client.connect(new StdioClientTransport({ command, args, cwd: folder.path(), env, stderr: 'ignore' }));
+  const { structuredContent } = await client.callTool({ name: 'NotificationGroups', arguments: {} });
+  expect(structuredContent).toHaveProperty('data.notificationGroups');
+  await client.close();
+});
+
+it('the shipped operations are tools with descriptions', async () => {
   const [settings = ''] = blocks(PAGE, 'yaml');
   const { mcp } = parse(settings);
-  const manifest = JSON.parse(read(mcp.manifest.replace('node_modules/notigraph/', '')));
-  await using gateway = await startSandboxedGateway({ options: { mcp: { ...mcp, manifest } } });
+  await using gateway = await startSandboxedGateway({ options: { mcp } });
   await using agent = await connectAgent(gateway, `ApiKey ${SANDBOX_KEYS.development}`);
   const { tools } = await agent.client.listTools();
   expect(tools.map(({ name }) => name).sort()).toEqual([
