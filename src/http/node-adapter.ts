@@ -110,7 +110,7 @@ const urlOf = (request: IncomingMessage): string =>
 
 /** Returns the body that the host has read and parsed. */
 function readParsed(request: IncomingMessage, maxBytes: number): Buffer {
-  if (!request.complete || !('body' in request) || request.body === undefined) {
+  if (!request.readableEnded || !('body' in request) || request.body === undefined) {
     throw bodyAlreadyRead();
   }
   const bytes = toBytes(request.body);

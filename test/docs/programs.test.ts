@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -195,9 +195,7 @@ describe('the programs of the docs', () => {
     const packaged = folder.path('node_modules', 'notigraph');
     await mkdir(packaged, { recursive: true });
     await symlink(join(ROOT, 'src'), join(packaged, 'src'), 'dir');
-    for (const name of ['@types', 'graphql']) {
-      await symlink(join(ROOT, 'node_modules', name), folder.path('node_modules', name), 'dir');
-    }
+    await symlink(join(ROOT, 'node_modules', 'graphql'), folder.path('node_modules', 'graphql'), 'dir');
     const exported = { type: 'module', exports: { '.': './src/index.ts', './client': './src/client/index.ts' } };
     await writeFile(join(packaged, 'package.json'), JSON.stringify(exported));
     await writeFile(folder.path('package.json'), '{ "type": "module" }');
@@ -264,39 +262,13 @@ describe('the programs of the docs', () => {
     expect(new Set(gateway.upstream().map(({ headers }) => headers.authorization))).toEqual(new Set([KEY]));
   });
 
-  it('compile', async () => {
-    await using gateway = await startSandboxedGateway();
-    const project = await createProject(gateway);
-    const programs = [...blocks(FRONTEND, 'ts'), ...blocks(SERVER, 'ts')].filter((block) => block.startsWith('import'));
-    const files = programs.map((_, i) => `program-${i}.ts`);
-    await Promise.all(programs.map((program, i) => writeFile(project.path(files[i] ?? ''), program)));
-    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const options = [
-      '--noEmit',
-      '--strict',
-      '--skipLibCheck',
-      '--allowImportingTsExtensions',
-      '--target',
-      'es2024',
-      '--module',
-      'nodenext',
-      '--types',
-      'node',
-    ];
-    const { status, stdout } = spawnSync(process.execPath, [tsc, ...options, ...files], {
-      cwd: project.path(),
-      encoding: 'utf8',
-    });
-    expect({ programs: programs.length, status, stdout }).toEqual({ programs: 2, status: 0, stdout: '' });
-  });
-
   it('in docs/embedding.md create a gateway with the documented clients', async () => {
     await using gateway = await startSandboxedGateway();
     const project = await createProject(gateway);
     await mkdir(project.path('manifests'));
-    const program = blocks(read('docs/embedding.md'), 'js').find((block) => block.includes('clients:')) ?? '';
-    const whole = `import { createGateway } from 'notigraph';\n${program}console.log(gateway.endpoint);\nawait gateway.dispose();\n`;
-    expect(await outputOf(await project.start('embedding.js', whole))).toBe('/graphql\n');
+    const program = blocks(read('docs/embedding.md'), 'ts').find((block) => block.includes('clients:')) ?? '';
+    const whole = `${program}console.log(gateway.endpoint);\nawait gateway.dispose();\n`;
+    expect(await outputOf(await project.start('embedding.ts', whole))).toBe('/graphql\n');
   });
 });
 

@@ -125,23 +125,35 @@ const ALREADY_READ = {
   message: expect.stringContaining('before body parsers'),
 };
 
-it('a body that the host has read and not kept is an error that says what to do', async () => {
-  const url = await startHost(async (request) => void (await buffer(request)));
+it.each<[string, (request: IncomingMessage) => Promise<void>]>([
+  ['not kept', async (request) => void (await buffer(request))],
+  ['not parsed', parseWith(() => undefined)],
+])('a body that the host has read and %s is an error that says what to do', async (_, use) => {
+  const url = await startHost(use);
   expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(ALREADY_READ);
 });
 
 it('a body that the host has begun to read is an error too', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const url = await startHost((request) => {
+    Object.assign(request, { body: {} });
     request.once('data', () => resolve());
     return promise;
   });
   expect(await post(url, JSON.stringify({ query: QUERY }), { isChunked: true })).toMatchObject(ALREADY_READ);
 });
 
+/** Reads a part of the body, and gives its stream back. */
+async function beginToRead({ body }: Request): Promise<void> {
+  const reader = body?.getReader();
+  await reader?.read();
+  reader?.releaseLock();
+}
+
 it.each<[string, (request: Request) => Promise<unknown> | unknown]>([
   ['read', (request) => request.text()],
   ['locked', (request) => request.body?.getReader()],
+  ['begun', (request) => beginToRead(request)],
 ])('fetch says the same about a body that was %s', async (_, use) => {
   const request = new Request(`http://localhost${gateway.endpoint}`, {
     method: 'POST',

@@ -1,0 +1,266 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SANDBOX_KEYS, type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { CHILD_ENV } from '../support/child-env.ts';
+import { blocks, ROOT, read, SERVICE } from '../support/docs.ts';
+import { listen } from '../support/listen.ts';
+import { packProject } from '../support/packed-project.ts';
+import { createTemporaryFolder } from '../support/sandbox-files.ts';
+
+const run = promisify(execFile);
+
+/** Pages whose blocks are one program. */
+const CONTINUED = ['docs/testing.md'];
+
+/** Packages of the programs that this project has too. */
+const OWN = [
+  '@apollo/client',
+  '@modelcontextprotocol/server',
+  '@types/relay-runtime',
+  '@urql/core',
+  '@urql/exchange-persisted',
+  'graphql-request',
+  'msw',
+  'relay-runtime',
+  'vitest',
+];
+
+const EMBEDDING = blocks(read('docs/embedding.md'), 'ts');
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let sandbox: Sandbox;
+
+/** Project of a user: the packed package, the frameworks and the programs of the docs. */
+beforeAll(async () => {
+  folder = await createTemporaryFolder();
+  sandbox = await startSandbox();
+  for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
+    await cp(join(ROOT, 'test/package/frameworks', file), folder.path(file));
+  }
+  const tarball = await packProject(folder.path());
+  await run('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd: folder.path() });
+  for (const name of OWN) {
+    const link = folder.path('node_modules', name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(ROOT, 'node_modules', name), link, 'dir');
+  }
+}, 600_000);
+
+afterAll(async () => {
+  await sandbox.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** Compiles programs in strict mode. @returns the errors */
+function compile(files: readonly string[]): string {
+  const strict = ['--strict', '--noUncheckedIndexedAccess', '--exactOptionalPropertyTypes', '--skipLibCheck'];
+  const target = ['--target', 'es2024', '--module', 'nodenext', '--moduleDetection', 'force', '--types', 'node'];
+  const decorators = ['--experimentalDecorators', '--emitDecoratorMetadata'];
+  const output = ['--outDir', 'built', '--rootDir', '.'];
+  const tsc = folder.path('node_modules/typescript/bin/tsc');
+  const args = [tsc, ...strict, ...target, ...decorators, ...output, 'app.d.ts', ...files];
+  return spawnSync(process.execPath, args, { cwd: folder.path(), encoding: 'utf8' }).stdout;
+}
+
+it('all TypeScript of the docs compiles in strict mode, as printed', async () => {
+  const pages = ['README.md', ...(await readdir(join(ROOT, 'docs'))).map((name) => `docs/${name}`)];
+  const programs = pages
+    .filter((page) => page.endsWith('.md'))
+    .flatMap((page) => {
+      const found = blocks(read(page), 'ts');
+      return (CONTINUED.includes(page) ? [found.join('\n')] : found).map((program, i) => ({
+        file: `${page.slice(0, -'.md'.length)}-${i}.ts`,
+        program,
+      }));
+    });
+  await mkdir(folder.path('docs'));
+  await writeFile(folder.path('app.d.ts'), 'declare function getToken(): Promise<string>;'); // Explained in docs/client.md.
+  for (const { file, program } of programs) {
+    await writeFile(folder.path(file), program);
+  }
+  expect(compile(programs.map(({ file }) => file))).toBe('');
+  expect(programs.length).toBeGreaterThan(20);
+});
+
+/** Returns a program of docs/embedding.md, which begins with the name of its file. */
+const recipeOf = (name: string): string => EMBEDDING.find((block) => block.startsWith(`// ${name}\n`)) ?? '';
+
+async function findFreePort(): Promise<number> {
+  const { url, close } = await listen(createServer());
+  await close();
+  return Number(new URL(url).port);
+}
+
+/** Server of a recipe. */
+interface Host extends AsyncDisposable {
+  post(path: string, body: string): Promise<{ status: number; body: unknown }>;
+  url: string;
+}
+
+/** Starts a server and waits until it answers. When it is disposed, it must end by itself. */
+async function startHost(args: readonly string[], port: number): Promise<Host> {
+  const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1' };
+  const child = spawn(process.execPath, args, { cwd: folder.path(), env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const printed = text(child.stderr);
+  const ended = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  const answers = () =>
+    fetch(url).then(
+      () => true,
+      () => child.exitCode !== null,
+    );
+  await expect.poll(answers, { timeout: 60_000 }).toBe(true);
+  return {
+    url,
+    async post(path, body) {
+      const headers = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, 'content-type': 'application/json' };
+      const response = await fetch(url + path, { method: 'POST', headers, body });
+      return { status: response.status, body: await response.json() };
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+      expect(await printed).toBe('');
+    },
+  };
+}
+
+/** Starts a recipe with the address of the sandbox and another port. */
+async function startRecipe(name: string, program: string): Promise<Host> {
+  const port = await findFreePort();
+  await writeFile(folder.path(name), program.replace(SERVICE, sandbox.url).replace('4000', String(port)));
+  expect(compile([name])).toBe('');
+  return startHost([folder.path('built', name.replace('.ts', '.js'))], port);
+}
+
+const QUERY = JSON.stringify({ query: '{ notificationGroups { name } }' });
+const GROUPS = { status: 200, body: { data: { notificationGroups: expect.arrayContaining([{ name: 'Billing' }]) } } };
+const failureOf = (status: number, code: string) => ({ status, body: { errors: [{ extensions: { code } }] } });
+
+async function expectGateway(host: Host, path: string): Promise<void> {
+  expect(await host.post(path, QUERY)).toMatchObject(GROUPS);
+  expect(await host.post(path, '{')).toMatchObject(failureOf(400, 'BAD_REQUEST'));
+  const large = JSON.stringify({ query: `{ __typename } #${'x'.repeat(300_000)}` });
+  expect(await host.post(path, large)).toMatchObject(failureOf(413, 'PAYLOAD_TOO_LARGE'));
+  const headers = { 'graphql-require-preflight': 'true' };
+  const read = await fetch(`${host.url}${path}?query={__typename}`, { headers });
+  expect(await read.json()).toEqual({ data: { __typename: 'Query' } });
+}
+
+describe('the recipe of docs/embedding.md', () => {
+  it.each([
+    ['server.ts', '/api/graphql'],
+    ['express.ts', '/graphql'],
+    ['fastify.ts', '/graphql'],
+    ['hono.ts', '/graphql'],
+    ['nest.ts', '/graphql'],
+  ])('%s serves the gateway beside other routes, and ends with it', async (name, path) => {
+    await using host = await startRecipe(name, recipeOf(name));
+    await expectGateway(host, path);
+    expect((await fetch(host.url)).status).toBe(name === 'nest.ts' ? 404 : 200);
+  });
+
+  it('for Next.js serves the gateway after a build', async () => {
+    for (const file of ['app/api/graphql/route.ts', 'next.config.ts']) {
+      await mkdir(dirname(folder.path('site', file)), { recursive: true });
+      await writeFile(folder.path('site', file), recipeOf(file).replace(SERVICE, sandbox.url));
+    }
+    const next = folder.path('node_modules/next/dist/bin/next');
+    const env = { ...CHILD_ENV, NEXT_TELEMETRY_DISABLED: '1' };
+    await run(process.execPath, [next, 'build', 'site'], { cwd: folder.path(), env });
+    const port = await findFreePort();
+    await using host = await startHost(
+      [next, 'start', 'site', '--port', String(port), '--hostname', '127.0.0.1'],
+      port,
+    );
+    await expectGateway(host, '/api/graphql');
+  });
+});
+
+it('the gateway works behind the body parser of Express', async () => {
+  const [mount, parser] = ['app.use(gateway.endpoint, gateway.listener);\n', 'app.use(express.json());\n'];
+  const program = recipeOf('express.ts').replace(mount + parser, parser + mount);
+  expect(program.indexOf(parser)).toBeLessThan(program.indexOf(mount));
+  await using host = await startRecipe('parsed.ts', program);
+  expect(await host.post('/graphql', QUERY)).toMatchObject(GROUPS);
+});
+
+it('the gateway says what to do if Fastify has read the body', async () => {
+  const program = recipeOf('fastify.ts').replace(/ {2}scope\.removeAll.*\n.*\n/, '');
+  await using host = await startRecipe('read.ts', program);
+  expect(await host.post('/graphql', QUERY)).toMatchObject(failureOf(500, 'BODY_ALREADY_READ'));
+});
+
+/** Uses the gateway in both ways, with the typed client. */
+const DENO_PROGRAM = `
+  import { createServer } from 'node:http';
+  import { createGateway } from 'notigraph';
+  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
+
+  const gateway = createGateway({ upstream: Deno.args[0] });
+  const served = Deno.serve({ port: 0, hostname: '127.0.0.1', onListen() {} }, gateway.fetch);
+  const server = createServer(gateway.listener);
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  for (const { port } of [served.addr, server.address()]) {
+    const authorization = 'ApiKey ${SANDBOX_KEYS.development}';
+    const { request } = createClient({ url: \`http://127.0.0.1:\${port}/graphql\`, authorization });
+    const { data, errors } = await request(NotificationGroupsDocument);
+    console.log(data?.notificationGroups?.length, errors);
+  }
+  await served.shutdown();
+  server.close();
+  await gateway.dispose();
+`;
+
+/** Uses the typed client, and tries to create a gateway. */
+const BUN_PROGRAM = `
+  import { createGateway } from 'notigraph';
+  import { createClient, NotificationGroupsDocument } from 'notigraph/client';
+
+  const { request } = createClient({ url: process.argv[2], authorization: 'ApiKey ${SANDBOX_KEYS.development}' });
+  const { data, errors } = await request(NotificationGroupsDocument);
+  console.log(data?.notificationGroups?.length, errors);
+  try {
+    createGateway({ upstream: 'http://127.0.0.1:9' });
+  } catch ({ message }) {
+    console.log(message);
+  }
+`;
+
+it('the gateway and the client work in Deno', async () => {
+  await writeFile(folder.path('deno.js'), DENO_PROGRAM);
+  const permissions = ['--allow-net', '--allow-read', '--allow-env', '--allow-sys'];
+  const deno = folder.path('node_modules/.bin/deno');
+  const { stdout } = await run(deno, ['run', ...permissions, 'deno.js', sandbox.url], { cwd: folder.path() });
+  expect(stdout).toBe('4 undefined\n4 undefined\n');
+});
+
+it('the client works in Bun, and createGateway says at once that it does not', async () => {
+  await writeFile(folder.path('bun.js'), BUN_PROGRAM);
+  await using host = await startRecipe('express.ts', recipeOf('express.ts'));
+  const bun = folder.path('node_modules/.bin/bun');
+  const { stdout } = await run(bun, ['bun.js', `${host.url}/graphql`], { cwd: folder.path() });
+  expect(stdout).toMatch(/^4 undefined\nBun is not supported, because it replaces the package undici,.*\n$/);
+});
+
+it('the configuration of a desktop client in docs/mcp.md works with an installed package, in any folder', async () => {
+  const [, , desktop = ''] = blocks(read('docs/mcp.md'), 'json');
+  await writeFile(folder.path('notigraph.config.yaml'), `upstream: ${sandbox.url}\n`);
+  const { args, env } = JSON.parse(desktop.replaceAll('/home/ada/project', folder.path())).mcpServers.notifications;
+  const key = SANDBOX_KEYS.development;
+  const variables = { ...env, NOTIGRAPH_MCP_KEY: key, PATH: String(CHILD_ENV.PATH) };
+  const client = new Client({ name: 'desktop', version: '1' });
+  const command = process.execPath;
+  await client.connect(new StdioClientTransport({ command, args, env: variables, cwd: '/', stderr: 'ignore' }));
+  const { structuredContent } = await client.callTool({ name: 'NotificationGroups', arguments: {} });
+  expect(structuredContent).toHaveProperty('data.notificationGroups');
+  await client.close();
+});
