@@ -9,11 +9,16 @@ export interface GraphiqlVisitor extends AsyncDisposable {
   problems: string[];
 }
 
-/** Opens GraphiQL and waits until it can be used. */
+/**
+ * Opens GraphiQL and waits until it can be used.
+ *
+ * @param prepare called before the page is opened
+ */
 export async function visitGraphiql(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
+  prepare: (page: Page) => Promise<unknown> = async () => {},
 ): Promise<GraphiqlVisitor> {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, ...options });
   context.setDefaultTimeout(25_000);
@@ -27,6 +32,7 @@ export async function visitGraphiql(
       problems.push(message.text());
     }
   });
+  await prepare(page);
   await page.goto(url);
   await untilGraphiqlReady(page);
   return { page, requests, problems, [Symbol.asyncDispose]: () => context.close() };

@@ -21,7 +21,7 @@ export const renderPage = (config: PageConfig, files: { script: string; style: s
 <script type="module" src="?${FILE_PARAMETER}=${files.script}"></script>
 </head>
 <body>
-<div id="root" class="graphiql-container"></div>
+<div id="root" class="graphiql-container"><p>GraphiQL is loading. If it doesn’t appear, reload this page.</p></div>
 <noscript>GraphiQL needs JavaScript. The endpoint accepts GraphQL requests without it.</noscript>
 </body>
 </html>

@@ -1,11 +1,12 @@
 import { DocExplorerStore } from '@graphiql/plugin-doc-explorer';
 import { HistoryStore } from '@graphiql/plugin-history';
-import { GraphiQLProvider, pick, useGraphiQL, useGraphiQLActions, useMonaco } from '@graphiql/react';
+import { GraphiQLProvider, pick, Tooltip, useGraphiQL, useGraphiQLActions, useMonaco } from '@graphiql/react';
 import { useEffect, useMemo, useState } from 'react';
 import type { PageConfig } from './config.ts';
 import { type CostChannel, createCostChannel, mayExplain, useTabCosts } from './costs.ts';
 import { type Credential, useCredential } from './credential.ts';
 import { Editors } from './editors.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
 import { createFetcher } from './fetcher.ts';
 import { useFieldCounts } from './field-counts.ts';
 import { Header } from './header.tsx';
@@ -42,7 +43,9 @@ export function App({ config }: { config: PageConfig }) {
     >
       <DocExplorerStore>
         <HistoryStore>
-          <Layout config={config} credential={credential} schema={schema} channel={channel} />
+          <Tooltip.Provider>
+            <Layout config={config} credential={credential} schema={schema} channel={channel} />
+          </Tooltip.Provider>
         </HistoryStore>
       </DocExplorerStore>
     </GraphiQLProvider>
@@ -130,7 +133,9 @@ function PluginPane() {
         >
           <CloseIcon />
         </button>
-        <Content />
+        <ErrorBoundary key={visiblePlugin?.title} part={visiblePlugin?.title ?? ''}>
+          <Content />
+        </ErrorBoundary>
       </aside>
     )
   );

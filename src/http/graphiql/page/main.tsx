@@ -6,8 +6,13 @@ import './styles/index.css';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { readConfig } from './config.ts';
+import { ErrorBoundary } from './error-boundary.tsx';
 
 const root = document.getElementById('root');
 if (root !== null) {
-  createRoot(root).render(<App config={readConfig()} />);
+  createRoot(root).render(
+    <ErrorBoundary part="GraphiQL">
+      <App config={readConfig()} />
+    </ErrorBoundary>,
+  );
 }

@@ -20,6 +20,9 @@ interface StoredTabs {
 /** Keys that are stored. The query and the variables of the editor are not, because they are those of a tab. */
 const KEPT = ['tabState', 'theme', 'visiblePlugin', 'queries', 'favorites', 'editorShare'];
 
+/** Storage of the browser; of this visit only if the browser permits no other. */
+const store = findStore();
+
 /**
  * Opens the storage of GraphiQL. Its first tabs are those of the last visit or of the configuration, and the operation of the address, which
  * is in the active tab. No header is ever stored.
@@ -36,27 +39,43 @@ export function openStorage(config: PageConfig, search: string): Storage {
         case 'graphiql:variables':
           return active?.variables ?? null;
         case 'graphiql:tabState':
-          return initialState ?? localStorage.getItem(ownKey(key));
+          return initialState ?? store.getItem(ownKey(key));
         default:
-          return localStorage.getItem(ownKey(key));
+          return store.getItem(ownKey(key));
       }
     },
     setItem(key, value) {
       if (KEPT.includes(key.replace('graphiql:', ''))) {
-        localStorage.setItem(ownKey(key), withoutHeaders(value));
+        store.setItem(ownKey(key), withoutHeaders(value));
         initialState = key === 'graphiql:tabState' ? null : initialState;
       }
     },
-    removeItem: (key) => localStorage.removeItem(ownKey(key)),
-    clear() {
-      for (const key of KEPT) {
-        localStorage.removeItem(`notigraph:${key}`);
-      }
-    },
+    removeItem: (key) => store.removeItem(ownKey(key)),
+    clear: clearStorage,
     get length() {
-      return KEPT.filter((key) => localStorage.getItem(`notigraph:${key}`) !== null).length;
+      return KEPT.filter((key) => store.getItem(`notigraph:${key}`) !== null).length;
     },
   };
+}
+
+/** Deletes all that is stored. */
+export function clearStorage(): void {
+  for (const key of KEPT) {
+    store.removeItem(`notigraph:${key}`);
+  }
+}
+
+function findStore(): Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'> {
+  try {
+    return localStorage; // Throws if the browser blocks cookies.
+  } catch {
+    const items = new Map<string, string>();
+    return {
+      getItem: (key) => items.get(key) ?? null,
+      setItem: (key, value) => void items.set(key, value),
+      removeItem: (key) => void items.delete(key),
+    };
+  }
 }
 
 /** Returns a key that a GraphiQL of another project at the same address doesn't use. */
@@ -84,7 +103,7 @@ function toInitialTabs({ tabs: names, operations }: PageConfig, address: URLSear
 
 function readStoredTabs(): StoredTabs | undefined {
   try {
-    const stored: StoredTabs | null = JSON.parse(localStorage.getItem('notigraph:tabState') ?? 'null');
+    const stored: StoredTabs | null = JSON.parse(store.getItem('notigraph:tabState') ?? 'null');
     return stored?.tabs[stored.activeTabIndex] && stored;
   } catch {
     return undefined; // Not written by this page.
@@ -94,5 +113,6 @@ function readStoredTabs(): StoredTabs | undefined {
 function toTab(query: string, variables: string | null): StoredTab {
   const [, operationName = null] = /^(?:query|mutation)\s+(\w+)/m.exec(query) ?? [];
   const title = operationName ?? '<untitled>';
-  return { id: crypto.randomUUID(), title, query, variables, headers: null, operationName, response: null };
+  const id = String(Math.random()); // `crypto.randomUUID` exists only on pages with https.
+  return { id, title, query, variables, headers: null, operationName, response: null };
 }

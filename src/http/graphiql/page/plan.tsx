@@ -90,11 +90,12 @@ function FieldName({ field }: { field: string }) {
 }
 
 function Curl({ command, name }: { command: string; name: string }) {
-  const [isCopied, setCopied] = useState(false);
-  async function copy(): Promise<void> {
-    await navigator.clipboard.writeText(command);
-    setCopied(true);
-  }
+  const [isCopied, setCopied] = useState<boolean>();
+  const copy = () =>
+    navigator.clipboard.writeText(command).then(
+      () => setCopied(true),
+      () => setCopied(false),
+    );
   return (
     <details>
       <summary aria-label={`curl command of ${name}`}>curl</summary>
@@ -104,7 +105,10 @@ function Curl({ command, name }: { command: string; name: string }) {
           {isCopied ? 'Copied' : 'Copy'}
         </button>
       )}
-      <span role="status">{isCopied && 'Replace *** with your key.'}</span>
+      <span role="status">
+        {isCopied && 'Replace *** with your key.'}
+        {isCopied === false && 'Your browser does not permit copying. Select the command.'}
+      </span>
     </details>
   );
 }

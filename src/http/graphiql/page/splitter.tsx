@@ -9,7 +9,7 @@ const clamp = (share: number): number => Math.min(80, Math.max(20, Math.round(sh
 /** Returns the width of the request, in percent, and a function that changes and stores it. */
 export function useShare(): [share: number, setShare: (share: number) => void] {
   const storage = useGraphiQL((state) => state.storage);
-  const [share, setShare] = useState(() => clamp(Number(storage.get('editorShare') ?? 50)));
+  const [share, setShare] = useState(() => clamp(Number(storage.get('editorShare')) || 50));
   return [
     share,
     (next) => {

@@ -47,9 +47,11 @@ export function Toolbar({ onExplain }: { onExplain: () => void }) {
       <button type="button" className="button" title={KEY_MAP.mergeFragments.key} onClick={mergeQuery}>
         Merge fragments
       </button>
-      <button type="button" className="button" title={KEY_MAP.copyQuery.key} onClick={copyQuery}>
-        Copy
-      </button>
+      {window.isSecureContext && ( // Elsewhere, pages have no clipboard.
+        <button type="button" className="button" title={KEY_MAP.copyQuery.key} onClick={copyQuery}>
+          Copy
+        </button>
+      )}
     </div>
   );
 }
