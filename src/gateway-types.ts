@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { HostPlugin } from './graphql/check-plugin.ts';
 import type { Degradations } from './http/health.ts';
@@ -38,6 +38,8 @@ export interface Gateway extends AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   /** Answers one request of `node:http` or a framework on top of it. */
   listener: RequestListener;
+  /** Returns whether a request is for GraphiQL's page or one of its files, which a server should answer even while it sheds load. */
+  isPage(request: IncomingMessage): boolean;
   /** Path of the GraphQL endpoint. */
   endpoint: string;
   /**

@@ -22,7 +22,7 @@ import { createPages } from './http/graphiql/pages.ts';
 import { createMcp } from './http/mcp/mcp.ts';
 import { MCP_PATH } from './http/mcp/mcp-route.ts';
 import { createNegotiateMediaType } from './http/media-type.ts';
-import { createListener } from './http/node-adapter.ts';
+import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createPrepare } from './http/prepare.ts';
 import { trackRequests } from './http/request-tracking.ts';
@@ -178,11 +178,15 @@ export function createGateway(
       respond,
       logger,
     });
+  const findPage = createPages(settings, {
+    paths: upstreamSelector.pathsOf(endpoint),
+    schemes: schemesOf(clients),
+    clientRules,
+  });
   const { handle, finished } = trackRequests(
     createRouter({
-      paths: upstreamSelector.pathsOf(endpoint),
       cors,
-      findPage: createPages(settings, schemesOf(clients), clientRules),
+      findPage,
       clientTokens: browser?.clientTokens && {
         paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
         route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
@@ -205,6 +209,7 @@ export function createGateway(
   return {
     fetch: createFetchHandler(handle),
     listener: createListener(handle),
+    isPage: createRequestTest((request) => settings.graphiql !== false && findPage(request) !== undefined),
     endpoint,
     checkUpstream: upstreams.check,
     async serveMcp(streams) {

@@ -203,7 +203,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   // Runs in the browser, except for its build.
   'http/graphiql/page': {
-    parts: ['http/graphiql'],
+    parts: ['http/graphiql', 'client'],
     modules: [
       'node:crypto',
       'node:fs',

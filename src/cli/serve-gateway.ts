@@ -80,6 +80,7 @@ export async function serveGateway(
     maxConnections: Math.min(config.maxConnections, maxClientFiles()),
     listener: gateways.listener,
     bufferedBytes: gateways.bufferedBytes,
+    isNeverShed: (request) => gateways.current().isPage(request),
     degradations: () => gateways.current().degradations(),
     overload,
     metrics: config.metrics ? (load) => formatMetrics([samples(load)]) : undefined,

@@ -28,6 +28,14 @@ export function createListener(handle: HandleRequest): RequestListener {
   };
 }
 
+/** Creates the function that tests a request of `node:http` without answering it. */
+export function createRequestTest(
+  matches: (request: IncomingRequest) => boolean,
+): (request: IncomingMessage) => boolean {
+  const isValidHost = createHostCheck();
+  return (request) => matches(new NodeRequest(request, isValidHost));
+}
+
 class NodeRequest implements IncomingRequest {
   readonly #request: IncomingMessage;
   readonly #url: string;

@@ -8,10 +8,8 @@ type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
 
 /** Options of `createRouter`. */
 export interface RouterOptions {
-  /** Exact paths of the GraphQL endpoint. */
-  paths: ReadonlySet<string>;
   cors: Cors;
-  /** Finds GraphiQL's page and its files among the requests to the endpoint. */
+  /** Finds GraphiQL's page and its files. */
   findPage: FindPage;
   /** Route for client tokens, with its exact paths. @default none */
   clientTokens: { paths: ReadonlySet<string>; route: Route } | undefined;
@@ -22,7 +20,7 @@ export interface RouterOptions {
 
 /** Creates the function that passes each request to the pipeline, except for preflights, GraphiQL, AI agents, and requests for client tokens. */
 export function createRouter(options: RouterOptions): HandleRequest {
-  const { paths, cors, findPage, clientTokens, mcp, pipeline } = options;
+  const { cors, findPage, clientTokens, mcp, pipeline } = options;
 
   /** Adds the common headers to a response that doesn't come from the pipeline. */
   function withCommonHeaders(request: IncomingRequest, response: OutgoingResponse): OutgoingResponse {
@@ -44,10 +42,7 @@ export function createRouter(options: RouterOptions): HandleRequest {
       const moreHeaders = mcp?.paths.has(path) === true ? mcp.headers : [];
       return async () => cors.preflight(request, moreHeaders);
     }
-    if (paths.has(path)) {
-      return findPage(request);
-    }
-    return clientTokens?.paths.has(path) ? clientTokens.route : undefined;
+    return findPage(request) ?? (clientTokens?.paths.has(path) ? clientTokens.route : undefined);
   }
 
   /** Returns the handler of a request, which adds the common headers itself. */

@@ -24,6 +24,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
   listener: RequestListener;
   /** Returns the response body for `/metrics`. @default none: the listener handles the path */
   metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
+  /** Returns whether a request is answered even while load is shed. @default () => false */
+  isNeverShed?: ((request: IncomingMessage) => boolean) | undefined;
   /** Returns what doesn't work although requests are served, for `/readyz`: lines by name. @default () => ({}) */
   degradations?: (() => Degradations) | undefined;
   /**
@@ -75,6 +77,7 @@ export async function startServer({
   port,
   listener,
   metrics,
+  isNeverShed = () => false,
   degradations,
   probes = (own) => own,
   connectionSource: source,
@@ -126,14 +129,15 @@ export async function startServer({
       return false;
     }
     const reason = shedReason();
-    if (reason !== undefined) {
-      shedding.counts[reason] += 1;
-      const message = isDraining
-        ? 'This process is shutting down. Send the request again; another process will handle it.'
-        : 'The gateway is overloaded. Send the request again in a moment.';
-      sendRefusal(response, refuse('OVERLOADED', message, { retryAfterSeconds: 1 }));
+    if (reason === undefined || isNeverShed(request)) {
+      return true;
     }
-    return reason === undefined;
+    shedding.counts[reason] += 1;
+    const message = isDraining
+      ? 'This process is shutting down. Send the request again; another process will handle it.'
+      : 'The gateway is overloaded. Send the request again in a moment.';
+    sendRefusal(response, refuse('OVERLOADED', message, { retryAfterSeconds: 1 }));
+    return false;
   }
 
   server.on('request', (request, response) => {

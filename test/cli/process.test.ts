@@ -310,6 +310,21 @@ describe('a process that is stopped', () => {
     },
   );
 
+  it('serves GraphiQL while it sheds load', async () => {
+    await using upstream = await startHoldingUpstream();
+    const env = { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '1' };
+    await using notigraph = await startNotigraph({ cwd, env, args: ['--upstream', upstream.url] });
+    const answer = sendOperation(notigraph.url, GROUPS);
+    await upstream.asked;
+    expect(await sendOperation(notigraph.url, GROUPS)).toMatchObject({
+      errors: [{ extensions: { code: 'OVERLOADED' } }],
+    });
+    const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Notigraph</title>')]);
+    upstream.release();
+    await answer;
+  });
+
   it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {
     await using upstream = await startHoldingUpstream();
     const free = await listen(createServer());

@@ -3,7 +3,9 @@ import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startServer } from '../../src/http/server.ts';
+import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startHoldingUpstream } from '../support/holding-upstream.ts';
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
@@ -84,6 +86,51 @@ describe('the page of GraphiQL', () => {
       const query = await request(`${gateway.url}?query={__typename}`, headers);
       expect(JSON.parse(String(query.body))).toEqual({ data: { __typename: 'Query' } });
     }
+  });
+});
+
+describe('a gateway that sheds load', () => {
+  it('answers requests for the page and its files, but no others', async () => {
+    await using upstream = await startHoldingUpstream();
+    await using busy = await startGateway({ upstream: upstream.url, graphiql: true }, {}, 'listener', {
+      maxInFlightRequests: 1,
+    });
+    const held = busy.send('{ notificationGroups { id } }');
+    await upstream.asked;
+    expect((await busy.send('{ __typename }')).status).toBe(503);
+    const page = await request(busy.url, BROWSER);
+    expect(page.status).toBe(200);
+    for (const ending of ['js', 'css'] as const) {
+      expect((await request(fileOf(page.body, ending, busy.url))).status).toBe(200);
+    }
+    for (const path of ['?query={__typename}', '/more', '?graphiql']) {
+      const headers = { ...BROWSER, accept: 'application/json' };
+      const expected = path === '?graphiql' ? 404 : 503;
+      expect([path, (await request(busy.url + path, headers)).status]).toEqual([path, expected]);
+    }
+    upstream.release();
+    expect((await held).status).toBe(200);
+  });
+
+  it('has no page to answer requests with if GraphiQL is off', async () => {
+    await using busy = await startGateway({ upstream: 'http://127.0.0.1:9' }, {}, 'listener', {
+      maxInFlightRequests: 0,
+    });
+    expect((await request(busy.url, BROWSER)).status).toBe(503);
+  });
+
+  it('because it is stopping, too', async () => {
+    await using embedded = createGateway({ upstream: 'http://127.0.0.1:9', graphiql: true });
+    const { listener, isPage } = embedded;
+    await using server = await startServer({
+      ...{ host: '127.0.0.1', port: 0, lameDuckMs: 1_000 },
+      ...{ listener, isNeverShed: isPage },
+    });
+    const closing = server.close();
+    expect((await request(`${server.url}/graphql?query={__typename}`)).status).toBe(503);
+    const page = await request(`${server.url}/graphql`, BROWSER);
+    expect([page.status, page.headers.connection]).toEqual([200, 'close']);
+    await closing;
   });
 });
 

@@ -70,7 +70,14 @@ export async function startGateway(
   const state = createGatewayState(logger, undefined, deps.monotonicNow, REDIS_TIMEOUT_MS);
   const gateway = createGateway(options, { logger, ...deps }, state);
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
-  const server = await startServer({ host: '127.0.0.1', port: 0, listener, lameDuckMs: 0, ...limits });
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    listener,
+    isNeverShed: gateway.isPage,
+    lameDuckMs: 0,
+    ...limits,
+  });
   const url = server.url + gateway.endpoint;
 
   const send: TestGateway['send'] = async (document, variables, request = {}) => {

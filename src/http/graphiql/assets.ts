@@ -31,20 +31,27 @@ const SUFFIXES = { br: '.br', gzip: '.gz' };
 /** Creates the access to the built files. They are stored compressed. */
 export function createAssets(): Assets {
   const folder = new URL('dist/graphiql/', import.meta.resolve('notigraph/package.json')); // Also from a bundle.
-  const contents = new Map<string, Bytes>();
+  const contents = new Map<string, Promise<Bytes>>();
 
-  async function readStored(file: string): Promise<Bytes> {
-    const content = contents.get(file) ?? new Uint8Array(await readFile(new URL(file, folder)));
-    contents.set(file, content);
-    return content;
+  /** Returns what `load` resolves to. All responses share it, so that many of them at once need no more memory than one. */
+  async function once(key: string, load: () => Promise<Bytes>): Promise<Bytes> {
+    const content = contents.get(key) ?? load();
+    contents.set(key, content);
+    return content.catch((error: unknown) => {
+      contents.delete(key);
+      throw error;
+    });
   }
+
+  const readStored = (file: string): Promise<Bytes> =>
+    once(file, async () => new Uint8Array(await readFile(new URL(file, folder))));
 
   return {
     readManifest: () => readFile(new URL('manifest.json', folder), 'utf8').then(parseManifest, () => undefined),
-    async read(name, encoding) {
-      const stored = await readStored(name + SUFFIXES[encoding ?? 'gzip']);
-      return encoding === undefined ? new Uint8Array(await promisify(gunzip)(stored)) : stored; // Rare: all browsers accept gzip.
-    },
+    read: (name, encoding) =>
+      encoding === undefined
+        ? once(name, async () => new Uint8Array(await promisify(gunzip)(await readStored(name + SUFFIXES.gzip))))
+        : readStored(name + SUFFIXES[encoding]),
   };
 }
 

@@ -3,12 +3,14 @@ import type { ExecutionResult } from 'graphql';
 import { useState } from 'react';
 import type { Explanation, PageConfig, UpstreamReport } from './config.ts';
 
-/** REST calls of an operation, from the extensions of its response. */
+/** REST calls of an operation, from the extensions of its response, or its wait for one. */
 export interface Costs {
   /** Calls that were made. */
   report?: UpstreamReport;
   /** Calls that would be made. */
   explanation?: Explanation;
+  /** Sentence about the wait before the operation is sent again. */
+  wait?: string;
 }
 
 /** Response of the gateway. */
@@ -21,7 +23,7 @@ export type GatewayResult = ExecutionResult<
 export interface CostChannel {
   /** Whether the next operation is to be explained instead of executed. */
   isExplaining: boolean;
-  /** Called without costs before an operation is sent, and with those of its response. */
+  /** Called without costs before an operation is sent, with each wait before it is sent again, and with the costs of its response. */
   receive(costs: Costs): void;
 }
 

@@ -35,7 +35,7 @@ export function createFetcher({ read, ask, channel, mayExplain }: FetcherOptions
       const response = await send(
         { ...withOperationName(params), ...extensionsFor(authorization, isExplaining) },
         own === undefined ? { ...headers, authorization } : headers,
-        signal,
+        { signal, onWait: (wait) => channel.receive({ wait }) },
       );
       const { result, costs } = takeCosts(response);
       channel.receive(costs);

@@ -15,7 +15,7 @@ interface ResponsePaneProps {
 }
 
 /** Response or plan of the active tab, or a welcome before the first one. */
-export function ResponsePane({ config, costs: { report, explanation }, grow }: ResponsePaneProps) {
+export function ResponsePane({ config, costs: { report, explanation, wait }, grow }: ResponsePaneProps) {
   const { tabs, activeTabIndex, isFetching, queryId } = useGraphiQL(
     pick('tabs', 'activeTabIndex', 'isFetching', 'queryId'),
   );
@@ -34,6 +34,11 @@ export function ResponsePane({ config, costs: { report, explanation }, grow }: R
     <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: grow }}>
       {isEmpty && <Welcome config={config} isFirst={isFirst} />}
       {isFetching && <Spinner />}
+      {isFetching && wait && (
+        <p className="notice" role="status">
+          {wait} Press <strong>Stop</strong> to cancel.
+        </p>
+      )}
       {explanation && <Plan explanation={explanation} />}
       <div className="result" hidden={isEmpty || isPlanned}>
         <ResponseEditor />

@@ -1,17 +1,52 @@
 import type { FetcherParams } from '@graphiql/toolkit';
+import { readResult } from '../../../client/result.ts';
+import { canRepeat, waitOf } from '../../../client/retry-rules.ts';
+import { sleep } from '../../../client/sleep.ts';
+import { mayWrite } from '../../../client/typed-document.ts';
 import type { GatewayResult } from './costs.ts';
 
+/** Maximum number of times that a request is sent. */
+const MAX_ATTEMPTS = 5;
+
+/** Longest wait before a request is sent again. If the response asks for a longer one, it is shown. */
+const MAX_WAIT_SECONDS = 10;
+
+/** Options of `send`. */
+interface SendOptions {
+  /** Stops the request, or the wait for the next attempt. */
+  signal?: AbortSignal;
+  /** Called before a wait with a sentence about it. @default not called */
+  onWait?(message: string): void;
+}
+
 /**
- * Sends an operation to the endpoint, which has the address of the page.
+ * Sends an operation to the endpoint, which has the address of the page. Sends it again if the response is 503 with `Retry-After`, unless it
+ * may have been executed: the gateway refuses requests before it executes them, but the 503 of a proxy proves nothing about a mutation.
  *
  * @throws {Error} with a message for people, if there is no response or it has no JSON
  */
 export async function send(
   params: FetcherParams & { extensions?: Readonly<Record<string, true>> },
   headers: Readonly<Record<string, string>>,
-  signal?: AbortSignal,
+  { signal, onWait }: SendOptions = {},
 ): Promise<GatewayResult> {
-  const response = await fetch(location.pathname, {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await post(params, headers, signal);
+    const seconds = attempt < MAX_ATTEMPTS ? await waitAfter(response.clone(), params.query, attempt) : undefined;
+    if (seconds === undefined) {
+      return response.json().catch(() => {
+        throw new Error(`The server responded with status ${response.status} and without JSON.`);
+      });
+    }
+    onWait?.(
+      `The gateway can’t handle the request now (503). Attempt ${attempt + 1} of ${MAX_ATTEMPTS} starts in ${seconds} s.`,
+    );
+    await sleep(seconds * 1_000, signal);
+  }
+}
+
+const post = (params: object, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response> =>
+  fetch(location.pathname, {
     method: 'POST',
     headers: {
       accept: 'application/graphql-response+json, application/json',
@@ -24,7 +59,17 @@ export async function send(
   }).catch(({ message }: Error) => {
     throw new Error(`There is no response (${message}). The gateway may have received the request.`);
   });
-  return response.json().catch(() => {
-    throw new Error(`The server responded with status ${response.status} and without JSON.`);
-  });
+
+/** Returns the seconds to wait before an operation is sent again; undefined if it must not be, or can't succeed. */
+async function waitAfter(response: Response, query: string, attempt: number): Promise<number | undefined> {
+  if (response.status !== 503 || !response.headers.has('retry-after')) {
+    return undefined;
+  }
+  const current = await readResult(response).then(
+    (result) => ({ result }),
+    (cause: unknown) => ({ cause }),
+  );
+  const seconds = Math.ceil(waitOf(current, attempt));
+  const mayRepeat = canRepeat(current, { isWrite: mayWrite(query), hasOwnKey: false });
+  return mayRepeat && seconds <= MAX_WAIT_SECONDS ? seconds : undefined;
 }

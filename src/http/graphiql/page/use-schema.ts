@@ -1,5 +1,5 @@
 import { getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import type { Credential } from './credential.ts';
 import { send } from './send.ts';
 
@@ -15,24 +15,30 @@ export interface PageSchema {
   retry(): void;
 }
 
-/** Loads the schema. Most gateways need no credential for it; those that do are asked again once there is one. */
+/** Loads the schema. Most gateways need no credential for it; those that do are asked again once there is one, and are no problem before. */
 export function useSchema({ read }: Pick<Credential, 'read'>): PageSchema {
   const [schema, setSchema] = useState<IntrospectionQuery | null>(null);
   const [problem, setProblem] = useState<string>();
   const sent = useRef<string>(undefined);
+  const loading = useRef<AbortController>(undefined);
 
   const refresh = useCallback(async () => {
     const authorization = read();
+    const { signal } = startAgain(loading);
     sent.current = authorization;
     try {
       const { data, errors } = await send(
         { query: QUERY, operationName: 'IntrospectionQuery' },
         authorization === undefined ? {} : { authorization },
+        { signal, onWait: setProblem },
       );
+      const isRefused = errors?.some(({ extensions }) => extensions?.retryable !== true) === true;
       setSchema(isIntrospection(data) ? data : null);
-      setProblem(errors === undefined || authorization === undefined ? undefined : errors[0]?.message);
+      setProblem(isRefused && authorization === undefined ? undefined : errors?.[0]?.message);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      if (!signal.aborted) {
+        setProblem(error instanceof Error ? error.message : String(error));
+      }
     }
   }, [read]);
 
@@ -43,6 +49,14 @@ export function useSchema({ read }: Pick<Credential, 'read'>): PageSchema {
     refresh: () => void refresh(),
     retry: () => void (schema === null && read() !== sent.current && refresh()),
   };
+}
+
+/** Stops what a controller stops, and returns a new one in its place. */
+function startAgain(current: RefObject<AbortController | undefined>): AbortController {
+  current.current?.abort();
+  const next = new AbortController();
+  current.current = next;
+  return next;
 }
 
 const isIntrospection = (data: unknown): data is IntrospectionQuery =>
