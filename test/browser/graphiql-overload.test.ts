@@ -25,7 +25,7 @@ afterAll(async () => {
 async function answerOperations(page: Page, answers: Parameters<Route['fulfill']>[0][]): Promise<unknown[]> {
   const answered: unknown[] = [];
   await page.route('**/graphql', async (route) => {
-    const answer = answers.shift();
+    const answer = route.request().method() === 'POST' ? answers.shift() : undefined;
     if (answer === undefined) {
       await route.fallback();
       return;

@@ -139,7 +139,7 @@ async function tryHistory(page: Page): Promise<void> {
   await first.getByRole('button', { name: 'Set active' }).click();
 }
 
-/** What a visitor has done before the parts are opened. */
+/** Actions of a visitor before the parts are opened. */
 const STATES: Readonly<Record<string, (page: Page) => Promise<void>>> = {
   async 'before the first run'() {},
   async 'after a successful run'(page) {
