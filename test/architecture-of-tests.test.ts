@@ -97,7 +97,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'test/telemetry': [],
   'test/testing': [],
   'test/types': ['src/graphql/explain/explanation.ts', 'src/http/upstream-report.ts', 'src/testing/msw/index.ts'],
-  'test/upstream': ['src/auth/credentials.ts'],
+  'test/upstream': ['src/auth/credentials.ts', 'src/rate-limits/memory-rate-limiter.ts'],
   bench: ['src/auth/identity.ts', 'src/settings/scopes.ts', 'src/telemetry/tracing/tracing.ts'],
 };
 

@@ -54,8 +54,7 @@ export function createSend(
   ): Promise<UpstreamResult> {
     const { endpoint, authorization } = request;
     const { trace } = usage;
-    const slots = concurrency.slotsOf(authorization);
-    const queued = slots.take(endpoint, signal, trace);
+    const queued = concurrency.take(authorization, endpoint, signal, trace);
     if (queued !== undefined) {
       await queued;
     }
@@ -88,7 +87,7 @@ export function createSend(
     } finally {
       retries?.end();
       policy?.endCall();
-      slots.release();
+      concurrency.release(authorization);
     }
   }
 

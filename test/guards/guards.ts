@@ -1286,8 +1286,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'coalescing after an earlier write',
     'upstream/resilience/coalescing.ts',
-    'get(credential);\n      reads.length = 0;',
-    'get(credential);',
+    'enter(credential);\n      reads.length = 0;',
+    'enter(credential);',
     'upstream/policies',
   ),
   guard(
@@ -1307,14 +1307,14 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'concurrency limit per key',
     'upstream/resilience/concurrency.ts',
-    'if (this.#running < this.#settings.maxConcurrentCallsPerKey) {',
+    'if (slots.running < maxConcurrentCallsPerKey) {',
     'if (true) {',
     'upstream/policies',
   ),
   guard(
     'queue limit per key',
     'upstream/resilience/concurrency.ts',
-    'if (this.#waiting.size >= this.#settings.maxQueuedCallsPerKey) {',
+    'if (slots.waiting.size >= maxQueuedCallsPerKey) {',
     'if (false) {',
     'upstream/policies',
   ),

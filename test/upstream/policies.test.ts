@@ -73,15 +73,14 @@ function createRetrying(...policy: Parameters<typeof createRetry>) {
 function createQueue(settings: ConcurrencySettings) {
   const concurrency = limitConcurrency(settings);
   return async <T>(credential: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const slots = concurrency.slotsOf(credential);
-    const queued = slots.take(GET, signal);
+    const queued = concurrency.take(credential, GET, signal);
     if (queued !== undefined) {
       await queued;
     }
     try {
       return await work();
     } finally {
-      slots.release();
+      concurrency.release(credential);
     }
   };
 }
@@ -668,6 +667,30 @@ describe('identical in-flight reads', () => {
     const names = (await Promise.all([before, ...during, after])).map((found) => found?.name);
     expect(names).toEqual(['before', 'during', 'during', 'after']);
     expect(await Promise.all([...stats, other])).toEqual([[], [], []]);
+  });
+
+  it('are not joined after a write during which a thousand other keys appeared', async () => {
+    const { pending, script } = deferResponses();
+    await using client = await startClient((request, connection) => {
+      if (request.headers.authorization === 'ApiKey a') {
+        script(request, connection);
+      } else {
+        connection.answer({ status: 401, body: {} });
+      }
+    });
+    const upstream = client.caller('a');
+    const write = upstream.updateWorkflowStatus('w1', false);
+    await client.upstream.arrived(1);
+    await Promise.all(Array.from({ length: 1_000 }, (_, i) => client.caller(`x${i}`).getWorkflow('w1').catch(codeOf)));
+    const during = upstream.getWorkflow('w1');
+    await client.upstream.arrived(1_002);
+    respondWithName(pending[0], 'written');
+    await write;
+    const after = upstream.getWorkflow('w1');
+    await client.upstream.arrived(1_003);
+    respondWithName(pending[1], 'during');
+    respondWithName(pending[2], 'after');
+    expect([(await during)?.name, (await after)?.name]).toEqual(['during', 'after']);
   });
 
   it('are not joined after a write that failed either', async () => {

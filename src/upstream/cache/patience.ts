@@ -1,9 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import type { Caller } from '../caller.ts';
-import { createPerCredential } from '../resilience/per-credential.ts';
 import type { Signal } from '../transport/signal.ts';
 
 /** Time in which other reads don't wait after one has waited too long, in milliseconds. */
 const SLOW_MS = 5_000;
+
+/** Maximum endpoints that are known to be slow. A forgotten one costs one wait. */
+const MAX_SLOW = 1_000;
 
 /** Bounds the time in which reads that have a stored response wait for the service. */
 export interface Patience {
@@ -22,22 +25,19 @@ export interface Patience {
  * @param maxWaitMs longest time to wait, in milliseconds
  */
 export function createPatience(maxWaitMs: number): Patience {
-  const slow = createPerCredential(
-    () => ({ until: 0 }),
-    ({ until }) => until <= performance.now(),
-  );
+  const slow = new LRUCache<string, true>({ max: MAX_SLOW, ttl: SLOW_MS });
   return {
     async wait(route, response, { authorization, signal, deadlineAt }) {
-      const endpoint = slow.get(`${authorization} ${route}`);
-      const isSlow = performance.now() < endpoint.until;
-      const responded = () => {
-        endpoint.until = 0;
-      };
-      response.then(responded, () => {}); // Even if it is late.
+      const endpoint = `${authorization} ${route}`;
+      const isSlow = slow.has(endpoint);
+      response.then(
+        () => slow.delete(endpoint), // Even if it is late.
+        () => {},
+      );
       const maxMs = isSlow || signal.aborted ? 0 : Math.min(maxWaitMs, deadlineAt - performance.now());
       const result = await withinTime(response, maxMs, signal);
       if (result === undefined && !isSlow && !signal.aborted) {
-        endpoint.until = performance.now() + SLOW_MS;
+        slow.set(endpoint, true);
       }
       return result;
     },

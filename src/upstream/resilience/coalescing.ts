@@ -43,10 +43,7 @@ export interface Coalescing<T> {
 /** Creates the policy that lets identical in-flight reads of one credential share one upstream call. */
 export function createCoalescing<T>(): Coalescing<T> {
   // An array per credential, because a credential has few in-flight calls.
-  const inFlight = createPerCredential<SharedRead<T>[]>(
-    () => [],
-    (reads) => reads.length === 0,
-  );
+  const inFlight = createPerCredential<SharedRead<T>[]>(() => []);
 
   function stopSharing(reads: SharedRead<T>[], shared: SharedRead<T>): void {
     const at = reads.indexOf(shared);
@@ -55,16 +52,16 @@ export function createCoalescing<T>(): Coalescing<T> {
     }
   }
 
-  function startShared(
-    reads: SharedRead<T>[],
-    address: string,
-    start: (signal: Signal) => StartedRead<T>,
-  ): SharedRead<T> {
+  function startShared(credential: string, address: string, start: (signal: Signal) => StartedRead<T>): SharedRead<T> {
     const controller = new Abort();
     const { result, stored } = start(controller);
+    const reads = inFlight.enter(credential);
     const shared: SharedRead<T> = { address, result, controller, readers: [], isSettled: false };
     reads.push(shared);
-    const stop = () => stopSharing(reads, shared);
+    const stop = () => {
+      stopSharing(reads, shared);
+      inFlight.leave(credential);
+    };
     const settle = (respond: (reader: Reader<T>) => void) => {
       shared.isSettled = true;
       if (stored === undefined) {
@@ -106,18 +103,27 @@ export function createCoalescing<T>(): Coalescing<T> {
 
   return {
     read(credential, address, signal, start) {
-      const reads = inFlight.get(credential);
-      const shared = reads.find((read) => read.address === address) ?? startShared(reads, address, start);
-      return shared.isSettled ? shared.result : join(reads, shared, signal);
+      const reads = inFlight.enter(credential);
+      try {
+        const shared = reads.find((read) => read.address === address) ?? startShared(credential, address, start);
+        return shared.isSettled ? shared.result : join(reads, shared, signal);
+      } finally {
+        inFlight.leave(credential);
+      }
     },
-    isReading: (credential, address) => inFlight.get(credential).some((read) => read.address === address),
+    isReading(credential, address) {
+      const isReading = inFlight.enter(credential).some((read) => read.address === address);
+      inFlight.leave(credential);
+      return isReading;
+    },
     async write(credential, work) {
-      const reads = inFlight.get(credential);
+      const reads = inFlight.enter(credential);
       reads.length = 0;
       try {
         return await work();
       } finally {
         reads.length = 0;
+        inFlight.leave(credential);
       }
     },
   };

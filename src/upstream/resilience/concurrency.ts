@@ -14,94 +14,80 @@ type WaitTrace = Pick<CallTrace, 'queued' | 'dequeued'>;
 
 /** Limit on the concurrent calls of each credential. */
 export interface ConcurrencyLimit {
-  /** Returns the slots of a credential. */
-  slotsOf(credential: string): CallSlots;
-  /** Returns the number of queued calls, of all credentials. */
-  waiting(): number;
-}
-
-/** Slots for the concurrent calls of one credential. */
-export interface CallSlots {
   /**
-   * Takes a slot.
+   * Takes a slot of a credential.
    *
    * @returns undefined, or if all are taken, a promise that resolves when another call hands over its slot, in order of arrival. Rejects with
    * an `UpstreamError` if too many calls are waiting or the signal is aborted; then no slot was taken
    */
-  take(endpoint: Endpoint, signal: Signal, trace?: WaitTrace): Promise<void> | undefined;
+  take(credential: string, endpoint: Endpoint, signal: Signal, trace?: WaitTrace): Promise<void> | undefined;
   /** Releases a slot that `take` took. */
-  release(): void;
+  release(credential: string): void;
+  /** Returns the number of queued calls, of all credentials. */
+  waiting(): number;
+}
+
+/** Slots of one credential. */
+interface Slots {
+  running: number;
+  /** Functions that hand a slot over to a call, in order of arrival. */
+  waiting: Set<() => void>;
 }
 
 /** Limits the concurrent calls of each credential, so that a busy one can't take all sockets. */
-export function limitConcurrency(settings: ConcurrencySettings): ConcurrencyLimit {
+export function limitConcurrency({
+  maxConcurrentCallsPerKey,
+  maxQueuedCallsPerKey,
+}: ConcurrencySettings): ConcurrencyLimit {
+  const inUse = createPerCredential<Slots>(() => ({ running: 0, waiting: new Set() }));
   let waiting = 0;
-  const queued = (count: number) => {
-    waiting += count;
-  };
-  const slots = createPerCredential<Slots>(
-    () => new Slots(settings, queued),
-    ({ isIdle }) => isIdle,
-  );
-  return { slotsOf: slots.get, waiting: () => waiting };
-}
-
-class Slots implements CallSlots {
-  readonly #settings: ConcurrencySettings;
-  readonly #queued: (count: number) => void;
-  readonly #waiting = new Set<() => void>();
-  #running = 0;
-
-  /** @param queued called with the change in the number of queued calls */
-  constructor(settings: ConcurrencySettings, queued: (count: number) => void) {
-    this.#settings = settings;
-    this.#queued = queued;
-  }
-
-  get isIdle(): boolean {
-    return this.#running === 0;
-  }
-
-  take(endpoint: Endpoint, signal: Signal, trace?: WaitTrace): Promise<void> | undefined {
-    if (this.#running < this.#settings.maxConcurrentCallsPerKey) {
-      this.#running += 1;
-      return undefined;
-    }
-    return this.#wait(endpoint, signal, trace);
-  }
 
   /** Waits until another call hands over its slot. */
-  async #wait(endpoint: Endpoint, signal: Signal, trace?: WaitTrace): Promise<void> {
-    if (this.#waiting.size >= this.#settings.maxQueuedCallsPerKey) {
+  async function wait(slots: Slots, endpoint: Endpoint, signal: Signal, trace?: WaitTrace): Promise<void> {
+    if (slots.waiting.size >= maxQueuedCallsPerKey) {
       throw overloaded(endpoint);
     }
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add(resolve);
-    this.#queued(1);
+    slots.waiting.add(resolve);
+    waiting += 1;
     const queuedAt = performance.now();
     trace?.queued(endpoint);
     try {
       await rejectOnAbort(promise, signal);
     } catch (reason) {
-      if (!this.#waiting.delete(resolve)) {
-        this.release(); // The slot was handed over at the same moment.
+      if (!slots.waiting.delete(resolve)) {
+        handOver(slots); // The slot was handed over at the same moment.
       }
       throw endedEarly(endpoint, { sent: false }, reason);
     } finally {
-      this.#queued(-1);
+      waiting -= 1;
       trace?.dequeued(endpoint, performance.now() - queuedAt);
     }
   }
 
-  release(): void {
-    if (this.#waiting.size === 0) {
-      this.#running -= 1;
-      return;
-    }
-    const [next] = this.#waiting;
-    if (next !== undefined) {
-      this.#waiting.delete(next);
+  function handOver(slots: Slots): void {
+    const [next] = slots.waiting;
+    if (next === undefined) {
+      slots.running -= 1;
+    } else {
+      slots.waiting.delete(next);
       next();
     }
   }
+
+  return {
+    take(credential, endpoint, signal, trace) {
+      const slots = inUse.enter(credential);
+      if (slots.running < maxConcurrentCallsPerKey) {
+        slots.running += 1;
+        return undefined;
+      }
+      return wait(slots, endpoint, signal, trace).catch((failure: unknown) => {
+        inUse.leave(credential);
+        throw failure;
+      });
+    },
+    release: (credential) => handOver(inUse.leave(credential)),
+    waiting: () => waiting,
+  };
 }

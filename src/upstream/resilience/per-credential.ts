@@ -1,41 +1,53 @@
 /** Collection with one value per credential. */
 export interface PerCredential<T> {
-  /** Returns the value of a credential, and creates it if necessary. */
-  get(credential: string): T;
+  /** Returns the value of a credential, and creates it if necessary. It stays the value of the credential until `leave` was called as often. */
+  enter(credential: string): T;
+  /** Ends a use, and returns the value. */
+  leave(credential: string): T;
 }
 
-/** Number of values from which idle ones are removed. Then they are removed whenever the number of remaining values has doubled. */
+/** Number of values from which unused ones are removed. Then they are removed whenever the number of remaining values has doubled. */
 const MIN_SWEEP_SIZE = 1_000;
 
 /**
- * Creates a collection that keeps the values of idle credentials until there are many. A `Map` whose entries are added and removed with
- * every request creates garbage that V8's young-generation collector can't free, because each old hash table points to the next one.
+ * Creates a collection that keeps unused values until there are many. A `Map` whose entries are added and removed with every request creates garbage
+ * that V8's young-generation collector can't free, because each old hash table points to the next one.
+ *
+ * Only `enter` returns a value, so none is removed while a call uses it.
  */
-export function createPerCredential<T>(create: () => T, isIdle: (value: T) => boolean): PerCredential<T> {
-  const values = new Map<string, T>();
+export function createPerCredential<T>(create: () => T): PerCredential<T> {
+  const entries = new Map<string, { value: T; users: number }>();
   let limit = MIN_SWEEP_SIZE;
 
   function sweep(): void {
-    for (const [credential, value] of values) {
-      if (isIdle(value)) {
-        values.delete(credential);
+    for (const [credential, { users }] of entries) {
+      if (users === 0) {
+        entries.delete(credential);
       }
     }
-    limit = Math.max(MIN_SWEEP_SIZE, 2 * values.size);
+    limit = Math.max(MIN_SWEEP_SIZE, 2 * entries.size);
   }
 
   return {
-    get(credential) {
-      const existing = values.get(credential);
-      if (existing !== undefined) {
-        return existing;
+    enter(credential) {
+      let entry = entries.get(credential);
+      if (entry === undefined) {
+        if (entries.size >= limit) {
+          sweep();
+        }
+        entry = { value: create(), users: 0 };
+        entries.set(credential, entry);
       }
-      if (values.size >= limit) {
-        sweep();
+      entry.users += 1;
+      return entry.value;
+    },
+    leave(credential) {
+      const entry = entries.get(credential);
+      if (entry === undefined || entry.users === 0) {
+        throw new Error('The value of a credential was left more often than entered.');
       }
-      const value = create();
-      values.set(credential, value);
-      return value;
+      entry.users -= 1;
+      return entry.value;
     },
   };
 }

@@ -85,8 +85,9 @@ export function createThrottle(
     const hasResponse =
       failure === undefined ||
       (isUpstreamError(failure) && failure.status !== undefined && failure.code !== 'RATE_LIMITED');
-    if (hasResponse && probed.until <= now()) {
-      pauses.delete(credential); // No new limit was reported during the probe.
+    const isCurrent = pauses.peek(credential) === probed && probed.until <= now(); // No new limit was reported during the probe.
+    if (hasResponse && isCurrent) {
+      pauses.delete(credential);
     }
   }
 

@@ -1,0 +1,303 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
+import { MemoryStore } from '../../src/upstream/cache/memory-store.ts';
+import type { WriteEnd, WriteInProgress } from '../../src/upstream/cache/store.ts';
+import type { Endpoint } from '../../src/upstream/errors/errors.ts';
+import { throttled } from '../../src/upstream/errors/failures.ts';
+import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
+import { limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
+import { createThrottle } from '../../src/upstream/resilience/throttle.ts';
+
+// What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
+// step of random histories.
+
+const GET: Endpoint = { method: 'GET', route: '/v1/feeds' };
+const alive = new AbortController().signal;
+const RUNS = { numRuns: 150 };
+
+/** Number of new credentials that cause at least one sweep. */
+const SWEEP = 1_000;
+
+let strangers = 0;
+
+/** Calls a function with credentials that no other call has had. */
+function visitStrangers(visit: (credential: string) => void, count = SWEEP): void {
+  for (let i = 0; i < count; i += 1) {
+    strangers += 1;
+    visit(`stranger ${strangers}`);
+  }
+}
+
+/** Runs all callbacks of settled promises. */
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+const credential = fc.constantFrom('a', 'b');
+/** Selects one of the things that are in progress. */
+const pick = fc.nat({ max: 7 });
+const pickOf = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)];
+const remove = <T>(list: T[], item: T): void => void list.splice(list.indexOf(item), 1);
+
+describe('a sweep at every point', () => {
+  it('lets no read join one from before a write, and keeps none from joining one that it can', async () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('read' as const), credential, path: fc.constantFrom('/1', '/2') }),
+      fc.record({ kind: fc.constant('write' as const), credential }),
+      fc.record({ kind: fc.constant('end write' as const), pick }),
+      fc.record({ kind: fc.constantFrom('end read' as const, 'store' as const, 'leave' as const), pick }),
+    );
+    const history = fc.asyncProperty(fc.array(step, { maxLength: 14, size: 'max' }), async (steps) => {
+      const coalescing = createCoalescing<number>();
+      const calls: { name: string; id: number; isOpen: boolean; end(): void; stored(): void; readers: Set<unknown> }[] =
+        [];
+      const readers: { call: (typeof calls)[number] | undefined; abort: AbortController }[] = [];
+      const writes: { credential: string; end: () => void }[] = [];
+      const results: Promise<unknown>[] = [];
+
+      function read(credential: string, path: string): void {
+        const name = `${credential} ${path}`;
+        const expected = calls.find((call) => call.name === name && call.isOpen);
+        const abort = new AbortController();
+        let started: (typeof calls)[number] | undefined;
+        const result = coalescing.read(credential, path, abort.signal, () => {
+          const response = Promise.withResolvers<number>();
+          const storing = Promise.withResolvers<void>();
+          const id = calls.length;
+          started = {
+            name,
+            id,
+            isOpen: true,
+            readers: new Set(),
+            stored: storing.resolve,
+            end: () => response.resolve(id),
+          };
+          calls.push(started);
+          return { result: response.promise, stored: storing.promise };
+        });
+        const call = started ?? expected;
+        expect(started === undefined).toBe(expected !== undefined);
+        const reader = { call, abort };
+        call?.readers.add(reader);
+        readers.push(reader);
+        results.push(
+          result.then(
+            (id) => expect(id).toBe(call?.id),
+            () => expect(abort.signal.aborted).toBe(true),
+          ),
+        );
+      }
+
+      function close(credential: string): void {
+        for (const call of calls) {
+          call.isOpen &&= !call.name.startsWith(`${credential} `);
+        }
+      }
+
+      for (const next of steps) {
+        if (next.kind === 'read') {
+          read(next.credential, next.path);
+        } else if (next.kind === 'write') {
+          const { promise, resolve } = Promise.withResolvers<number>();
+          results.push(coalescing.write(next.credential, () => promise));
+          close(next.credential);
+          writes.push({ credential: next.credential, end: () => resolve(0) });
+        } else if (next.kind === 'end write') {
+          const write = pickOf(writes, next.pick);
+          if (write !== undefined) {
+            remove(writes, write);
+            write.end();
+            await settle();
+            close(write.credential);
+          }
+        } else if (next.kind === 'leave') {
+          const reader = pickOf(readers, next.pick);
+          if (reader !== undefined) {
+            remove(readers, reader);
+            reader.abort.abort();
+            reader.call?.readers.delete(reader);
+            if (reader.call?.readers.size === 0) {
+              reader.call.isOpen = false;
+            }
+          }
+        } else {
+          const call = pickOf(calls, next.pick);
+          call?.end();
+          await settle();
+          call?.readers.add('ended');
+          if (next.kind === 'store' && call !== undefined) {
+            call.stored();
+            await settle();
+            call.isOpen = false;
+          }
+        }
+        visitStrangers((stranger) => coalescing.isReading(stranger, '/'));
+      }
+      for (const { end, stored } of calls) {
+        end();
+        stored();
+      }
+      for (const { end } of writes) {
+        end();
+      }
+      await Promise.all(results);
+    });
+    await fc.assert(history, RUNS);
+  });
+
+  it('neither exceeds the concurrency of a credential nor forgets a call that waits', async () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('start' as const), credential }),
+      fc.record({ kind: fc.constantFrom('end' as const, 'leave' as const), pick }),
+    );
+    const history = fc.asyncProperty(fc.array(step, { maxLength: 14, size: 'max' }), async (steps) => {
+      const concurrency = limitConcurrency({ maxConcurrentCallsPerKey: 2, maxQueuedCallsPerKey: 2 });
+      const running: string[] = [];
+      const waiting: { credential: string; abort: AbortController }[] = [];
+      const count = (credential: string) => ({
+        running: running.filter((other) => other === credential).length,
+        waiting: waiting.filter((call) => call.credential === credential).length,
+      });
+
+      async function start(credential: string): Promise<void> {
+        const call = { credential, abort: new AbortController() };
+        const queued = concurrency.take(credential, GET, call.abort.signal);
+        if (queued !== undefined) {
+          waiting.push(call);
+          await queued.finally(() => remove(waiting, call));
+        }
+        running.push(credential);
+      }
+
+      for (const next of steps) {
+        if (next.kind === 'start') {
+          start(next.credential).catch(() => {});
+        } else if (next.kind === 'leave') {
+          pickOf(waiting, next.pick)?.abort.abort();
+        } else {
+          const ended = pickOf(running, next.pick);
+          if (ended !== undefined) {
+            remove(running, ended);
+            concurrency.release(ended);
+          }
+        }
+        visitStrangers((stranger) => {
+          void concurrency.take(stranger, GET, alive);
+          concurrency.release(stranger);
+        });
+        await settle();
+        for (const credential of ['a', 'b']) {
+          const { running, waiting } = count(credential);
+          expect(running).toBeLessThanOrEqual(2);
+          expect(waiting).toBeLessThanOrEqual(running === 2 ? 2 : 0);
+        }
+        expect(concurrency.waiting()).toBe(waiting.length);
+      }
+    });
+    await fc.assert(history, RUNS);
+  });
+
+  it('lets the cache in memory return nothing that is older than a write that has ended', () => {
+    const outcome = fc.constantFrom<WriteEnd>('applied', 'not applied', 'unknown');
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('read' as const), endsAtOnce: fc.boolean(), pick }),
+      fc.record({ kind: fc.constant('write' as const), endsAtOnce: fc.boolean(), isEarly: fc.boolean(), outcome }),
+      fc.record({ kind: fc.constantFrom('end read' as const, 'wait' as const, 'drop' as const), pick }),
+      fc.record({ kind: fc.constant('end write' as const), pick, outcome }),
+    );
+    const history = fc.property(fc.array(step, { maxLength: 14, size: 'max' }), (steps) => {
+      let time = 0;
+      /** Version of the service's record, and the version that every read must show. */
+      let [current, ended] = [0, 0];
+      let late = 0;
+      const store = new MemoryStore({ maxBytes: 1_000_000, now: () => time, unknownWriteMs: 40 });
+      const addressOf = (credential: string) => ({ owner: { upstream: 'http://u', credential }, path: '/' });
+      const address = addressOf('a');
+      const reads: { version: number; moment: string }[] = [];
+      const writes: { isEarly: boolean; inStore: WriteInProgress }[] = [];
+
+      function endRead(read = pickOf(reads, 0)): void {
+        if (read !== undefined) {
+          remove(reads, read);
+          const result = { status: 200, body: read.version, replayed: false, rateLimit: undefined };
+          store.put(address, { result, tags: ['t'], moment: read.moment, ageMs: 0, lifetimeMs: 1_000 });
+        }
+      }
+
+      function endWrite(outcome: WriteEnd, write = pickOf(writes, 0)): void {
+        if (write !== undefined) {
+          remove(writes, write);
+          current += Number(!write.isEarly && outcome === 'applied');
+          late += Number(!write.isEarly && outcome === 'unknown');
+          write.inStore.end(write.isEarly && outcome === 'not applied' ? 'applied' : outcome);
+          ended = write.isEarly || outcome === 'applied' ? current : ended;
+        }
+      }
+
+      for (const next of steps) {
+        if (next.kind === 'read') {
+          const { entry, moment = '' } = store.find(address);
+          expect(entry?.result.body ?? ended).toBeGreaterThanOrEqual(ended);
+          const read = { version: current, moment };
+          reads.push(read);
+          if (next.endsAtOnce) {
+            endRead(read);
+          }
+        } else if (next.kind === 'write') {
+          const write = { isEarly: next.isEarly, inStore: store.beginWrite(address.owner, ['t'], 50) };
+          current += Number(next.isEarly);
+          writes.push(write);
+          if (next.endsAtOnce) {
+            endWrite(next.outcome, write);
+          }
+        } else if (next.kind === 'end read') {
+          endRead(pickOf(reads, next.pick));
+        } else if (next.kind === 'end write') {
+          endWrite(next.outcome, pickOf(writes, next.pick));
+        } else if (next.kind === 'drop') {
+          store.drop(address.owner);
+        } else {
+          time += 45;
+          current += late; // The service has applied the writes whose outcome was unknown.
+          ended = late > 0 ? current : ended;
+          late = 0;
+        }
+        visitStrangers((stranger) => store.find(addressOf(stranger)));
+      }
+    });
+    fc.assert(history, RUNS);
+  });
+
+  it('refills no rate limit', () => {
+    const limit = { calls: 1, perSeconds: 3_600, burst: 10 };
+    const history = fc.property(fc.array(fc.record({ credential, cost: fc.integer({ min: -3, max: 3 }) })), (steps) => {
+      const limiter = createMemoryRateLimiter({ now: () => 0 });
+      const used = new Map<string, number>();
+      for (const { credential, cost } of steps) {
+        const before = used.get(credential) ?? 0;
+        const expected = Math.max(0, before + cost);
+        const { remaining } = limiter.charge(credential, limit, cost);
+        expect(remaining).toBe(Math.max(0, 10 - expected));
+        used.set(credential, expected);
+        visitStrangers((stranger) => limiter.charge(stranger, limit, 0));
+      }
+    });
+    fc.assert(history, RUNS);
+  });
+
+  it('lets the probe of a forgotten pause end no later one', () => {
+    let time = 0;
+    const throttle = createThrottle({ maxRetryAfterSeconds: 2 }, () => time);
+    const pause = (credential: string) => throttle.note(credential, { limit: 10, remaining: 0, resetSeconds: 600 });
+    pause('a');
+    time += 60_000;
+    const probe = throttle.enter('a', GET);
+    expect(probe).toBeDefined();
+    visitStrangers(pause, 20_000);
+    expect(throttle.enter('a', GET)).toBeUndefined(); // It was forgotten, which costs one rejected call.
+    pause('a');
+    throttle.leave('a', probe, undefined);
+    expect(() => throttle.enter('a', GET)).toThrow(
+      throttled(GET, { limit: 10, remaining: 0, resetSeconds: 60 }).message,
+    );
+  });
+});
