@@ -18,6 +18,7 @@ import { createSend, type SendSettings } from './send.ts';
 import { createExchange, type ExchangeSettings, type UpstreamResult } from './transport/exchange.ts';
 import type { UpstreamObserver } from './transport/observer.ts';
 import { serviceAddressOf } from './transport/path.ts';
+import type { Signal } from './transport/signal.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 import type { WriteAudit, WriteRecord } from './write-audit.ts';
 
@@ -134,11 +135,15 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
     const { usage } = caller;
     const { log, trace } = usage;
     let isShared = true;
-    const result = coalescing.read(request.authorization, key, deadline.signal, (shared) => {
+    const start = (signal: Signal) => {
       isShared = false;
-      const sent = send(request, caller, shared, { retries });
+      const sent = send(request, caller, signal, { retries });
       return { result: sent, stored: follow?.(sent) };
-    });
+    };
+    const result =
+      key === undefined
+        ? start(deadline.signal).result
+        : coalescing.read(request.authorization, key, deadline.signal, start);
     if (isShared) {
       usage.shared = (usage.shared ?? 0) + 1;
       trace?.share(request.endpoint, result);

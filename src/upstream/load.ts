@@ -11,8 +11,8 @@ export interface CallingOperation {
 
 /** Options of the call of a read. */
 export interface LoadOptions {
-  /** Reads of a credential with the same key share a call. */
-  key: string;
+  /** Reads of a credential with the same key share a call. @default no sharing */
+  key?: string;
   /** Whether temporary failures are retried. @default true */
   retries?: boolean;
   /** Called with the result if a call is started, not joined. Until what it returns resolves, other reads join the call. @default nothing */

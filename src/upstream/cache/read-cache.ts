@@ -173,7 +173,7 @@ export class ReadCache {
   ): LoadOptions {
     const { store, now } = this.#deps;
     if (moment === undefined) {
-      return { key: request.path };
+      return {}; // It joins none, because another process may have written since that one started.
     }
     const startedAt = now();
     const { lifetimeMs } = windows;

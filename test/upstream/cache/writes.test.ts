@@ -143,7 +143,15 @@ it('a response from before a write is not used in an outage either', async () =>
   expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_UNAVAILABLE']);
 });
 
-it('a read joins none that started before a write of another gateway with the same store', async () => {
+const REDIS_DOWN = {
+  store: { redis: { url: 'redis://127.0.0.1:9' } },
+  secret: 'a-fake-secret-of-more-than-32-characters',
+};
+
+it.each([
+  ['with the same store', true],
+  ['with the same store in Redis, while Redis is unavailable', REDIS_DOWN],
+] as const)('a read joins none that started before a write of another gateway %s', async (_, cache) => {
   const logger = pino({ level: 'silent' });
   const state = createGatewayState(logger);
   let version = 0;
@@ -155,8 +163,9 @@ it('a read joins none that started before a write of another gateway with the sa
     }
     return response;
   });
-  await using reader = createGateway({ upstream: upstream.url, cache: true }, { logger }, state);
-  await using writer = createGateway({ upstream: upstream.url, cache: true }, { logger }, state);
+  await using reader = createGateway({ upstream: upstream.url, cache }, { logger }, state);
+  await using writer = createGateway({ upstream: upstream.url, cache }, { logger }, state);
+  await reader.connected();
   const run = async (gateway: typeof reader, query: string) => {
     const response = await gateway.fetch(
       new Request('http://localhost/graphql', {
