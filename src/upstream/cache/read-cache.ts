@@ -12,6 +12,7 @@ import { isServiceFailure } from './failure-effects.ts';
 import { Invalidation } from './invalidation.ts';
 import { createPatience, type Patience } from './patience.ts';
 import type { CacheStore, EntryAddress, FoundEntry, Lookup, MaybePromise, Moment } from './store.ts';
+import { MAX_TAGS } from './tags.ts';
 import type { CacheWindows } from './windows.ts';
 
 /** Cache of an upstream's reads. */
@@ -183,14 +184,12 @@ export class ReadCache {
       key: `${request.path} ${moment}${isBypassed ? ' bypass' : ''}`,
       follow: (result) => {
         const stored = result.then(
-          (loaded) =>
-            store.put(address, {
-              result: loaded,
-              tags: tagsOf(endpoint, params, loaded.body),
-              moment,
-              ageMs: now() - startedAt,
-              lifetimeMs,
-            }),
+          (loaded) => {
+            const tags = tagsOf(endpoint, params, loaded.body);
+            return tags.length > MAX_TAGS
+              ? undefined
+              : store.put(address, { result: loaded, tags, moment, ageMs: now() - startedAt, lifetimeMs });
+          },
           (error: unknown) => {
             const record = endpoint.record?.(params);
             if (hasEntry && record !== undefined && isUpstreamError(error) && error.code === 'NOT_FOUND') {

@@ -10,9 +10,6 @@ const MAX_JSON_BYTES = 8 * 1024 * 1024;
 /** Maximum size of an entry in Redis, in bytes. Reading larger ones would delay other lookups on the connection. */
 export const MAX_SEALED_BYTES = 1024 * 1024;
 
-/** Maximum tags of an entry, so that a lookup doesn't take Redis long. */
-const MAX_TAGS = 128;
-
 /** Entry ready to be stored. */
 export interface SealedEntry {
   digests: string;
@@ -38,9 +35,6 @@ export function readMoment(moment: Moment): MomentParts {
 
 /** Returns an entry as JSON. Undefined if it is too large or too deep to be stored. */
 export function toJson({ result, tags }: NewEntry): Buffer | undefined {
-  if (tags.length > MAX_TAGS) {
-    return undefined;
-  }
   try {
     const json = Buffer.from(JSON.stringify({ result, tags }));
     return json.length <= MAX_JSON_BYTES ? json : undefined;

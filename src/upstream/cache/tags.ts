@@ -4,6 +4,9 @@ import type { Tag } from './store.ts';
 /** Values of the parameters in a path. */
 export type PathParams = Readonly<Record<string, string>>;
 
+/** Maximum tags of a response, so that neither a lookup nor a write of all of them takes long. */
+export const MAX_TAGS = 128;
+
 /** Returns the tag of one record. The service ignores the case of ids. */
 export const recordTag = (kind: 'group' | 'workflow', id: string): Tag => `${kind}:${id.toLowerCase()}`;
 

@@ -1,6 +1,6 @@
 import type { paths } from '../openapi.gen.ts';
 import type { Tag } from './store.ts';
-import { type PathParams, recordTag, workflowTags } from './tags.ts';
+import { MAX_TAGS, type PathParams, recordTag, workflowTags } from './tags.ts';
 
 type Method = 'post' | 'put' | 'patch' | 'delete';
 
@@ -31,7 +31,10 @@ export const WRITE_EFFECTS: Readonly<Record<WriteEndpoint, WriteEffect | undefin
   'DELETE /v1/notification-groups/{id}': group,
   'PUT /v1/workflows/{workflowId}/status': {
     tags: ({ workflowId = '' }) => [recordTag('workflow', workflowId)],
-    responseTags: workflowTags,
+    responseTags(body) {
+      const tags = workflowTags(body);
+      return tags.length > MAX_TAGS ? ['workflows'] : tags;
+    },
   },
   'DELETE /v1/messages/transaction/{transactionId}': { tags: () => ['statistics'] },
   'POST /v1/subscribers': undefined,

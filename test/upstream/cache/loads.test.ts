@@ -1,9 +1,17 @@
 import { expect, it } from 'vitest';
-import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { type CachedGateway, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
+import { workflow } from '../../support/records.ts';
+import { hasRedis, redisOnly, startRedis } from '../../support/redis.ts';
 import { sampleSize } from '../../support/samples.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
 const GET = 'GET /v1/workflows/welcome';
+
+/** Counts the fields of what Redis knows about the writes of all credentials. */
+const COUNT_STATE_FIELDS = `
+local fields = 0
+for _, key in ipairs(redis.call('KEYS', '*:state:*')) do fields = fields + redis.call('HLEN', key) end
+return fields`;
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 
@@ -136,3 +144,39 @@ it('without a cache, every read calls the service, as before', async () => {
   expect(cached.calls()).toEqual([GET, GET]);
   expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
 });
+
+/** Responds with a workflow that has very many identifiers. */
+const respondWithTriggers = (cached: CachedGateway, name: string) => {
+  const triggers = Array.from({ length: 3_000 }, (_, i) => ({ type: 'event', identifier: `t${i}`, variables: [] }));
+  cached.respond(() => ({ body: { data: workflow({ _id: 'W1', name, triggers }) } }));
+};
+
+it.each(STORES)('a response that shows very many identifiers is not stored (%s)', async (kind) => {
+  await using cache = await startTestCache(kind);
+  await using cached = await startCachedGateway({ cache: cache.settings });
+  respondWithTriggers(cached, 'v0');
+  await cached.run(READ_WORKFLOW);
+  await cached.run(READ_WORKFLOW);
+  expect(cached.calls()).toEqual([GET, GET]);
+});
+
+it.runIf(hasRedis)(
+  `a write whose response shows very many identifiers invalidates all workflows instead of each${redisOnly}`,
+  async () => {
+    await using redis = await startRedis();
+    await using cached = await startCachedGateway({
+      cache: { store: { redis: { url: redis.url } }, secret: 'a-fake-secret-of-more-than-32-characters' },
+    });
+    await cached.run(READ_WORKFLOW);
+    await cached.run('{ notificationGroups { name } }');
+    respondWithTriggers(cached, 'v1');
+    await cached.run('mutation { updateWorkflowStatus(input: { workflowId: "W1", active: true }) { __typename } }');
+    const fields = await redis.command('EVAL', COUNT_STATE_FIELDS, '0');
+    expect(fields).toBeGreaterThan(0);
+    expect(fields).toBeLessThan(50);
+    cached.forget();
+    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
+    await cached.run('{ notificationGroups { name } }');
+    expect(cached.calls()).toEqual([GET]);
+  },
+);
