@@ -120,6 +120,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'auth',
       'upstream/cache',
       'upstream/transport',
+      'redis',
       'settings',
       'lib',
     ],
@@ -318,11 +319,19 @@ const PARTS: Readonly<Record<string, Rule>> = {
   'upstream/contract': { parts: ['upstream/errors', 'lib'] },
   'upstream/errors': { parts: ['upstream/resilience', 'upstream/transport', 'lib'] },
   redis: {
-    parts: ['settings'],
-    modules: ['node:async_hooks', 'node:crypto', 'node:diagnostics_channel', 'node:net', '@redis/client', 'pino'],
+    parts: ['settings', 'lib'],
+    modules: [
+      'node:async_hooks',
+      'node:crypto',
+      'node:diagnostics_channel',
+      'node:net',
+      'node:tls',
+      '@redis/client',
+      'pino',
+    ],
   },
   settings: { parts: ['lib'], modules: ['leven', 'zod'] },
-  lib: { modules: ['node:fs', 'node:path', 'lru-cache', 'pino'] },
+  lib: { modules: ['node:crypto', 'node:fs', 'node:path', 'lru-cache', 'pino'] },
   sandbox: {
     modules: [
       'node:crypto',

@@ -13,6 +13,7 @@ export interface RateLimiters {
   /**
    * Opens the rate limiter of a store. It is closed when everybody who opened it has disposed it.
    *
+   * @throws {SecretError} if the URL or the certificates can't be read, or are invalid
    * @throws {MissingPackageError} if the store is Redis and its client is not installed
    */
   open(store: Store): RateLimiter;
@@ -32,7 +33,9 @@ export function createRateLimiters(logger: Logger, now?: () => number, redisTime
         store === 'memory'
           ? createMemoryRateLimiter({ now })
           : createRedisRateLimiter({
-              ...store.redis,
+              url: store.redis.url,
+              ca: store.redis.ca,
+              prefix: `${store.redis.keyPrefix}limit:`,
               logger,
               ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),
             }),

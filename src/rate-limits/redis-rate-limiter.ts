@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createRedis } from '../redis/redis.ts';
+import type { RedisServer } from '../redis/redis-server.ts';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import { allowanceOf, bucketOf, waitFor } from './bucket.ts';
@@ -9,9 +10,7 @@ import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import type { Allowance, RateLimiter } from './rate-limiter.ts';
 
 /** Options of `createRedisRateLimiter`. */
-export interface RedisRateLimiterOptions {
-  /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
-  url: string;
+export interface RedisRateLimiterOptions extends RedisServer {
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;
   /** Rate limiter to use while Redis is unavailable. Disposed together with this one. @default a memory rate limiter */
@@ -36,11 +35,12 @@ const TRIAL = ['1', '1', '1', '0'];
  * Creates a rate limiter that counts in Redis, so that all processes and replicas share one limit. If Redis is unavailable, slow or failing,
  * operations wait for at most one timeout. From then on `fallback` counts for this process only, until Redis responds again.
  *
- * @throws {TypeError} if the URL is invalid
+ * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function createRedisRateLimiter({
   url,
+  ca,
   logger,
   fallback = createMemoryRateLimiter(),
   prefix = 'notigraph:limit:',
@@ -48,6 +48,7 @@ export function createRedisRateLimiter({
 }: RedisRateLimiterOptions): RedisRateLimiter {
   const redis = createRedis({
     url,
+    ca,
     logger,
     messages: { whileDown: 'each process enforces rate limits on its own', onceUp: 'Rate limits are shared.' },
     trial: () => ({ script: BUCKET_SCRIPT, keys: [`${prefix}trial`], args: TRIAL }),

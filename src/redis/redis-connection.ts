@@ -1,7 +1,7 @@
 import { assertInstalled } from '../settings/optional-packages.ts';
-import { findRedisUrlProblem } from '../settings/redis-url.ts';
-import { describeRedisFailure, type RedisFailure } from './redis-failure.ts';
+import { describeRedisFailure, isNotPrimary, NotSupportedError, type RedisFailure } from './redis-failure.ts';
 import type { RedisValue, ScriptCall } from './redis-script.ts';
+import { type RedisServer, readRedisServer } from './redis-server.ts';
 import { createReplyGuard } from './reply-guard.ts';
 
 /** Connection to Redis that reconnects by itself. */
@@ -12,6 +12,8 @@ export interface RedisConnection {
   isReady(): boolean;
   /** Runs a script. Rejects immediately if there is no connection. Has no timeout. */
   run<Reply>(call: ScriptCall<Reply>): Promise<Reply>;
+  /** Reconnects if nothing has arrived for so long that the server is probably unreachable. Called when a reply is late. */
+  reconnectIfSilent(): void;
   /** Returns the last failure, without any part of the URL. */
   lastFailure(): RedisFailure;
   /** Closes the connection immediately and rejects pending commands. */
@@ -20,7 +22,8 @@ export interface RedisConnection {
 
 /** Options of `openRedis`. */
 export interface ConnectionOptions {
-  url: string;
+  /** Read again for every connection, so that an address or a password in a file can change. */
+  server: RedisServer;
   /** Maximum size of a reply, in bytes. */
   maxReplyBytes: number;
   /** Called whenever the connection is ready. */
@@ -30,7 +33,6 @@ export interface ConnectionOptions {
 }
 
 interface Client {
-  readonly isReady: boolean;
   /** Sends a command. Texts in its reply are buffers. */
   send(args: readonly RedisValue[]): Promise<unknown>;
   destroy(): void;
@@ -41,9 +43,13 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** Maximum delay before reconnecting. */
 const MAX_RECONNECT_DELAY_MS = 1_000;
 
-/** Time without data after which a connection is considered dead. Pings keep a working one busy. */
-const SOCKET_TIMEOUT_MS = 5_000;
-const PING_INTERVAL_MS = 2_000;
+/** Time without data after which a connection is considered dead. Trials keep a working one busy. */
+const MAX_SILENCE_MS = 5_000;
+
+/** No reply has arrived for too long. The socket's own timeout doesn't notice while commands are sent. */
+class SilenceError extends Error {
+  readonly code = 'TIMEOUT';
+}
 
 /** Maximum pending commands, which is only reached if Redis hangs. */
 const MAX_PENDING = 1_000;
@@ -51,44 +57,62 @@ const MAX_PENDING = 1_000;
 /**
  * Starts to connect.
  *
- * @throws {TypeError} if the URL is invalid; the message doesn't quote it
+ * @throws {SecretError} if the URL or the certificates are invalid; the message doesn't quote them
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function openRedis({ url, maxReplyBytes, onReady, onLost }: ConnectionOptions): RedisConnection {
-  const problem = findRedisUrlProblem(url);
-  if (problem !== undefined) {
-    throw new TypeError(`The URL of Redis ${problem}.`);
-  }
+export function openRedis({ server, maxReplyBytes, onReady, onLost }: ConnectionOptions): RedisConnection {
+  readRedisServer(server);
   assertInstalled('redis');
   const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
   opened.catch(() => {}); // Prevents an unhandled rejection if nobody waits for it.
   const guard = createReplyGuard(maxReplyBytes);
-  const usesTls = url.startsWith('rediss:');
+  /** Client of the current connection. Each connection has its own, because a client can't change its server. */
   let client: Client | undefined;
+  let isReady = false;
   let isClosed = false;
+  let usesTls = false;
   let wasReady = false;
+  /** Attempts to connect since the last script that succeeded. */
+  let attempts = 0;
+  let repliedAt = 0;
+  let nextAttempt: NodeJS.Timeout | undefined;
   let lastFailure: RedisFailure = { code: 'NOT_CONNECTED' };
   let isReply: (error: Error) => boolean = () => false;
   const describe = (error: unknown) => describeRedisFailure(error, { usesTls, wasReady }, isReply);
 
-  function onError(error: unknown): void {
+  function replied(): void {
+    guard.replied();
+    repliedAt = performance.now();
+  }
+
+  /** Gives the connection up and plans the next one. */
+  function reconnect(error: unknown): void {
+    if (isClosed || nextAttempt !== undefined) {
+      return;
+    }
     lastFailure = describe(error);
     reject(error);
-    if (client?.isReady === true && !(error instanceof Error && isReply(error))) {
-      guard.disconnect(); // The reply wasn't understood, so that later ones could go to the wrong commands.
-    }
-    if (!isClosed) {
-      onLost();
-    }
+    client?.destroy();
+    client = undefined;
+    isReady = false;
+    const delay = Math.min(MAX_RECONNECT_DELAY_MS, 50 * 2 ** attempts) * (0.5 + Math.random() / 2);
+    attempts += 1;
+    nextAttempt = setTimeout(() => {
+      nextAttempt = undefined;
+      connect().catch(reconnect);
+    }, delay).unref();
+    onLost();
   }
 
   /** Loads the package and connects. It is loaded only now, because loading is slow and only needed with Redis. */
-  async function open(): Promise<void> {
+  async function connect(): Promise<void> {
     const { createClient, ErrorReply, RESP_TYPES } = await import('@redis/client');
     isReply = (error) => error instanceof ErrorReply;
     if (isClosed) {
       return;
     }
+    const { url, ca } = readRedisServer(server);
+    usesTls = url.startsWith('rediss:');
     const created = createClient({
       url,
       RESP: 2, // Sufficient, and supported by every server and proxy.
@@ -96,70 +120,102 @@ export function openRedis({ url, maxReplyBytes, onReady, onLost }: ConnectionOpt
       disableOfflineQueue: true, // Callers do without Redis while it is disconnected, and their calls must not run later.
       commandOptions: { timeout: 0 }, // The caller has its own timer.
       commandsQueueMaxLength: MAX_PENDING,
-      pingInterval: PING_INTERVAL_MS,
       socket: {
         connectTimeout: CONNECT_TIMEOUT_MS,
-        socketTimeout: SOCKET_TIMEOUT_MS,
-        reconnectStrategy: (retries) => Math.min(MAX_RECONNECT_DELAY_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2),
+        socketTimeout: MAX_SILENCE_MS,
+        reconnectStrategy: false,
+        ...(ca !== undefined && { ca }),
       },
     });
     const options = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
-    client = {
-      get isReady() {
-        return created.isReady;
-      },
+    const own: Client = {
       send: (args) => guard.run(() => created.sendCommand(args, options)),
       destroy: () => created.destroy(),
     };
-    created.on('error', onError);
-    created.on('ping-interval', guard.replied);
-    created.on('ready', () => {
-      wasReady = true;
-      guard.replied();
-      resolve();
-      onReady();
-    });
+    client = own;
+    const onFailure = (error: unknown) => {
+      if (client === own) {
+        reconnect(error); // Also if a reply wasn't understood, because later ones could go to the wrong commands.
+      }
+    };
+    created.on('error', onFailure);
     created.on('connect', () => {
-      if (isClosed) {
+      if (client !== own) {
         created.destroy(); // destroy() doesn't reach a socket that is still connecting.
       }
     });
-    await guard.run(() => created.connect());
+    try {
+      await guard.run(() => created.connect());
+      await assertSupported(own);
+    } catch (error) {
+      onFailure(error);
+    }
+    if (client === own) {
+      isReady = true;
+      wasReady = true;
+      replied();
+      resolve();
+      onReady();
+    }
   }
 
-  open().catch(onError);
+  connect().catch(reconnect);
 
   return {
     opened,
-    isReady: () => client?.isReady === true,
+    isReady: () => isReady,
     async run({ script, keys, args }) {
-      const connected = client;
-      if (connected === undefined) {
+      const own = client;
+      if (own === undefined || !isReady) {
         throw new Error(lastFailure.code);
       }
       const parameters = [String(keys.length), ...keys, ...args];
       try {
-        const reply = await connected.send(['EVALSHA', script.sha1, ...parameters]).catch((error: unknown) => {
+        const reply = await own.send(['EVALSHA', script.sha1, ...parameters]).catch((error: unknown) => {
           if (error instanceof Error && isReply(error) && error.message.startsWith('NOSCRIPT ')) {
-            return connected.send(['EVAL', script.source, ...parameters]); // Redis keeps the script from now on.
+            return own.send(['EVAL', script.source, ...parameters]); // Redis keeps the script from now on.
           }
           throw error;
         });
-        guard.replied();
+        replied();
+        attempts = 0;
         return script.readReply(reply);
       } catch (error) {
-        if (connected.isReady) {
+        if (client === own) {
+          if (error instanceof Error && isReply(error)) {
+            replied();
+          }
           lastFailure = describe(error); // Without a connection, the reason for the disconnect is more useful.
+          if (isNotPrimary(lastFailure)) {
+            reconnect(error); // The name may lead to the new primary by now.
+          }
         }
         throw error;
+      }
+    },
+    reconnectIfSilent() {
+      if (isReady && performance.now() - repliedAt > MAX_SILENCE_MS) {
+        reconnect(new SilenceError());
       }
     },
     lastFailure: () => lastFailure,
     close() {
       isClosed = true;
+      isReady = false;
       reject(new Error('closed'));
+      clearTimeout(nextAttempt);
       client?.destroy();
+      client = undefined;
       guard[Symbol.dispose]();
     },
   };
+}
+
+/** @throws {NotSupportedError} if the server is part of a cluster, or a Sentinel */
+async function assertSupported({ send }: Client): Promise<void> {
+  const info = await send(['INFO', 'server']).catch(() => ''); // If the user may not run it, trials find out.
+  const [, mode] = /\bredis_mode:(cluster|sentinel)\b/.exec(String(info)) ?? [];
+  if (mode !== undefined) {
+    throw new NotSupportedError(mode === 'cluster' ? 'Redis Cluster' : 'Sentinel');
+  }
 }

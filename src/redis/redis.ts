@@ -2,19 +2,18 @@ import type { Logger } from 'pino';
 import { openRedis } from './redis-connection.ts';
 import type { RedisFailure } from './redis-failure.ts';
 import type { ScriptCall } from './redis-script.ts';
+import type { RedisServer } from './redis-server.ts';
 import { TIMED_OUT, withReplyTimeout } from './reply-timeout.ts';
 import { createStoreState, type StoreMessages, type StoreStatus } from './store-state.ts';
 
 /** Options of `createRedis`. */
-export interface RedisOptions {
-  /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
-  url: string;
+export interface RedisOptions extends RedisServer {
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
   logger: Logger;
   messages: StoreMessages;
   /**
-   * Returns the call with which Redis is tried after a failure, and whenever it is connected. It succeeds on a connection before any other call
-   * runs.
+   * Returns the call with which Redis is tried after a failure, whenever it is connected, and regularly. It succeeds on a connection before any other
+   * call runs. It must write, because a server that is no longer the primary only reads.
    */
   trial: () => ScriptCall<unknown>;
   /** Maximum wait for Redis, in milliseconds. @default 100 */
@@ -40,6 +39,9 @@ export interface Redis extends Disposable {
 /** Interval between attempts to use Redis while it responds with errors or not in time. */
 const RETRY_INTERVAL_MS = 500;
 
+/** Interval between trials while it works. One of them notices a fail-over if no other call does. */
+const CHECK_INTERVAL_MS = 2_000;
+
 /** Maximum time that a starting process waits for Redis. */
 const FIRST_CONNECT_MS = 2_000;
 
@@ -47,11 +49,12 @@ const FIRST_CONNECT_MS = 2_000;
  * Connects to Redis. If it is unavailable, slow or failing, callers wait for at most one timeout; from then on not at all, until it responds
  * again.
  *
- * @throws {TypeError} if the URL is invalid
+ * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function createRedis({
   url,
+  ca,
   logger,
   messages,
   trial,
@@ -61,7 +64,7 @@ export function createRedis({
 }: RedisOptions): Redis {
   const state = createStoreState(logger, messages);
   const connection = openRedis({
-    url,
+    server: { url, ca },
     maxReplyBytes,
     onReady: () => {
       firstTrial = tryRedis();
@@ -79,28 +82,41 @@ export function createRedis({
     try {
       await withReplyTimeout(connection.run(trial()), timeoutMs);
       if (!isDisposed) {
+        const wasUp = state.status().isUp;
         state.up();
-        onUp?.();
+        tryAgainIn(CHECK_INTERVAL_MS);
+        if (!wasUp) {
+          onUp?.();
+        }
       }
     } catch (error) {
       onFailure(error);
     }
   }
 
-  const onFailure = (error: unknown) =>
-    fail(error === TIMED_OUT && connection.isReady() ? { code: 'TIMEOUT' } : connection.lastFailure());
+  function onFailure(error: unknown): void {
+    const isLate = error === TIMED_OUT && connection.isReady();
+    fail(isLate ? { code: 'TIMEOUT' } : connection.lastFailure());
+    if (isLate) {
+      connection.reconnectIfSilent();
+    }
+  }
 
   function fail(failure: RedisFailure): void {
     if (isDisposed) {
       return;
     }
     state.down(failure);
+    tryAgainIn(RETRY_INTERVAL_MS);
+  }
+
+  function tryAgainIn(milliseconds: number): void {
     clearTimeout(nextTrial);
     nextTrial = setTimeout(() => {
       if (connection.isReady()) {
         void tryRedis(); // Otherwise it is tried once the connection is ready.
       }
-    }, RETRY_INTERVAL_MS).unref();
+    }, milliseconds).unref();
   }
 
   async function runOnceTried<Reply>(call: ScriptCall<Reply>): Promise<Reply> {

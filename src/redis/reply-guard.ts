@@ -8,8 +8,6 @@ export interface ReplyGuard extends Disposable {
   run<Result>(call: () => Result): Result;
   /** Reports a complete reply. */
   replied(): void;
-  /** Closes the connection. The client opens another one. */
-  disconnect(): void;
 }
 
 /** Maximum time for receiving a reply, in milliseconds. */
@@ -32,7 +30,6 @@ class EndlessReplyError extends Error {
 export function createReplyGuard(maxBytes: number): ReplyGuard {
   const context = new AsyncLocalStorage<object>();
   const own = {};
-  let current: Socket | undefined;
   let bytes = 0;
   let receivingSince: number | undefined;
 
@@ -43,7 +40,6 @@ export function createReplyGuard(maxBytes: number): ReplyGuard {
 
   function watch(socket: Socket): void {
     reset();
-    current = socket;
     socket.on('data', (chunk) => {
       const now = performance.now();
       bytes += chunk.length;
@@ -65,7 +61,6 @@ export function createReplyGuard(maxBytes: number): ReplyGuard {
   return {
     run: (call) => context.run(own, call),
     replied: reset,
-    disconnect: () => void current?.destroy(),
     [Symbol.dispose]: () => void unsubscribe(NEW_SOCKET, onNewSocket),
   };
 }

@@ -162,8 +162,18 @@ export interface GatewaySettingOptions {
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
-        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }`. */
-        url: string;
+        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }` or `{ file: PATH }`. A file is read again whenever Notigraph connects. */
+        url: string | {
+          /** Path of the file. */
+          file: string;
+        };
+        /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects. @default none */
+        ca?: string | {
+          /** Path of the file. */
+          file: string;
+        };
+        /** Beginning of all keys, for servers that several applications share: `limit:…` and `cache:…` follow. @default 'notigraph:' */
+        keyPrefix?: string;
       };
     };
   };
@@ -303,8 +313,18 @@ export interface GatewaySettingOptions {
     store?: 'memory' | {
       /** A Redis server that all workers and replicas share. */
       redis: {
-        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }`. */
-        url: string;
+        /** URL of the server: `redis://…` or `rediss://…`, with user name and password only as `{ env: NAME }` or `{ file: PATH }`. A file is read again whenever Notigraph connects. */
+        url: string | {
+          /** Path of the file. */
+          file: string;
+        };
+        /** Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`. Requires `rediss://…`. A file is read again whenever Notigraph connects. @default none */
+        ca?: string | {
+          /** Path of the file. */
+          file: string;
+        };
+        /** Beginning of all keys, for servers that several applications share: `limit:…` and `cache:…` follow. @default 'notigraph:' */
+        keyPrefix?: string;
       };
     };
     /** Secret of at least 32 characters that encrypts what is stored in Redis. Required with Redis, and the same for all replicas. A file is read at startup and with a reload. @default none */

@@ -1,7 +1,7 @@
 import { isDecodable } from '../lib/urls.ts';
 
 /** Form of a Redis server's URL, as a clause. */
-export const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, or { env: NAME }';
+export const REDIS_URL_FORM = 'must be a URL redis://… or rediss://…, { env: NAME } or { file: PATH }';
 
 /** Returns a problem of a Redis server's URL as a clause that doesn't quote it, or undefined. */
 export function findRedisUrlProblem(url: string): string | undefined {

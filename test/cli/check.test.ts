@@ -294,6 +294,22 @@ it('finds caches that several processes cannot share, and secrets that do not en
   expect(await withSecret({ file })).toEqual(['cache.secret: the secret of the cache is shorter than 32 characters.']);
   await writeFile(file, 'x'.repeat(32));
   expect(await withSecret({ file })).toEqual([]);
+
+  const urlFile = folder.path('redis-url');
+  const withUrl = (url: unknown, ca?: string) =>
+    sentencesOf({ rateLimits: { store: { redis: { url, ...(ca !== undefined && { ca }) } } } });
+  const place = 'rateLimits.store.redis';
+  expect(await withUrl({ file: urlFile })).toEqual([`${place}.url: the file ${urlFile} doesn't exist.`]);
+  await writeFile(urlFile, 'canary');
+  expect(await withUrl({ file: urlFile })).toEqual([
+    expect.stringMatching(/^rateLimits\.store\.redis\.url: the URL of Redis must be a URL redis:/),
+  ]);
+  await writeFile(urlFile, 'redis://:password@host');
+  expect(await withUrl({ file: urlFile })).toEqual([]);
+  expect(await withUrl('redis://host', 'canary')).toEqual([
+    `${place}.ca: the URL of Redis must be a URL rediss://…, because ca is set.`,
+  ]);
+  expect(await withUrl('canary')).toHaveLength(1);
 });
 
 it.each([
@@ -346,7 +362,11 @@ it('warns of secrets that every user can read', async () => {
     clients: {
       browser: { tenants: { acme: { file: folder.path('acme') } }, tenantKeys: { directory: folder.path('tenants') } },
     },
-    cache: { secret: { file: folder.path('cache-secret') } },
+    cache: {
+      secret: { file: folder.path('cache-secret') },
+      store: { redis: { url: { file: folder.path('redis-url') } } },
+    },
+    rateLimits: { store: { redis: { url: { file: folder.path('redis-url') } } } },
     clientTokens: { secrets: [{ file: folder.path('secret') }] },
     introspection: false,
     federation: { routerSecret: { file: folder.path('router-secret') } },
@@ -354,6 +374,7 @@ it('warns of secrets that every user can read', async () => {
   };
   const files = [
     folder.path('cache-secret'),
+    folder.path('redis-url'),
     folder.path('client-key'),
     folder.path('acme'),
     folder.path('tenants', 'birch'),
@@ -363,7 +384,11 @@ it('warns of secrets that every user can read', async () => {
   ];
   await mkdir(folder.path('tenants'));
   for (const file of files) {
-    await writeFile(file, file.endsWith('client-key') ? key : `${file}${'x'.repeat(32)}`);
+    const contents = new Map([
+      [folder.path('client-key'), key],
+      [folder.path('redis-url'), 'redis://host'],
+    ]);
+    await writeFile(file, contents.get(file) ?? `${file}${'x'.repeat(32)}`);
     await chmod(file, 0o640);
   }
   expect(await warningsOf(config)).toEqual([]);
@@ -375,6 +400,8 @@ it('warns of secrets that every user can read', async () => {
     expect.stringContaining('clients.browser.tenants.acme: every user can read'),
     expect.stringContaining('clients.browser.tenantKeys: every user can read'),
     expect.stringContaining('cache.secret: every user can read'),
+    expect.stringContaining('cache.store.redis.url: every user can read'),
+    expect.stringContaining('rateLimits.store.redis.url: every user can read'),
     expect.stringContaining('clientTokens.secrets.0: every user can read'),
     expect.stringContaining('federation.routerSecret: every user can read'),
     expect.stringContaining('logSecret: every user can read'),

@@ -6,7 +6,7 @@ import { UNKNOWN_MS } from './cache-store-contract.ts';
 export const SECRET = 'secret-of-the-tests-0123456789abcdef';
 
 /** Creates a store with its log. Waits longer for Redis than usual, because the machine may be busy. */
-export function createRedisCache(url: string, options: Partial<RedisCacheStoreOptions> = {}) {
+export function createRedisCache(url: RedisCacheStoreOptions['url'], options: Partial<RedisCacheStoreOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const store = createRedisCacheStore({

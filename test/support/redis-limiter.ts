@@ -8,7 +8,7 @@ import type { RateLimit } from '../../src/settings/rate-limits.ts';
 export const HOURLY: RateLimit = { calls: 1, perSeconds: 3_600, burst: 100 };
 
 /** Creates a limiter with its log. */
-export function createLimiter(url: string, options: Partial<RedisRateLimiterOptions> = {}) {
+export function createLimiter(url: RedisRateLimiterOptions['url'], options: Partial<RedisRateLimiterOptions> = {}) {
   const log: { msg: string; reason?: string }[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const limiter = createRedisRateLimiter({ url, logger, ...options });

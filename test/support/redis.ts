@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,24 +24,39 @@ export interface TestRedis extends AsyncDisposable {
   resume(): void;
   /** Sends a command and returns its reply. */
   command(...args: string[]): Promise<unknown>;
+  /** Sends a command with another URL, such as after a change of the password. */
+  commandAt(url: string, ...args: string[]): Promise<unknown>;
 }
 
-export async function startRedis({ password }: { password?: string } = {}): Promise<TestRedis> {
+/** Options of `startRedis`. */
+export interface TestRedisOptions {
+  password?: string;
+  /** Whether it accepts only TLS, with the certificates in `args`. @default false */
+  tls?: boolean;
+  /** More arguments of the command line. @default none */
+  args?: readonly string[];
+}
+
+export async function startRedis({ password, tls = false, args = [] }: TestRedisOptions = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-redis-'));
   const port = await findFreePort();
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
     const secret = password === undefined ? [] : ['--requirepass', password];
-    const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const started = spawn('redis-server', [...options, ...secret], {
+    const ports = tls ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)];
+    const isSentinel = args.includes('--sentinel');
+    const options = isSentinel ? [] : ['--save', '', '--appendonly', 'no'];
+    const config = join(folder, 'redis.conf'); // A Sentinel writes to it.
+    await writeFile(config, '');
+    const started = spawn('redis-server', [config, ...ports, '--bind', '127.0.0.1', ...options, ...secret, ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     child = started;
     const ended = once(started, 'exit').then(() => [undefined]);
     let printed = '';
-    while (!printed.includes('Ready to accept connections')) {
+    while (!/Ready to accept connections|Sentinel ID is/.test(printed)) {
       const [chunk] = await Promise.race([once(started.stdout, 'data'), ended]);
       if (chunk === undefined) {
         throw new Error(`Redis ended before it was ready:\n${printed}`);
@@ -59,23 +74,26 @@ export async function startRedis({ password }: { password?: string } = {}): Prom
     }
   }
 
+  async function commandAt(address: string, ...words: string[]): Promise<unknown> {
+    const client = createClient({ url: address });
+    await client.connect();
+    try {
+      return await client.sendCommand(words);
+    } finally {
+      client.destroy();
+    }
+  }
+
   await start();
-  const url = `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
+  const url = `redis${tls ? 's' : ''}://${password === undefined ? '' : `:${password}@`}127.0.0.1:${port}`;
   return {
     url,
     kill,
     start,
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
-    async command(...args) {
-      const client = createClient({ url });
-      await client.connect();
-      try {
-        return await client.sendCommand(args);
-      } finally {
-        client.destroy();
-      }
-    },
+    command: (...words) => commandAt(url, ...words),
+    commandAt,
     async [Symbol.asyncDispose]() {
       await kill();
       await rm(folder, { recursive: true, force: true });

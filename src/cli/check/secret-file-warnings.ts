@@ -12,8 +12,8 @@ const OTHERS_READ = 0o004;
 
 /** Returns a warning for each secret whose file every user of the machine can read. */
 export function findSecretFileWarnings({ config, locate }: CheckedConfig): Problem[] {
-  const { cache, clients, clientTokens, logSecret, tls, upstreams = {} } = config;
-  const { secret } = cacheSettingsOf(cache) ?? {};
+  const { cache, clients, clientTokens, logSecret, rateLimits, tls, upstreams = {} } = config;
+  const { secret, store = 'memory' } = cacheSettingsOf(cache) ?? {};
   const routerSecret = routerSecretOf(config);
   const { tenants = {}, tenantKeys } = clients.browser ?? {};
   const files: [path: readonly string[], file: string][] = [
@@ -23,6 +23,11 @@ export function findSecretFileWarnings({ config, locate }: CheckedConfig): Probl
       file,
     ]),
     ...filesOf(['cache'], secret === undefined ? {} : { secret }),
+    ...filesOf(['cache', 'store', 'redis'], store === 'memory' ? {} : { url: store.redis.url }),
+    ...filesOf(
+      ['rateLimits', 'store', 'redis'],
+      rateLimits.store === 'memory' ? {} : { url: rateLimits.store.redis.url },
+    ),
     ...filesOf(['tls'], keyOf(tls)),
     ...Object.entries(upstreams).flatMap(([name, own]) => filesOf(['upstreams', name, 'tls'], keyOf(own.tls))),
     ...filesOf(['clientTokens', 'secrets'], Object.fromEntries((clientTokens?.secrets ?? []).entries())),

@@ -6,8 +6,10 @@ import { findManifestProblems } from '../../graphql/documents/manifest-files.ts'
 import { findRouterSecretProblem } from '../../graphql/federation/router-secret.ts';
 import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { findRedisServerProblems } from '../../redis/redis-server.ts';
 import { findMissingPackage } from '../../settings/optional-packages.ts';
 import type { SettingProblem } from '../../settings/parse-settings.ts';
+import { findRedisUrlProblem } from '../../settings/redis-url.ts';
 import { SETTINGS } from '../../settings/settings.ts';
 import { file, secret } from '../../settings/text-or-file.ts';
 import { findAuditProblem } from '../../telemetry/audit-file.ts';
@@ -153,9 +155,20 @@ function problemsOfFile(path: readonly string[], name: string, section: unknown,
   return data === undefined ? [] : problemsOfSecrets(path, { [name]: data }, find);
 }
 
+/** Returns the problems of the URL and the certificates if one of them is in a file, and of the package. */
 function problemsOfStore(path: readonly string[], store: unknown): SettingProblem[] {
-  const message = memberOf(store, 'redis') === undefined ? undefined : findMissingPackage('redis');
-  return message === undefined ? [] : [{ path, message }];
+  const redis = memberOf(store, 'redis');
+  if (redis === undefined) {
+    return [];
+  }
+  const missing = findMissingPackage('redis');
+  const { url, ca } = validSecrets(redis);
+  const isInvalid = typeof url === 'string' && findRedisUrlProblem(url) !== undefined; // Reported with the other settings.
+  const problems = url === undefined || isInvalid ? [] : findRedisServerProblems({ url, ca });
+  return [
+    ...(missing === undefined ? [] : [{ path, message: missing }]),
+    ...problems.map(({ name = '', problem }) => ({ path: [...path, 'redis', name], message: problem })),
+  ];
 }
 
 const memberOf = (value: unknown, name: string): unknown =>

@@ -12,7 +12,7 @@ export interface CacheStores {
    * Opens a store.
    *
    * @param now monotonic clock, in milliseconds. @default performance.now
-   * @throws {SecretError} if the secret can't be read, or is too short
+   * @throws {SecretError} if the secret, the URL or the certificates can't be read, or are invalid
    * @throws {MissingPackageError} if the store is Redis and its client is not installed
    */
   open(settings: CacheSettings, now?: () => number): SharedResource<CacheStore>;
@@ -30,11 +30,13 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number): Cach
       if (store === 'memory') {
         return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }
-      const { url } = store.redis;
+      const { url, ca, keyPrefix } = store.redis;
       const secret = readCacheSecret(source);
-      return stores.open(JSON.stringify([url, secret]), () =>
+      return stores.open(JSON.stringify([store, secret]), () =>
         createRedisCacheStore({
           url,
+          ca,
+          prefix: `${keyPrefix}cache:`,
           secret,
           logger,
           ...(redisTimeoutMs !== undefined && { timeoutMs: redisTimeoutMs }),

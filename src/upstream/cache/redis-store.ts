@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createRedis } from '../../redis/redis.ts';
 import type { RedisScript, RedisValue } from '../../redis/redis-script.ts';
+import type { RedisServer } from '../../redis/redis-server.ts';
 import { describeStore } from '../../redis/store-state.ts';
 import { createPartitionKeys, type PartitionKeys } from './partition-keys.ts';
 import { createPendingDrops } from './pending-drops.ts';
@@ -19,9 +20,7 @@ import {
 import { type CacheStore, type EntryAddress, type Lookup, type NewEntry, UNKNOWN_WRITE_MS } from './store.ts';
 
 /** Options of `createRedisCacheStore`. */
-export interface RedisCacheStoreOptions {
-  /** URL such as `redis://user:password@host:6379/0`, or `rediss://…` for TLS. */
-  url: string;
+export interface RedisCacheStoreOptions extends RedisServer {
   /** Secret from which the keys of all encryption are derived. */
   secret: string;
   /** Logs when Redis becomes unavailable and when it is back, without the URL. */
@@ -53,11 +52,12 @@ const UNAVAILABLE: Lookup = { entry: undefined, moment: undefined };
  * A process that is killed during a write leaves a mark, which ends after the maximum duration of the write. A Redis server that was restarted
  * or replaced by its replica may have lost writes, so all entries from before are dropped.
  *
- * @throws {TypeError} if the URL is invalid
+ * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
 export function createRedisCacheStore({
   url,
+  ca,
   secret,
   logger,
   prefix = 'notigraph:cache:',
@@ -69,6 +69,7 @@ export function createRedisCacheStore({
   const keysOf = createPartitionKeys(secret, prefix);
   const redis = createRedis({
     url,
+    ca,
     logger,
     messages: { whileDown: 'reads are not cached', onceUp: 'Reads are cached.' },
     trial: () => ({ script: TRIAL_SCRIPT, keys: [generation, `${prefix}trial`], args: [randomUUID()] }),

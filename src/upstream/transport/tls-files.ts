@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { findCertificateProblem } from '../../lib/certificates.ts';
 import {
   createSecretFiles,
   problemsOf,
@@ -118,20 +119,6 @@ function findKeyProblem(text: string): string | undefined {
     return 'the private key has a passphrase; remove it';
   }
   return isValid(() => createPrivateKey(text)) ? undefined : 'the private key is not valid PEM';
-}
-
-/** One certificate of several in a text. */
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
-
-function findCertificateProblem(text: string): string | undefined {
-  const certificates = text.match(CERTIFICATE) ?? [];
-  const announced = text.split('-----BEGIN ').length - 1;
-  if (certificates.length === 0 || certificates.length < announced) {
-    return 'the certificate is not valid PEM; only certificates may be in it';
-  }
-  return certificates.every((certificate) => isValid(() => new X509Certificate(certificate)))
-    ? undefined
-    : 'the certificate is not valid PEM';
 }
 
 function isValid(parse: () => unknown): boolean {
