@@ -1240,7 +1240,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard('ended calls in the retry budget', 'upstream/send.ts', 'policy?.endCall();', '', 'upstream/policies'),
   guard('calls in flight in the retry budget', 'upstream/send.ts', 'policy?.startCall();', '', 'upstream/policies'),
-  guard('slots of ended calls', 'upstream/send.ts', 'slots.release();', '', 'upstream/policies'),
+  guard('slots of ended calls', 'upstream/send.ts', 'concurrency.release(authorization);', '', 'upstream/policies'),
   guard(
     'failures of attempts in the breaker',
     'upstream/send.ts',
