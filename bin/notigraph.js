@@ -1,20 +1,25 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 
-const main = new URL('../dist/cli/main.js', import.meta.url);
+/** Oldest Node.js that runs the source of a clone: it removes types, and knows `using`. */
+const SOURCE_MAJOR = 24;
 
-// Nothing newer than this file is loaded before the version is known to be new enough.
-const unsupported = await import('./supported-node.cjs').then(
-  () => undefined,
-  ({ message }) => message,
-);
-if (unsupported !== undefined) {
-  process.stderr.write(`${unsupported}\n`);
-  process.exitCode = 1;
-} else if (existsSync(main)) {
+const source = new URL('../src/cli/main.ts', import.meta.url);
+const built = new URL('../dist/cli/main.js', import.meta.url);
+const { node } = process.versions;
+const isClone = existsSync(source);
+const runsSource = isClone && Number.parseInt(node, 10) >= SOURCE_MAJOR; // What is built in a clone may be older than its source.
+
+try {
+  if (isClone && !runsSource && !existsSync(built)) {
+    throw new Error(`A clone of Notigraph needs Node.js ${SOURCE_MAJOR}, which "npm ci" installs; this is v${node}. \
+Run "npm ci", then "npm start" or "npx notigraph".`);
+  }
+  await import('./supported-node.cjs'); // Nothing newer than this file is loaded before the version is known to be new enough.
   await import('./compile-cache.js');
-  await import(main.href);
-} else {
-  process.stderr.write('Notigraph is not built here: run "npm run build" first.\n');
+  await import((runsSource ? source : built).href);
+} catch ({ message, code }) {
+  const isMissing = isClone && code === 'ERR_MODULE_NOT_FOUND';
+  process.stderr.write(`${message.split('\n', 1)[0]}${isMissing ? '. Run "npm ci" first.' : ''}\n`);
   process.exitCode = 1;
 }

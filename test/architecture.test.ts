@@ -32,7 +32,18 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'sandbox',
       'lib',
     ],
-    modules: ['node:cluster', 'node:crypto', 'node:fs', 'node:os', 'node:util', 'node:v8', 'graphql', 'pino', 'zod'],
+    modules: [
+      'node:cluster',
+      'node:crypto',
+      'node:fs',
+      'node:os',
+      'node:path',
+      'node:util',
+      'node:v8',
+      'graphql',
+      'pino',
+      'zod',
+    ],
   },
   'cli/commands': {
     parts: ['cli', 'cli/check', 'cli/completion', 'cli/config', 'cli/doctor', 'cli/import', 'sandbox'],
@@ -46,6 +57,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
       'graphql/documents',
       'graphql/federation',
       'graphql/tools',
+      'http/graphiql',
       'sandbox',
       'auth',
       'settings',
@@ -331,7 +343,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     ],
   },
   settings: { parts: ['lib'], modules: ['leven', 'zod'] },
-  lib: { modules: ['node:crypto', 'node:fs', 'node:path', 'lru-cache', 'pino'] },
+  lib: { modules: ['node:crypto', 'node:fs', 'node:path', 'node:url', 'lru-cache', 'pino'] },
   sandbox: {
     modules: [
       'node:crypto',

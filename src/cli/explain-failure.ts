@@ -1,6 +1,8 @@
 import { ManifestError } from '../graphql/documents/manifest.ts';
 import { ListenError } from '../http/server.ts';
+import { errorCodeOf } from '../lib/error-code.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
+import { InstallationError } from '../lib/installation.ts';
 import { SandboxError } from '../sandbox/errors.ts';
 import { MissingPackageError } from '../settings/optional-packages.ts';
 import { AuditError } from '../telemetry/audit-file.ts';
@@ -8,8 +10,8 @@ import { WorkersError } from './cluster/workers-error.ts';
 import { ConfigError } from './config/config-error.ts';
 import { ImportError } from './import/import-error.ts';
 
-/** Returns the message and exit code for a problem that is not a bug; undefined for bugs. */
-export function explainFailure(error: unknown): { message: string; exitCode: number } | undefined {
+/** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
+export function explainFailure(error: unknown): { message: string; exitCode: number } {
   if (error instanceof ConfigError) {
     return { message: error.message, exitCode: 2 };
   }
@@ -17,7 +19,8 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
     error instanceof SecretError ||
     error instanceof AuditError ||
     error instanceof ManifestError ||
-    error instanceof MissingPackageError
+    error instanceof MissingPackageError ||
+    error instanceof InstallationError
   ) {
     return { message: `Notigraph can't start: ${error.message}.`, exitCode: 2 };
   }
@@ -26,5 +29,13 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
   }
   return error instanceof ListenError || error instanceof SandboxError || error instanceof ImportError
     ? { message: error.message, exitCode: 1 }
-    : undefined;
+    : { message: `Unexpected error: ${describe(error)}`, exitCode: 1 };
+}
+
+/** Describes an error in one line, with the place in the code unless the system reported it or Node.js, which name the file. */
+function describe(error: unknown): string {
+  const [line = ''] = String(error).split('\n', 1);
+  const [, place] =
+    /^ +at (?:.+ \()?(?:file:\/\/)?([^()]+:\d+:\d+)\)?$/m.exec(error instanceof Error ? (error.stack ?? '') : '') ?? [];
+  return place === undefined || errorCodeOf(error) !== undefined ? line : `${line} (${place})`;
 }

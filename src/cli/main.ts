@@ -36,10 +36,10 @@ process.stderr.on('error', () => {}); // There is no other place to report it.
 try {
   await main();
 } catch (error) {
-  const failure = explainFailure(error);
-  if (failure === undefined) {
-    throw error;
-  }
-  process.stderr.write(`${failure.message}\n`);
-  process.exitCode = failure.exitCode;
+  const { message, exitCode } = explainFailure(error);
+  process.stderr.write(`${message}\n`);
+  process.exitCode = exitCode;
+}
+if (process.exitCode !== undefined) {
+  setTimeout(() => process.exit(), 5_000).unref(); // What an error leaves open must not keep the process alive.
 }

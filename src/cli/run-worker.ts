@@ -17,12 +17,9 @@ export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
       await serve(configuration, role, host);
     }
   } catch (error) {
-    const failure = explainFailure(error);
-    if (failure === undefined) {
-      throw error;
-    }
-    await role.report({ kind: 'refused', problem: failure.message });
-    host.exitCode = failure.exitCode;
+    const { message, exitCode } = explainFailure(error);
+    await role.report({ kind: 'refused', problem: message });
+    host.exitCode = exitCode;
   }
   await role.leave();
 }

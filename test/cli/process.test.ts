@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync, readFileSync } from 'node:fs';
-import { symlink, writeFile } from 'node:fs/promises';
+import { cp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -13,6 +13,7 @@ import { CHILD_ENV } from '../support/child-env.ts';
 import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { listen } from '../support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
+import { copyProject } from '../support/project-copy.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -172,6 +173,73 @@ describe('a process whose output is closed', () => {
       expect(await sendOperation(notigraph.url, '{ __typename }')).toEqual({ data: { __typename: 'Query' } });
     }
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+it.each([['1'], ['2']])('reports an error that nobody expects in one line, with %s workers', async (workers) => {
+  const fault = `
+    import http from 'node:http';
+    import { syncBuiltinESMExports } from 'node:module';
+    http.createServer = () => { throw new TypeError('It is broken\\nin two lines'); };
+    setInterval(() => {}, 1000);
+    syncBuiltinESMExports();`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` };
+  const args = ['--port', '0', '--upstream', 'http://127.0.0.1:9', '--workers', workers];
+  expect(await runNotigraph({ cwd, args, env })).toEqual({
+    code: 1,
+    signal: null,
+    stdout: '',
+    stderr: expect.stringMatching(/^Unexpected error: TypeError: It is broken \(.+:\d+:\d+\)\n$/),
+  });
+});
+
+describe('an incomplete installation', () => {
+  const args = ['--port', '0', '--sandbox', ':memory:', '--graphiql', 'on'];
+
+  it('without the operations of GraphiQL is reported by the start and by check', async () => {
+    await using copy = await copyProject();
+    await rm(copy.path('schema', 'operations'), { recursive: true });
+    const main = copy.path('bin', 'notigraph.js');
+    const reason = `the installation is incomplete, because ${copy.path('schema', 'operations')}/ can't be read (ENOENT). Install Notigraph again.\n`;
+    expect(await runNotigraph({ cwd, main, args })).toEqual({
+      code: 2,
+      signal: null,
+      stdout: '',
+      stderr: `Notigraph can't start: ${reason}`,
+    });
+    expect(await runNotigraph({ cwd, main, args: ['check', ...args] })).toEqual({
+      code: 2,
+      signal: null,
+      stdout: `--graphiql: ${reason}The configuration is invalid: 1 problem.\n`,
+      stderr: '',
+    });
+    expect(await runNotigraph({ cwd, main, args: ['check', ...args, '--graphiql', 'off'] })).toMatchObject({ code: 0 });
+  });
+
+  it('without the page of GraphiQL, or a file of it, is a warning of check', async () => {
+    await using copy = await copyProject();
+    const main = copy.path('bin', 'notigraph.js');
+    const folder = copy.path('dist', 'graphiql');
+    const warningFor = (file: string) =>
+      `warning: --graphiql: the page can't be served, because ${folder}/${file} can't be read (ENOENT).\n`;
+    const check = async () => (await runNotigraph({ cwd, main, args: ['check', ...args] })).stdout;
+    expect(await check()).toContain(warningFor('manifest.json'));
+    await cp(new URL('../../dist/graphiql', import.meta.url), folder, { recursive: true });
+    expect(await check()).not.toContain('warning: --graphiql');
+    const { script } = JSON.parse(await copy.read('dist/graphiql/manifest.json'));
+    await rm(`${folder}/${script}.gz`);
+    expect(await check()).toContain(warningFor(`${script}.gz`));
+  });
+
+  it('without dependencies names the command that installs them', async () => {
+    await using copy = await copyProject();
+    await rm(copy.path('node_modules'));
+    expect(await runNotigraph({ cwd, main: copy.path('bin', 'notigraph.js'), args })).toEqual({
+      code: 1,
+      signal: null,
+      stdout: '',
+      stderr: expect.stringMatching(/^Cannot find package '.+' imported from .+\. Run "npm ci" first\.\n$/),
+    });
   });
 });
 

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
 import { environmentOfImage, readDockerfile, readKit } from '../support/deploy.ts';
 import { ROOT } from '../support/docs.ts';
@@ -135,15 +136,20 @@ async function makeReadOnly(path: string): Promise<void> {
   }
 }
 
-/** Starts a command of the image as its user. */
-function start({ root, workdir }: Stage, [program, ...args]: readonly string[], env: Record<string, string>) {
+/** Starts a command of the image as its user, by default in the image's working directory. */
+function start(
+  { root, workdir }: Stage,
+  [program, ...args]: readonly string[],
+  env: Record<string, string>,
+  cwd = join(root, workdir),
+) {
   expect(program).toBe(NODE);
   const isRoot = process.getuid?.() === 0;
   const child = spawn(
     process.execPath,
     args.map((arg) => (arg.startsWith('/') ? join(root, arg) : arg)),
     {
-      cwd: join(root, workdir),
+      cwd,
       env: { PATH: process.env.PATH, ...environmentOfImage(), NOTIGRAPH_HOST: '127.0.0.1', ...QUIET, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       ...(isRoot && { uid: USER, gid: USER }),
@@ -189,6 +195,93 @@ it.each(['image', 'tracing'])(
     expect((await checkHealth()).code).not.toBe(0);
   },
 );
+
+/** Configurations of the kit, with the stage that they are mounted in and the variables of the container. */
+const KIT: [file: string, stage: string, env: Record<string, string>][] = [
+  ['compose/notigraph.config.yaml', 'tracing', parse(readKit('compose.yaml')).services.gateway.environment],
+  ['kubernetes/overlays/sandbox/notigraph.config.yaml', 'image', {}],
+  ['kubernetes/overlays/production/notigraph.config.yaml', 'image', { REDIS_URL: 'redis://127.0.0.1:9' }],
+];
+
+/** Writes a configuration of the kit, and the mounted tenants' keys, to folders that the user of the image can only read. */
+async function mountConfig(file: string): Promise<string> {
+  const path = folder.path('mounted', dirname(file));
+  const tenants = join(path, 'tenants');
+  await mkdir(tenants, { recursive: true });
+  await writeFile(join(tenants, 'acme'), 'an-api-key-of-acme');
+  await writeFile(join(path, 'notigraph.config.yaml'), readKit(file).replaceAll('/run/secrets/tenants', tenants));
+  return path;
+}
+
+describe.each(KIT)('with %s, the stage %s', (file, name, env) => {
+  const isSandbox = parse(readKit(file)).sandbox !== undefined;
+
+  it('is valid, and serves the page of the endpoint and queries', async () => {
+    const stage = stageOf(name);
+    const cwd = await mountConfig(file);
+    const variables = { ...env, ...(await freePorts()) };
+    const check = await start(stage, [...stage.entrypoint, 'check'], variables, cwd).ended;
+    expect(check).toEqual({ code: 0, output: expect.stringContaining('notigraph.config.yaml is valid') });
+    expect(check.output).not.toContain('dist/graphiql');
+
+    const { child, ended } = start(stage, stage.entrypoint, variables, cwd);
+    const url = `http://127.0.0.1:${variables.NOTIGRAPH_PORT}/graphql`;
+    const open = () => Promise.race([fetch(url, { headers: { accept: 'text/html' } }), ended]);
+    await expect.poll(() => open().catch(() => undefined), { timeout: 20_000 }).toBeDefined();
+    const page = await open();
+    expect(page).toMatchObject({ status: isSandbox ? 200 : 404 }); // GraphiQL is off in production.
+    const files = page instanceof Response ? (await page.text()).match(/\?graphiql=[^"]+/g) : undefined;
+    expect(files?.length ?? 0).toBe(isSandbox ? 2 : 0);
+    for (const path of files ?? []) {
+      expect(await fetch(new URL(path, url))).toMatchObject({ status: 200 });
+    }
+
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'ApiKey sandbox-development-key' },
+      body: `{"query":"${isSandbox ? '{ notificationGroups { name } }' : '{ __typename }'}"}`,
+    });
+    expect(await response.text()).toContain(isSandbox ? '"Lifecycle"' : '"Query"');
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0 });
+  });
+});
+
+it('every configuration in the kit is started above', async () => {
+  const files = (await readdir(join(ROOT, 'deploy'), { recursive: true })).filter((file) =>
+    basename(file).startsWith('notigraph.config.'),
+  );
+  expect(KIT.map(([file]) => join(file)).toSorted()).toEqual(files.toSorted());
+});
+
+describe('an incomplete installation', () => {
+  /** Starts a copy of the image without one of its files or folders. */
+  async function startWithout(path: string, ...args: string[]) {
+    const root = folder.path(`without-${basename(path)}`);
+    await cp(image.root, root, { recursive: true, force: true });
+    await chmod(join(root, 'app', dirname(path)), 0o755);
+    await chmod(join(root, 'app', path), 0o755);
+    await rm(join(root, 'app', path), { recursive: true });
+    const env = { ...(await freePorts()), NOTIGRAPH_CONFIG_TEXT: "{ sandbox: ':memory:', graphiql: on }" };
+    const { code, output } = await start({ ...image, root }, [...image.entrypoint, ...args], env).ended;
+    return { code, output: output.replaceAll(root, '') };
+  }
+
+  it.each([
+    ['node_modules/graphql', "Cannot find package 'graphql'"],
+    ['dist/cli/main.js', '/app/dist/cli/main.js'],
+  ])('without %s, the reason is one line', async (path, reason) => {
+    const { code, output } = await startWithout(path);
+    expect({ code, lines: output.split('\n') }).toEqual({ code: 1, lines: [expect.stringContaining(reason), ''] });
+  });
+
+  it('without the page, check warns', async () => {
+    expect(await startWithout('dist/graphiql', 'check', '--strict')).toEqual({
+      code: 1,
+      output: expect.stringContaining("warning: graphiql: the page can't be served, because /app/dist/graphiql/"),
+    });
+  });
+});
 
 it('refuses to start without a configuration, with an exit code and a reason', async () => {
   const { code, output } = await start(image, image.entrypoint, {}).ended;

@@ -6,6 +6,7 @@ import { type CheckedConfig, checkConfig } from '../config/load-config.ts';
 import { type Problem, sortProblems } from '../config/problem.ts';
 import { readConfigText } from '../config/read-config-text.ts';
 import { findDocumentWarnings } from './document-warnings.ts';
+import { findInstallationProblems } from './installation-problems.ts';
 import { findSandboxProblems } from './sandbox-problems.ts';
 import { findSecretFileWarnings } from './secret-file-warnings.ts';
 import { countOf, summarize } from './summary.ts';
@@ -31,8 +32,15 @@ export async function createReport(commandLine: CommandLine, host: CheckedHost):
     const environment = readEnvironment(host.env, readConfigText);
     const checked = checkConfig(commandLine, environment, CONFIG_FILES);
     const tools = readConfiguredTools(checked.config);
-    const problems = [...(await findSandboxProblems(checked)), ...(tools ? findToolProblems(tools, checked) : [])];
-    return problems.length > 0 ? toInvalid(problems) : toValid(checked, tools, host);
+    const installation = await findInstallationProblems(checked);
+    const problems = [
+      ...(await findSandboxProblems(checked)),
+      ...(tools ? findToolProblems(tools, checked) : []),
+      ...installation.problems,
+    ];
+    return problems.length > 0
+      ? toInvalid(problems)
+      : toValid(checked, [...findConfigWarnings(checked, host), ...installation.warnings], tools);
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -48,12 +56,13 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-function toValid(checked: CheckedConfig, tools: ConfiguredTools | undefined, host: CheckedHost): Report {
-  const found = [
-    ...findWarnings(checked),
-    ...(host.platform === 'win32' ? [] : findSecretFileWarnings(checked)), // Windows has no such permissions.
-    ...findDocumentWarnings(checked),
-  ];
+const findConfigWarnings = (checked: CheckedConfig, { platform }: CheckedHost): Problem[] => [
+  ...findWarnings(checked),
+  ...(platform === 'win32' ? [] : findSecretFileWarnings(checked)), // Windows has no such permissions.
+  ...findDocumentWarnings(checked),
+];
+
+function toValid(checked: CheckedConfig, found: readonly Problem[], tools: ConfiguredTools | undefined): Report {
   const warnings = sortProblems(found, checked.config.source);
   const subject = checked.config.source ?? 'The configuration';
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;

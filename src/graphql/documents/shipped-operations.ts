@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Manifest } from './manifest.ts';
+import { InstallationError, packageUrl } from '../../lib/installation.ts';
 
 /** Named operation that ships with the gateway, with an example that works on the sandbox. */
 export interface ShippedOperation {
@@ -14,24 +15,32 @@ export interface ShippedOperation {
   calls: readonly string[];
 }
 
-/** Returns the folder in the package, which contains this file or a bundle of it. */
-const operationsFolder = (): URL => new URL('schema/operations/', import.meta.resolve('notigraph/package.json'));
-
-/** Reads the operations in `schema/operations`. Queries come before mutations, and those without variables first. */
-export function loadOperations(folder: URL = operationsFolder()): ShippedOperation[] {
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.graphql'))
-    .sort()
-    .map((file) => ({
-      name: file.slice(0, -'.graphql'.length),
-      ...parseFile(readFileSync(new URL(file, folder), 'utf8')),
-    }))
+/**
+ * Reads the operations in `schema/operations`. Queries come before mutations, and those without variables first.
+ *
+ * @throws {InstallationError} if they can't be read
+ */
+export function loadOperations(): ShippedOperation[] {
+  return readOperationFiles()
+    .map(([file, text]) => ({ name: file.slice(0, -'.graphql'.length), ...parseFile(text) }))
     .sort((a, b) => rankOf(a) - rankOf(b));
 }
 
 /** Returns the operations as a manifest, with their descriptions as comments. */
 export const shippedManifest = (): Manifest =>
   Object.fromEntries(loadOperations().map(({ name, query }) => [name, query]));
+/** Returns the texts of the operations by the names of their files, in the order of the names. */
+function readOperationFiles(): [file: string, text: string][] {
+  const folder = packageUrl('schema/operations/');
+  try {
+    return readdirSync(folder)
+      .filter((file) => file.endsWith('.graphql'))
+      .sort()
+      .map((file) => [file, readFileSync(new URL(file, folder), 'utf8')]);
+  } catch (error) {
+    throw new InstallationError(folder, error);
+  }
+}
 
 const rankOf = ({ query, variables }: ShippedOperation): number =>
   /^mutation\b/m.test(query) ? 2 : Number(variables !== undefined);

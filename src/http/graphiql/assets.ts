@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { access, constants, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { describeUnreadable, packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /** Content encoding of a response; undefined for none. */
@@ -22,6 +23,8 @@ export interface Manifest {
 export interface Assets {
   /** Reads the list of files. Returns undefined if the page has not been built. */
   readManifest(): Promise<Manifest | undefined>;
+  /** Returns why the page can't be served, as a clause; undefined if all its files can be read. */
+  findProblem(): Promise<string | undefined>;
   /** Reads a file of the list, the first time from the disk. Rejects if it has been deleted. */
   read(name: string, encoding: Encoding): Promise<Bytes>;
 }
@@ -30,7 +33,7 @@ const SUFFIXES = { br: '.br', gzip: '.gz' };
 
 /** Creates the access to the built files. They are stored compressed. */
 export function createAssets(): Assets {
-  const folder = new URL('dist/graphiql/', import.meta.resolve('notigraph/package.json')); // Also from a bundle.
+  const folder = packageUrl('dist/graphiql/');
   const contents = new Map<string, Promise<Bytes>>();
 
   /** Returns what `load` resolves to. All responses share it, so that many of them at once need no more memory than one. */
@@ -46,8 +49,22 @@ export function createAssets(): Assets {
   const readStored = (file: string): Promise<Bytes> =>
     once(file, async () => new Uint8Array(await readFile(new URL(file, folder))));
 
+  const readManifest = () => readFile(new URL('manifest.json', folder), 'utf8').then(parseManifest, () => undefined);
+
   return {
-    readManifest: () => readFile(new URL('manifest.json', folder), 'utf8').then(parseManifest, () => undefined),
+    readManifest,
+    async findProblem() {
+      const names = [...((await readManifest())?.types.keys() ?? [])];
+      const stored = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
+      for (const file of ['manifest.json', ...stored].map((name) => new URL(name, folder))) {
+        try {
+          await access(file, constants.R_OK);
+        } catch (error) {
+          return describeUnreadable(file, error);
+        }
+      }
+      return undefined;
+    },
     read: (name, encoding) =>
       encoding === undefined
         ? once(name, async () => new Uint8Array(await promisify(gunzip)(await readStored(name + SUFFIXES.gzip))))

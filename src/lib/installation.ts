@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url';
+import { errorCodeOf } from './error-code.ts';
+
+/** Thrown if a file of the package is missing or can't be read. The message is a clause for the operator. */
+export class InstallationError extends Error {
+  override readonly name = 'InstallationError';
+
+  constructor(file: URL, cause: unknown) {
+    super(`the installation is incomplete, because ${describeUnreadable(file, cause)}. Install Notigraph again`, {
+      cause,
+    });
+  }
+}
+
+/** Returns the address of a file or folder in the package, which contains this module or a bundle of it. */
+export const packageUrl = (path: string): URL => new URL(path, import.meta.resolve('notigraph/package.json'));
+
+/** Returns the clause that a file can't be read. */
+export const describeUnreadable = (file: URL, error: unknown): string =>
+  `${fileURLToPath(file)} can't be read (${errorCodeOf(error) ?? error})`;
