@@ -35,7 +35,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
     'src/lib/files/secret-files.ts',
   ],
   'test/browser': ['examples/dashboard/dev/issuer.ts'],
-  'test/cli': ['src/lib/version.ts', 'src/settings/setting.ts'],
+  'test/cli': ['examples/dashboard/package.json', 'package.json', 'src/lib/version.ts', 'src/settings/setting.ts'],
   'test/client': ['codegen/documents.ts', 'codegen/manifest.ts', 'codegen/typed-documents.ts'],
   'test/deploy': ['package.json', 'src/lib/is-record.ts'],
   'test/docs': [

@@ -1,4 +1,7 @@
 /** Starts and stops everything the example needs: the development issuer, a gateway with the sandbox, and the app. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { catchStopSignals, endWithShellOfNpm } from '../../src/cli/stop-signals.ts';
 import { startAppServer } from './dev/app.ts';
 import { startGateway } from './dev/gateway.ts';
 import { startIssuer } from './dev/issuer.ts';
@@ -37,7 +40,10 @@ interface Parts {
 
 /** Each part knows the addresses of those before it. */
 async function startAll(options: StartOptions, stack: AsyncDisposableStack): Promise<Parts> {
-  const { port, gatewayPort, issuerPort, tokenSeconds, sandbox } = options;
+  const { tokenSeconds, sandbox } = options;
+  const port = options.port ?? (await usualPort(5173));
+  const gatewayPort = options.gatewayPort ?? (await usualPort(4000));
+  const issuerPort = options.issuerPort ?? (await usualPort(4010));
   const app = stack.use(
     await startAppServer(port).catch((error: unknown) => {
       throw explainListenError(error, 'the app', port, '--port');
@@ -66,6 +72,19 @@ async function startAll(options: StartOptions, stack: AsyncDisposableStack): Pro
   };
 }
 
+/** Returns a port if nobody listens on it, and 0, which stands for a free one, if somebody does. */
+async function usualPort(port: number): Promise<number> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return 0;
+  }
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 function describe({ app, gateway, issuer }: Parts): string {
   const people = DEMO_PEOPLE.map(({ name, role, tenant }) => `  ${name.padEnd(16)}${role} at ${tenant}`);
   return [
@@ -88,21 +107,16 @@ function describe({ app, gateway, issuer }: Parts): string {
 
 /** Settles at the first signal to stop; a later one ends the process at once. */
 function stopSignal(): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  let first: number | undefined;
-  const onSignal = () => {
-    first ??= Date.now();
-    resolve(undefined);
-    if (Date.now() - first > 1000) {
-      process.exit(1); // Not sooner: npm passes a terminal's signal on, which has come from there already.
-    }
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, onSignal);
-  }
-  return promise;
+  return new Promise((resolve) =>
+    catchStopSignals(process, {
+      stop: () => resolve(undefined),
+      quit: () => process.exit(1),
+      signals: ['SIGINT', 'SIGTERM', 'SIGHUP'],
+    }),
+  );
 }
 
+endWithShellOfNpm(process);
 try {
   await main();
 } catch (error) {

@@ -3,6 +3,7 @@ import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
 import { explainFailure } from './explain-failure.ts';
 import { writeHelp } from './help.ts';
+import { endWithShellOfNpm } from './stop-signals.ts';
 
 /** Runs the command that the command line names. */
 async function main(): Promise<void> {
@@ -30,6 +31,7 @@ function onOutputError(error: NodeJS.ErrnoException): void {
   }
 }
 
+endWithShellOfNpm(process); // First: the shell may end while this process starts.
 process.stdout.on('error', onOutputError);
 process.stderr.on('error', () => {}); // There is no other place to report it.
 

@@ -12,6 +12,7 @@ import { openSandbox, upstreamOf } from './open-sandbox.ts';
 import { sandboxAuthorization, toOptions } from './serve-gateway.ts';
 import { selectUpstream } from './service/find-service.ts';
 import { readAuthorization } from './service/read-key.ts';
+import { catchStopSignals } from './stop-signals.ts';
 
 /** Variable with the key. */
 const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
@@ -28,8 +29,7 @@ export async function runMcp(commandLine: CommandLine, host: Host): Promise<void
   const logger = createLogger(config, host, host.stderr);
   const { createGateway } = await import('../gateway.ts');
   const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  host.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  catchStopSignals(host, { stop: () => stop.abort(), quit: () => host.exit(1) });
   const sandbox = await openSandbox(config);
   try {
     const options = withDefault(toOptions(config, upstreamOf(config, sandbox)), upstream);

@@ -3,6 +3,7 @@ import type { Host } from './commands/command.ts';
 import type { Config } from './config/create-config.ts';
 import { findExampleRequest } from './example-request.ts';
 import type { RunningGateway } from './serve-gateway.ts';
+import { catchStopSignals } from './stop-signals.ts';
 
 /** Gateway in this process, or in workers. */
 interface Service extends RunningGateway {
@@ -29,15 +30,14 @@ export async function untilStopped(config: Config, service: Service, host: Host)
 }
 
 /** Resolves at the first SIGINT or SIGTERM. The next one ends the process immediately. */
-async function shutdownSignal(host: Host, kill?: () => void): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const onSignal = () => resolve(undefined);
-  host.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  await promise;
-  const exit = () => {
-    kill?.();
-    host.exit(1);
-  };
-  host.removeAllListeners('SIGINT').removeAllListeners('SIGTERM').once('SIGINT', exit).once('SIGTERM', exit);
-  return undefined;
+function shutdownSignal(host: Host, kill?: () => void): Promise<undefined> {
+  return new Promise((resolve) =>
+    catchStopSignals(host, {
+      stop: () => resolve(undefined),
+      quit() {
+        kill?.();
+        host.exit(1);
+      },
+    }),
+  );
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
@@ -40,6 +40,21 @@ describe("the dashboard's start command", () => {
     for (const url of [app, gateway, issuer]) {
       await expect(fetch(url)).rejects.toThrow();
     }
+  });
+
+  it('takes free ports if the usual ones are in use, as by npm start', async () => {
+    const others = [5173, 4000, 4010].map((port) => createServer().listen(port, '127.0.0.1'));
+    const inUse = others.map((other) => Promise.race([once(other, 'listening'), once(other, 'error').catch(() => {})]));
+    await Promise.all(inUse); // Also if another program on this machine listens there.
+    onTestFinished(() => others.forEach((other) => void other.close()));
+    await using command = run([]);
+    const { app, gateway, issuer } = await command.addresses();
+    const headers = { origin: app };
+    expect(await fetch(app)).toMatchObject({ status: 200 });
+    expect(await fetch(`${issuer}/people`, { headers })).toMatchObject({ status: 200 });
+    const preflight = { ...headers, 'access-control-request-method': 'POST' };
+    const { headers: answered } = await fetch(gateway, { method: 'OPTIONS', headers: preflight });
+    expect(answered.get('access-control-allow-origin')).toBe(app);
   });
 
   it.each([

@@ -88,6 +88,13 @@ it('contains the program and the files it reads, but no sources', async () => {
   expect(files.filter((file) => /\.test\.|(?:^|[\\/])test[\\/]|\.db|\.env|\.tgz/.test(file))).toEqual([]);
 });
 
+it('has the manifest of the project without its scripts', async () => {
+  const packed = await readFile(join(installFolder, 'node_modules', 'notigraph', 'package.json'), 'utf8');
+  const { scripts, ...manifest } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  expect(JSON.parse(packed)).toEqual(manifest);
+  expect(scripts).toHaveProperty('prepare');
+});
+
 it('contains the license of every package in its bundles, but not of graphql', async () => {
   const licenses = await readFile(
     join(installFolder, 'node_modules', 'notigraph', 'dist', 'cli', 'third-party-licenses.md'),

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,25 +24,33 @@ let folder: string;
 /** Empty folder in which the packed package was installed. */
 let app: string;
 let bin: string;
+let warnings: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'notigraph-install-'));
   const tarball = await packProject(folder);
   app = join(folder, 'app');
-  await install(app, tarball, '--omit=dev');
+  warnings = await install(app, tarball, '--omit=dev');
   bin = join(app, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
 }, 300_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Installs packages from the registry. */
-async function install(into: string, ...packages: string[]): Promise<void> {
+/** Installs packages, also from the registry. @returns the warnings */
+async function install(into: string, ...packages: string[]): Promise<string> {
   await mkdir(into, { recursive: true });
   await writeFile(join(into, 'package.json'), '{ "type": "module" }', { flag: 'a' });
-  await run('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: into });
+  const { stderr } = await run('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: into });
+  return stderr;
 }
 
 describe('the packed package, installed in an empty folder', () => {
+  it('has no scripts, which npm would warn of', async () => {
+    expect(warnings).not.toContain('notigraph@');
+    const manifest = await readFile(join(app, 'node_modules', 'notigraph', 'package.json'), 'utf8');
+    expect(JSON.parse(manifest).scripts).toBeUndefined();
+  });
+
   it('takes up at most 60 packages and 45 MB', async () => {
     const { stdout } = await run('npm', ['ls', '--all', '--parseable'], { cwd: app });
     const packages = stdout.trim().split('\n').slice(1); // The first one is the folder.
@@ -96,6 +104,12 @@ describe('the packed package, installed in an empty folder', () => {
     expect(start(bin)).toMatchObject({ status: 1, stdout: '', stderr: `${refusal}\n` });
     expect(start('--input-type=module', '--eval', "import 'notigraph'").stderr).toContain(`Error: ${refusal}\n`);
     expect(start('--eval', "require('notigraph')").stderr).toContain(`Error: ${refusal}\n`);
+    await using clone = await copyProject();
+    expect(start(clone.path('bin', 'notigraph.js'))).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^A clone of Notigraph needs Node\.js 24, .+ Run "npm ci", then "npm start" .+\n$/),
+    });
   });
 });
 
@@ -107,7 +121,7 @@ it('can be installed from a git repository', { timeout: 600_000 }, async () => {
   await git('add', '--', '.', ':!node_modules');
   await git('commit', '--quiet', '--message', 'Copy');
   const host = join(folder, 'git');
-  await install(host, `git+file://${copy.path()}`, '--omit=dev');
+  expect(await install(host, `git+file://${copy.path()}`, '--omit=dev')).not.toContain('notigraph@');
   const main = join(host, 'node_modules', 'notigraph', 'bin', 'notigraph.js');
   await using notigraph = await startNotigraph({ main, cwd: host });
   expect(await sendOperation(notigraph.url, '{ notificationGroups { name } }')).toHaveProperty('data');

@@ -4,10 +4,14 @@ import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import { copyProject } from './project-copy.ts';
 
-/** Builds and packs a copy of the project, which leaves the project unchanged. @returns the path of the tarball */
+/** Builds and packs a copy of the project, which leaves the project unchanged. @returns the path of the tarball. @throws if packing changes the copy's package.json */
 export async function packProject(folder: string): Promise<string> {
   await using copy = await copyProject();
+  const manifestBefore = await copy.read('package.json');
   await promisify(execFile)('npm', ['pack', '--offline', '--pack-destination', folder], { cwd: copy.path() });
+  if ((await copy.read('package.json')) !== manifestBefore) {
+    throw new Error('npm pack changed the package.json of the project.');
+  }
   return join(folder, `notigraph-${manifest.version}.tgz`);
 }
 

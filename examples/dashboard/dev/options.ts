@@ -4,18 +4,19 @@ export const HELP = `Starts the dashboard example: the app, a gateway with the s
 
 Usage: npm run dashboard -- [options]
 
-  --port PORT           port of the app; 0 picks a free port, for all three (5173)
-  --gateway-port PORT   port of the gateway (4000)
-  --issuer-port PORT    port of the issuer (4010)
+  --port PORT           port of the app (5173, or a free one if that is in use; 0 picks a free one)
+  --gateway-port PORT   port of the gateway (4000, likewise)
+  --issuer-port PORT    port of the issuer (4010, likewise)
   --token-seconds N     lifetime of tokens, in seconds (300)
   --sandbox FILE        file of the sandbox's data (:memory:)
   --help                show this
 `;
 
 export interface StartOptions {
-  port: number;
-  gatewayPort: number;
-  issuerPort: number;
+  /** Ports; undefined for the usual one, or a free one if that is in use. */
+  port: number | undefined;
+  gatewayPort: number | undefined;
+  issuerPort: number | undefined;
   tokenSeconds: number;
   sandbox: string;
 }
@@ -30,9 +31,9 @@ export function readOptions(args: readonly string[]): StartOptions | undefined {
     return undefined;
   }
   return {
-    port: readNumber('port', values.port, 0, 65_535),
-    gatewayPort: readNumber('gateway-port', values['gateway-port'], 0, 65_535),
-    issuerPort: readNumber('issuer-port', values['issuer-port'], 0, 65_535),
+    port: readPort('port', values.port),
+    gatewayPort: readPort('gateway-port', values['gateway-port']),
+    issuerPort: readPort('issuer-port', values['issuer-port']),
     tokenSeconds: readNumber('token-seconds', values['token-seconds'], 1, 86_400),
     sandbox: values.sandbox,
   };
@@ -43,9 +44,9 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
-        port: { type: 'string', default: '5173' },
-        'gateway-port': { type: 'string', default: '4000' },
-        'issuer-port': { type: 'string', default: '4010' },
+        port: { type: 'string' },
+        'gateway-port': { type: 'string' },
+        'issuer-port': { type: 'string' },
         'token-seconds': { type: 'string', default: '300' },
         sandbox: { type: 'string', default: ':memory:' },
         help: { type: 'boolean', default: false },
@@ -56,6 +57,9 @@ function parse(args: readonly string[]) {
     throw new UsageError(`${sentence?.replace(/\.$/, '')}: see --help.`);
   }
 }
+
+const readPort = (name: string, text: string | undefined) =>
+  text === undefined ? undefined : readNumber(name, text, 0, 65_535);
 
 function readNumber(name: string, text: string, min: number, max: number): number {
   const value = Number(text);

@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config-error.ts';
 import { DEFAULT_SANDBOX_FILE, findSandboxFileProblem } from '../sandbox-file.ts';
+import { catchStopSignals } from '../stop-signals.ts';
 import type { Command, CommandLine } from './command.ts';
 
 const DEFAULT_PORT = 4010;
@@ -31,8 +32,7 @@ export const sandbox: Command = {
     const options = readOptions(commandLine);
     const { SANDBOX_KEYS, startSandbox } = await import('../../sandbox/sandbox.ts');
     const running = await startSandbox(options);
-    const stop = () => void running.close();
-    host.once('SIGINT', stop).once('SIGTERM', stop);
+    catchStopSignals(host, { stop: () => void running.close(), quit: () => host.exit(1) });
     host.stdout.write(`Sandbox listening on ${running.url}
 Data: ${options.file === ':memory:' ? 'in memory, lost when the sandbox stops' : options.file}
 API keys, one per environment:

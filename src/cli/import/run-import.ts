@@ -13,6 +13,7 @@ import { readConfigText } from '../config/read-config-text.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
+import { catchStopSignals } from '../stop-signals.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { type CheckedFile, checkRows } from './check-rows.ts';
 import { describeDryRun } from './dry-run.ts';
@@ -32,7 +33,6 @@ import { sendRows } from './send-rows.ts';
 import { type ImportService, openService, readEnvironmentId } from './service.ts';
 import { ServiceHealth } from './service-health.ts';
 import { SessionSummary } from './session-summary.ts';
-import { catchStopSignals } from './stop-signals.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
@@ -143,7 +143,15 @@ async function send(job: Job): Promise<void> {
     host.stdout.write(`Resuming: ${rows} are already applied.\n`);
   }
   const hint = settings.isProduction ? '' : ' Press Ctrl-C again to quit now.';
-  const stopping = catchStopSignals(host, () => note(`Stopping: finishing rows in flight.${hint}`));
+  const stopping = new Abort();
+  catchStopSignals(host, {
+    stop() {
+      note(`Stopping: finishing rows in flight.${hint}`);
+      stopping.abort();
+    },
+    quit: () => host.exit(1), // All results are written by then.
+    signals: ['SIGINT', 'SIGTERM', 'SIGHUP'], // The last one is the end of the terminal session.
+  });
   using progress = showProgress(host, createDescription(summary));
   note = progress.note;
   using health = new ServiceHealth(maxWaitMs, progress.note);
