@@ -1,6 +1,7 @@
-import { appendFile, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, lstat, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
+import { openResults } from '../../src/cli/import/results-file.ts';
 import { lockResults } from '../../src/cli/import/results-lock.ts';
 import { setUpImport } from '../support/import.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -34,6 +35,40 @@ it.each(['notes', 'notes\n', '{"a":1}\n'])('does not overwrite a file of another
   expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('has no results of an import.') });
   expect(await readFile(folder.path(RESULTS), 'utf8')).toBe(content);
   expect(sent()).toEqual([]);
+});
+
+it.each([
+  ['that leads nowhere', 'victim.txt'],
+  ['to the results of another import', 'other.jsonl'],
+])('does not follow a symbolic link %s', async (_, target) => {
+  const { folder, run, sent } = await setUpImport(USERS);
+  const results = '{"import":"subscribers","version":1,"problems":true}\n';
+  await writeFile(folder.path('other.jsonl'), results);
+  await symlink(target, folder.path(RESULTS));
+  const stderr = `--results: the file ${RESULTS} is a symbolic link, not a regular file.\n`;
+  expect(await run()).toMatchObject({ code: 2, stdout: '', stderr });
+  expect(sent()).toEqual([]);
+  expect(await readFile(folder.path('other.jsonl'), 'utf8')).toBe(results);
+  expect((await readdir(folder.path())).toSorted()).toEqual(['other.jsonl', 'users.csv', RESULTS]);
+});
+
+it('does not follow a symbolic link that appears after the check', async () => {
+  await using folder = await createTemporaryFolder();
+  await symlink('victim.txt', folder.path(RESULTS));
+  expect(() => openResults(folder.path(RESULTS), 0)).toThrow(
+    `The results file ${folder.path(RESULTS)} can't be written: it is a symbolic link.`,
+  );
+  expect(await readdir(folder.path())).toEqual([RESULTS]);
+});
+
+it('is readable by its owner only, also if an earlier version wrote it', async () => {
+  const { folder, run } = await setUpImport(USERS);
+  expect((await run()).code).toBe(0);
+  const modeOf = async () => (await lstat(folder.path(RESULTS))).mode & 0o777;
+  expect(await modeOf()).toBe(0o600);
+  await chmod(folder.path(RESULTS), 0o644);
+  expect((await run('--restart')).code).toBe(0);
+  expect(await modeOf()).toBe(0o600);
 });
 
 it('prints the problems of a file even if they cannot be written', async () => {

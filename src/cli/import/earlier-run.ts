@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, lstatSync } from 'node:fs';
 import { assertRegularFile, FileError } from '../../lib/files/text-file.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { AppliedLines } from './applied-lines.ts';
@@ -59,7 +59,7 @@ export async function readEarlierRun(path: string): Promise<EarlierRun | undefin
 
 function exists(path: string): boolean {
   try {
-    assertRegularFile(path);
+    assertRegularFile(path, lstatSync); // Results are written to this file, so a link could make the import change any other.
     return true;
   } catch (error) {
     if (error instanceof FileError && error.isMissing) {

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { errorCodeOf } from '../../lib/error-code.ts';
 import { ImportError } from './import-error.ts';
 
 /** File to which results are appended. A line is in the operating system's hands when `write` returns, so that killing the process loses none. */
@@ -12,6 +13,12 @@ export interface ResultsFile extends Disposable {
 /** Lines between two flushes to the disk, for power failures. A line that is lost causes one repeated call with the same idempotency key. */
 const LINES_PER_FLUSH = 1_000;
 
+/** Only the owner may read whose data was imported. */
+const MODE = 0o600;
+
+/** Appends, and doesn't follow a symbolic link, which could lead to any file of the user. Windows has no such flag. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
+
 /**
  * Opens a results file.
  *
@@ -19,7 +26,8 @@ const LINES_PER_FLUSH = 1_000;
  * @throws {ImportError} if it can't be written
  */
 export function openResults(path: string, keep: number): ResultsFile {
-  const file = attempt(path, () => openSync(path, 'a'));
+  const file = attempt(path, () => openSync(path, APPEND, MODE));
+  restrict(file);
   let lines = 0;
   attempt(path, () => ftruncateSync(file, keep));
   return {
@@ -45,6 +53,15 @@ export function openResults(path: string, keep: number): ResultsFile {
   };
 }
 
+/** Restricts a file of an earlier version to its owner. */
+function restrict(file: number): void {
+  try {
+    fchmodSync(file, MODE);
+  } catch {
+    // Some file systems, such as FAT, have no modes.
+  }
+}
+
 /** Does something with a results file. @throws {ImportError} if it fails */
 export function attempt<T>(path: string, work: () => T): T {
   try {
@@ -58,6 +75,9 @@ export function attempt<T>(path: string, work: () => T): T {
 
 /** Returns the reason of a failure without its code and path: `no space left on device` for `ENOSPC: no space left on device, write`. */
 function reasonOf(error: unknown): string {
+  if (errorCodeOf(error) === 'ELOOP') {
+    return 'it is a symbolic link';
+  }
   const { message } = error instanceof Error ? error : { message: String(error) };
   return /^E\w+: ([^,]+)/.exec(message)?.[1] ?? message;
 }

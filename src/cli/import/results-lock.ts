@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { lutimesSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { errorCodeOf } from '../../lib/error-code.ts';
@@ -42,7 +42,7 @@ export function lockResults(path: string, host: Pick<Host, 'pid' | 'kill'>): Dis
 /** Returns whether the file was created. */
 function create(lock: string, owner: string): boolean {
   try {
-    writeFileSync(lock, owner, { flag: 'wx' });
+    writeFileSync(lock, owner, { flag: 'wx' }); // Readable by all, because imports of other users have to find out whether it is held.
     return true;
   } catch (error) {
     if (errorCodeOf(error) === 'EEXIST') {
@@ -98,7 +98,7 @@ function isRunning(pid: number, host: Pick<Host, 'kill'>): boolean {
 
 function renew(lock: string): void {
   try {
-    utimesSync(lock, new Date(), new Date());
+    lutimesSync(lock, new Date(), new Date());
   } catch {
     // Deleted by a person. The import can still finish.
   }

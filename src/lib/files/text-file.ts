@@ -57,18 +57,19 @@ function readAll(file: number, maxBytes: number): Buffer {
 /**
  * Checks that a path leads to a regular file.
  *
+ * @param stat `lstatSync` rejects symbolic links
  * @throws {FileError} otherwise
  */
-export function assertRegularFile(path: string): void {
-  const stats = statOf(path);
+export function assertRegularFile(path: string, stat: (path: string) => Stats = statSync): void {
+  const stats = statOf(path, stat);
   if (!stats.isFile()) {
     throw new FileError(`is ${kindOf(stats)}, not a regular file`);
   }
 }
 
-function statOf(path: string): Stats {
+function statOf(path: string, stat: (path: string) => Stats = statSync): Stats {
   try {
-    return statSync(path);
+    return stat(path);
   } catch (error) {
     throw toFileError(error);
   }
@@ -80,6 +81,9 @@ function kindOf(stats: Stats): string {
   }
   if (stats.isFIFO()) {
     return 'a pipe';
+  }
+  if (stats.isSymbolicLink()) {
+    return 'a symbolic link';
   }
   return stats.isSocket() ? 'a socket' : 'a device';
 }
