@@ -1,4 +1,5 @@
 import { isRecord } from '../lib/is-record.ts';
+import { createCredentialFilter } from '../upstream/errors/credential-filter.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 
 /** Ids in bodies, with their names in a line. Everything else in a body is a value. */
@@ -14,9 +15,10 @@ const MAX_ID = 256;
 /** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */
 export function idsOf({ authorization, call }: UpstreamRequest, body?: unknown): Record<string, string> {
   const ids: Record<string, string> = {};
-  const key = authorization.replace(/^\w+ /, '');
+  const isShowable = createCredentialFilter(authorization);
   for (const [name, value] of [...idsIn(body), ...idsIn(call.body), ...Object.entries(call.params ?? {})]) {
-    ids[name] = value.includes(key) ? '[key]' : value.slice(0, MAX_ID);
+    const id = value.slice(0, MAX_ID);
+    ids[name] = isShowable(id) ? id : '[key]';
   }
   return ids;
 }

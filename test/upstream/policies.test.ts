@@ -27,7 +27,13 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const responseError = (status: number): UpstreamError =>
   errorFromResponse(
-    { endpoint: GET, authorization: 'ApiKey secret', bodyFields: [], idempotencyKey: undefined },
+    {
+      endpoint: GET,
+      authorization: 'ApiKey secret',
+      path: '/v1/workflows/w1',
+      body: undefined,
+      idempotencyKey: undefined,
+    },
     { status, body: {}, retryAfter: undefined },
   );
 

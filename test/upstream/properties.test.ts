@@ -203,7 +203,13 @@ describe('the body of a failure', () => {
 
   const fail = ({ endpoint, status, body, idempotencyKey, retryAfter }: FailureCase) =>
     errorFromResponse(
-      { endpoint, authorization: `ApiKey ${SECRET}`, bodyFields: ['name', 'constructor'], idempotencyKey },
+      {
+        endpoint,
+        authorization: `ApiKey ${SECRET}`,
+        path: '/v1/feeds',
+        body: { name: '', constructor: '' },
+        idempotencyKey,
+      },
       { status, body, retryAfter },
     );
 

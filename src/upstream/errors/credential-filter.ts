@@ -1,94 +1,69 @@
-/** Minimum length of keys that are recognized in encoded form. Shorter ones are ordinary words, recognized only together with `ApiKey`. */
-const MIN_ENCODED_LENGTH = 8;
+/** Consecutive characters of a key that must not be shown. A shorter key must not be shown as a whole. */
+const PART_LENGTH = 12;
 
-/** Minimum length of keys that are recognized inside of words. Shorter ones are recognized only as separate words. */
-const MIN_PART_LENGTH = 4;
+/** Minimum length of keys that are recognized everywhere. Shorter ones are parts of words, and recognized only after `ApiKey`. */
+const MIN_LENGTH = 4;
+
+/** Characters that no key has, except for white space, which ends a part of a key. */
+const NOT_ASCII = /[^!-~\s]+/g;
+
+/** Characters that are ignored: in a second comparison, also separators such as dots. */
+const NOISE = [NOT_ASCII, /[^a-z\d\s]+/g];
 
 /**
- * Creates a function that returns whether a text can be shown or logged because it doesn't contain the caller's credential.
+ * Creates a function that returns whether a text of the service can be shown or logged: it shares no 12 consecutive characters with the
+ * caller's key, in upper or lower case, in Base64, in hexadecimal, or with escapes of URLs, HTML or JSON. Each Base64 or hexadecimal word is
+ * decoded once, from its beginning. Other encodings are not recognized.
  *
- * Recognizes the whole key, also as part of a longer text (`Authorization: ApiKey <key>`, `user:<key>`): in upper or lower case, in
- * base64 or base64url at any alignment, in hexadecimal, or with any of its characters percent-encoded. Parts of the key and other
- * encodings are not recognized. Every check takes time linear in the text's length.
+ * Parts that the request itself contains can be shown. Otherwise, a browser could guess a key by sending parts that the service quotes.
  *
  * @param authorization `Authorization` header of the request: `ApiKey` and the key
+ * @param readRequest returns the other text of the request
  */
-export function createCredentialFilter(authorization: string): (text: string) => boolean {
+export function createCredentialFilter(authorization: string, readRequest = () => ''): (text: string) => boolean {
   const key = authorization.slice(authorization.indexOf(' ') + 1);
-  const containsPlain = createPlainMatcher(key);
-  const containsEncoded = createEncodedMatcher(key.length < MIN_ENCODED_LENGTH ? authorization : key);
-  return (text) => !containsPlain(text) && !containsEncoded(text);
-}
-
-function createPlainMatcher(key: string): (text: string) => boolean {
-  if (key.length < MIN_PART_LENGTH) {
-    const word = new RegExp(`(?<![a-z\\d])${key.replace(/\W/g, '\\$&')}(?![a-z\\d])`, 'i');
-    return (text) => word.test(text);
-  }
-  const plain = key.toLowerCase();
-  return (text) => text.toLowerCase().includes(plain);
-}
-
-function createEncodedMatcher(secret: string): (text: string) => boolean {
-  const plain = secret.toLowerCase();
-  const hex = Buffer.from(secret).toString('hex');
-  const base64 = [0, 1, 2].map((offset) => base64At(offset, secret));
-  // Decoding can change both ends of the secret: preceding text can form an escape with its first two characters, and its end can form
-  // one with following text.
-  const core = decodePercent(secret)
-    .slice(2)
-    .replace(/%[\da-f]?$/i, '')
-    .toLowerCase();
-
-  function contains(text: string): boolean {
-    const compact = text.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/'); // Base64 may be broken into lines.
-    const lower = text.toLowerCase();
-    return lower.includes(plain) || lower.includes(hex) || base64.some((characters) => compact.includes(characters));
-  }
-
+  const comparisons = NOISE.map((noise) => {
+    const strip = (text: string) => text.toLowerCase().replace(noise, '');
+    const secret = strip(key.length < MIN_LENGTH ? authorization : key);
+    const length = Math.min(PART_LENGTH, secret.length);
+    const parts = new Set(length < MIN_LENGTH ? [] : partsOf(secret, length));
+    return { strip, find: (text: string) => partsOf(strip(text), length).filter((part) => parts.has(part)) };
+  });
   return (text) => {
-    if (contains(text)) {
-      return true;
-    }
-    const decoded = text.includes('%') ? decodePercent(text) : text;
-    return decoded !== text && (decoded.toLowerCase().includes(core) || contains(decoded));
+    const forms = decodedForms(text);
+    return comparisons.every(({ strip, find }) => {
+      const found = find(forms);
+      const own = found.length === 0 ? '' : strip(decodedForms(readRequest()));
+      return found.every((part) => own.includes(part));
+    });
   };
 }
 
-/** Returns the base64 characters of a text at a byte offset, without those that also depend on adjacent bytes. */
-function base64At(offset: number, text: string): string {
-  const bytes = Buffer.from(' '.repeat(offset) + text);
-  return bytes.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((bytes.length * 8) / 6));
-}
-
-const PERCENT = 37;
-
-/** Decodes percent-encoding repeatedly until no escape is left: `%2541` becomes `%41`, then `A`. */
-function decodePercent(text: string): string {
-  const decoded = new Uint16Array(text.length);
-  let length = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    let code = text.charCodeAt(i);
-    // The last three characters can form an escape, and the decoded character can complete another one.
-    while (length >= 2 && decoded[length - 2] === PERCENT) {
-      const value = hexOf(decoded[length - 1]) * 16 + hexOf(code);
-      if (Number.isNaN(value)) {
-        break;
-      }
-      code = value;
-      length -= 2;
-    }
-    decoded[length] = code;
-    length += 1;
+function partsOf(text: string, length: number): string[] {
+  const parts: string[] = [];
+  for (let end = length; end <= text.length; end += 1) {
+    parts.push(text.slice(end - length, end));
   }
-  return Buffer.from(decoded.buffer, 0, length * 2).toString('utf16le');
+  return parts;
 }
 
-/** Returns the value of a hexadecimal digit, or NaN for any other character. */
-function hexOf(code = Number.NaN): number {
-  if (code >= 48 && code <= 57) {
-    return code - 48;
-  }
-  const letter = code | 32; // In lower case.
-  return letter >= 97 && letter <= 102 ? letter - 87 : Number.NaN;
+/** Returns a text in ASCII and without escapes, and what its Base64 and hexadecimal words contain. */
+function decodedForms(text: string): string {
+  const normal = text.normalize('NFKD').replace(NOT_ASCII, ''); // Also removes invisible format characters.
+  const once = withoutEscapes(normal);
+  const twice = withoutEscapes(once);
+  const decode = (encoding: 'base64' | 'hex') => (word: string) => Buffer.from(word, encoding).toString('latin1');
+  const base64 = (twice.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
+  const hex = (twice.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
+  return [normal, once, twice, ...base64, ...hex].join('\n');
 }
+
+/** Decodes one level of percent-encoding, JSON's escapes and HTML's numeric entities. Removes other entities of HTML. */
+const withoutEscapes = (text: string): string =>
+  text
+    .replace(/(?:%|\\x)([\da-f]{2})|\\u([\da-f]{4})|&#x([\da-f]{2,6});?/gi, (_, percent, json, html) =>
+      String.fromCharCode(Number.parseInt(percent ?? json ?? html, 16)),
+    )
+    .replace(/&#(\d{2,7});?/g, (_, decimal) => String.fromCharCode(Number(decimal)))
+    .replaceAll('&amp;', '&')
+    .replace(/&[a-z]{2,24};/gi, '');

@@ -24,15 +24,20 @@ export interface FailedResponse {
 /** Parts of the request that are needed to interpret its response. */
 export interface FailedRequest {
   endpoint: Endpoint;
-  /** `Authorization` header. Messages that quote it are dropped. */
+  /** `Authorization` header. Messages that quote a part of its key are dropped. */
   authorization: string;
-  /** Names of the fields of the request's body. */
-  bodyFields: readonly string[];
+  /** Path with encoded ids and query. */
+  path: string;
+  /** Body of the request. */
+  body: object | undefined;
   idempotencyKey: string | undefined;
 }
 
 /** Maximum length of a message of the service that is passed on. */
 const MAX_MESSAGE_LENGTH = 500;
+
+/** Maximum length of a message that is searched for the key, so that this takes little time. Longer than what is shown: a key may be cut there. */
+const MAX_SEARCHED_LENGTH = 2 * MAX_MESSAGE_LENGTH;
 
 /** Maximum number of messages that are read from one response. */
 const MAX_MESSAGES = 20;
@@ -44,7 +49,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
   const retryAfterSeconds = parseRetryAfter(response.retryAfter);
   const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
     new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
-  const isShowable = createCredentialFilter(request.authorization);
+  const isShowable = createCredentialFilter(request.authorization, () => request.path + JSON.stringify(request.body));
   const messages = readMessages(response.body).filter(isShowable);
   const message = truncate(messages.join('; '));
 
@@ -60,7 +65,7 @@ export function errorFromResponse(request: FailedRequest, response: FailedRespon
       return fail({
         code: 'BAD_USER_INPUT',
         message: message || 'The notification service rejected the input.',
-        issues: messages.map((text) => ({ path: findField(text, request.bodyFields), message: truncate(text) })),
+        issues: messages.map((text) => ({ path: findField(text, request.body), message: truncate(text) })),
       });
     case 401:
       return fail({
@@ -125,7 +130,7 @@ const mentionsIdempotency = (message: string, key: string): boolean =>
 function readMessages(body: unknown): string[] {
   const found: string[] = [];
   collectStrings(isRecord(body) ? body.message : undefined, found, 3);
-  return found.map(withoutControls).filter((text) => text !== '');
+  return found.map((text) => withoutControls(text.slice(0, MAX_SEARCHED_LENGTH))).filter((text) => text !== '');
 }
 
 function collectStrings(value: unknown, into: string[], depth: number): void {
@@ -150,9 +155,9 @@ const truncate = (text: string): string =>
   text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/\p{Cs}$/u, '')}…` : text;
 
 /** Returns the field that a message is about: validators start their messages with the field's name. */
-function findField(message: string, fields: readonly string[]): InputIssue['path'] {
+function findField(message: string, body: object = {}): InputIssue['path'] {
   const first = /^\W*(\w+)/.exec(message)?.[1];
-  return first !== undefined && fields.includes(first) ? [first] : [];
+  return first !== undefined && Object.hasOwn(body, first) ? [first] : [];
 }
 
 function readErrorId(body: unknown, isShowable: (text: string) => boolean): string | undefined {

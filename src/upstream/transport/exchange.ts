@@ -65,7 +65,7 @@ export const createExchange = (
   observer?: Pick<UpstreamObserver, 'ended'>,
 ): Exchange => {
   function readResult(
-    { endpoint, authorization, call, known }: UpstreamRequest,
+    { endpoint, authorization, path, call, known }: UpstreamRequest,
     response: UpstreamResponse,
     rateLimit: UpstreamRateLimit | undefined,
   ): UpstreamResult {
@@ -89,7 +89,7 @@ export const createExchange = (
       return { status, body: known.body, replayed: false, rateLimit, etag: known.etag };
     }
     throw errorFromResponse(
-      { endpoint, authorization, bodyFields: Object.keys(call.body ?? {}), idempotencyKey: call.idempotencyKey },
+      { endpoint, authorization, path, body: call.body, idempotencyKey: call.idempotencyKey },
       { status, body: readErrorBody(response), retryAfter: headerOf(headers, 'retry-after'), rateLimit },
     );
   }
