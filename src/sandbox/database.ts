@@ -48,11 +48,14 @@ export class SandboxDatabase {
   }
 
   /**
-   * Runs the function in a write transaction. If the function throws, nothing is written.
+   * Runs the function in a write transaction, or in the current one. If the function throws, nothing is written.
    *
    * @throws {SandboxError} if the file can't be written, for example because the disk is full
    */
   transaction<T>(run: () => T): T {
+    if (this.#connection.isTransaction) {
+      return run();
+    }
     try {
       this.#connection.exec('BEGIN IMMEDIATE');
       const result = run();

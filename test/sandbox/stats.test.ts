@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { PRODUCTION } from '../../src/sandbox/environments.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { readContents } from '../sandbox-versions/recorded-files.ts';
 import { createSandboxClient, type SandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -99,6 +101,38 @@ describe('statistics', () => {
     const before = await readStats(send);
     expect((await send('DELETE /v1/messages/transaction/sample-transaction-0003')).status).toBe(204);
     expect(await readStats(send)).toEqual(before);
+  });
+
+  it('count notifications that all have their messages, by channel', async () => {
+    await using folder = await createTemporaryFolder();
+    const file = folder.path('sandbox.db');
+    await (await startSandbox({ file, now: () => TODAY })).close();
+    const notifications = readContents(file).tables.notifications as Record<string, string>[];
+    expect(notifications.length).toBeGreaterThan(2_000);
+    await using sandbox = await startSandbox({ now: () => TODAY });
+    const send = await createSandboxClient(sandbox.url);
+    const before = await readStats(send, '?days=90');
+    for (const { environment_id, transaction_id, channels = '' } of notifications.filter((_, i) => i % 100 === 0)) {
+      const as = environment_id === PRODUCTION.id ? 'production' : 'development';
+      const other = as === 'production' ? 'development' : 'production';
+      const address = `DELETE /v1/messages/transaction/${transaction_id}`;
+      const sent: string[] = JSON.parse(channels);
+      const [last, ...others] = sent;
+      const statusOf = async (query = '', environment: typeof as = as) =>
+        (await send(`${address}${query}`, { as: environment })).status;
+      expect(await statusOf('', other)).toBe(404);
+      for (const channel of ['in_app', 'email', 'sms', 'chat', 'push'].filter((name) => name !== last)) {
+        expect([transaction_id, channel, await statusOf(`?channel=${channel}`)]).toEqual([
+          transaction_id,
+          channel,
+          others.includes(channel) ? 204 : 404,
+        ]);
+        expect(await statusOf(`?channel=${channel}`)).toBe(404);
+      }
+      expect(await statusOf()).toBe(204);
+      expect(await statusOf()).toBe(404);
+    }
+    expect(await readStats(send, '?days=90')).toEqual(before);
   });
 
   it('reject days that are not a number in range', async () => {

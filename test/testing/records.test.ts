@@ -92,6 +92,27 @@ describe('own records', () => {
     expect(updated.data?.createSubscriber).toMatchObject({ subscriber: { firstName: 'Ada', lastName: 'Byron' } });
   });
 
+  it('have messages for every notification that the statistics count', async () => {
+    const remove = async (transactionId: string, channel: 'EMAIL' | 'SMS' | null = null, from = gateway) => {
+      const { data } = await from.client.request(DeleteMessagesByTransactionDocument, {
+        input: { transactionId, channel },
+      });
+      return data?.deleteMessagesByTransaction?.__typename;
+    };
+    expect(await remove('2027-01-14-4', 'SMS')).toBe('NotFoundError');
+    expect(await remove('2027-01-14-4', 'EMAIL')).toBe('DeleteMessagesByTransactionSuccess');
+    expect(await remove('2027-01-14-4')).toBe('DeleteMessagesByTransactionSuccess');
+    expect(await remove('2027-01-14-4')).toBe('NotFoundError');
+    expect(await remove('2027-01-14-5')).toBe('NotFoundError');
+    const { data } = await gateway.client.request(NotificationStatsDocument, { days: 3 });
+    expect(data?.notificationStats).toMatchObject([{ count: 5 }, { count: 1 }]);
+
+    // The sample's notifications are written when they are needed, also after a deletion that was rejected.
+    await using sample = await createTestGateway({ now: '2027-01-15T12:00:00Z' });
+    expect(await remove('order-shipped-2027-01-15-99', null, sample)).toBe('NotFoundError');
+    expect(await remove('order-shipped-2027-01-15-1', null, sample)).toBe('DeleteMessagesByTransactionSuccess');
+  });
+
   it('have the same ids in every run', async () => {
     await using other = await createTestGateway({ records: RECORDS });
     const { data } = await other.client.request(WorkflowDocument, { idOrIdentifier: 'invoice' });

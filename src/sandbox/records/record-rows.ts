@@ -8,8 +8,7 @@ export interface RecordRows {
   feeds: readonly NamedRow[];
   workflows: readonly WorkflowRow[];
   subscribers: readonly SubscriberRow[];
-  messages: readonly MessageRow[];
-  /** Notifications, which the statistics count. */
+  /** Notifications, with their messages. */
   notifications: readonly NotificationRow[];
 }
 
@@ -32,20 +31,10 @@ export interface WorkflowRow {
 /** Subscriber. */
 export type SubscriberRow = SubscriberRecord & { id: string; createdAt: string };
 
-/** Message over one channel. */
-export interface MessageRow {
-  id: string;
-  notificationId: string;
-  workflowId: string;
-  subscriberId: string;
-  transactionId: string;
-  channel: Channel;
-  createdAt: string;
-}
-
-/** Notification, with the channels over which it was sent. */
+/** Notification. It has a message on each of its channels. */
 export interface NotificationRow {
   id: string;
+  /** Empty for messages that tests add, which no statistics count. */
   workflowId: string;
   subscriberId: string;
   transactionId: string;

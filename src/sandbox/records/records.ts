@@ -81,14 +81,14 @@ export interface SubscriberRecord {
   createdAt?: string;
 }
 
-/** Messages of one transaction, which can be deleted. */
+/** Messages of one transaction, which can be deleted. The statistics don't count them. */
 export interface TransactionRecord {
   transactionId: string;
   /** Channels of the messages, one each. @default ['email'] */
   channels?: readonly Channel[];
 }
 
-/** Statistics of one day. */
+/** Statistics of one day. Its notifications have the transactions `YYYY-MM-DD-0`, `YYYY-MM-DD-1` and so on, with a message per channel. */
 export interface DayRecord {
   /** UTC day, `YYYY-MM-DD`. */
   date: string;

@@ -93,18 +93,17 @@ export function toRecordRows(
       ...subscriber,
       id: subscriber.id ?? sampleId(environment, 'subscriber', subscriber.subscriberId),
     })),
-    messages: messages.flatMap(({ transactionId, channels = ['email'] }) =>
-      channels.map((channel) => ({
-        id: sampleId(environment, 'message', transactionId, channel),
-        notificationId: sampleId(environment, 'notification', transactionId),
+    notifications: [
+      ...messages.map(({ transactionId, channels = ['email'] }) => ({
+        id: sampleId(environment, 'notification', transactionId, ...channels),
         workflowId: '',
         subscriberId: '',
         transactionId,
-        channel,
+        channels,
         createdAt,
       })),
-    ),
-    notifications: statistics.flatMap(toNotifications),
+      ...statistics.flatMap(toNotifications),
+    ],
   };
 }
 

@@ -1,11 +1,17 @@
 import type { StatementSync } from 'node:sqlite';
 
+import type { Clock } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
+import type { SampleEnvironment } from '../sample/definition.ts';
+import { SampleTraffic } from '../sample/traffic.ts';
+
+/** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */
+const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';
 
 export const resource: Resource = {
   migrations: [
@@ -26,32 +32,40 @@ export const resource: Resource = {
         CREATE INDEX messages_by_transaction ON messages (environment_id, transaction_id);
       `,
     },
+    {
+      version: 3,
+      description: 'Derives the messages from the notifications.',
+      // Files of version 2 have messages of the sample transactions only. Others get those of their channels.
+      sql: `
+        ALTER TABLE notifications ADD COLUMN message_channels TEXT;
+        UPDATE notifications SET message_channels = (
+          SELECT json_group_array(channel) FROM messages
+          WHERE environment_id = notifications.environment_id AND transaction_id = notifications.transaction_id
+        )
+        WHERE transaction_id GLOB '*-transaction-000?' OR EXISTS (
+          SELECT 1 FROM messages
+          WHERE environment_id = notifications.environment_id AND transaction_id = notifications.transaction_id
+        );
+        DROP TABLE messages;
+      `,
+    },
   ],
-
-  writeRecords(database, { environment, messages }) {
-    const insert = database.prepare(`
-      INSERT INTO messages (id, environment_id, notification_id, workflow_id, subscriber_id, transaction_id, channel, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    `);
-    for (const { id, notificationId, workflowId, subscriberId, transactionId, channel, createdAt } of messages) {
-      insert.run(id, environment.id, notificationId, workflowId, subscriberId, transactionId, channel, createdAt);
-    }
-  },
 
   recordList: {
     title: 'Transactions with messages',
+    // The sample transactions are the first ones.
     sql: `
-      SELECT transaction_id AS id, group_concat(channel, ', ') AS label
-      FROM messages
+      SELECT transaction_id AS id, group_concat(channel.value, ', ') AS label
+      FROM notifications JOIN json_each(${REMAINING}) AS channel
       WHERE environment_id = ?
       GROUP BY transaction_id
-      ORDER BY transaction_id
+      ORDER BY min(notifications.rowid)
       LIMIT 100
     `,
   },
 
-  createHandlers(database) {
-    const messages = new Messages(database);
+  createHandlers(database, clock, samples) {
+    const messages = new Messages(database, clock, samples);
     return {
       deleteMessagesByTransaction({ environment, params, query }) {
         messages.deleteByTransaction(environment, text(params, 'transactionId'), optionalText(query, 'channel'));
@@ -61,19 +75,25 @@ export const resource: Resource = {
   },
 };
 
-/** Messages sent over the channels. */
+/** Messages: one per notification and channel. */
 class Messages {
+  readonly #traffic: SampleTraffic;
   readonly #delete: StatementSync;
 
-  constructor(database: SandboxDatabase) {
+  constructor(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]) {
+    this.#traffic = new SampleTraffic(database, clock, samples);
     this.#delete = database.prepare(`
-      DELETE FROM messages
-      WHERE environment_id = :environment AND transaction_id = :transaction AND (:channel IS NULL OR channel = :channel)
+      UPDATE notifications SET message_channels = (
+        SELECT json_group_array(value) FROM json_each(${REMAINING}) WHERE value <> :channel
+      )
+      WHERE environment_id = :environment AND transaction_id = :transaction
+        AND EXISTS (SELECT 1 FROM json_each(${REMAINING}) WHERE :channel IS NULL OR value = :channel)
     `);
   }
 
-  /** Deletes the messages of a transaction. Statistics don't change: they count what was sent. */
+  /** Deletes the messages of a transaction. Statistics don't change: they count the notifications that were sent. */
   deleteByTransaction(environment: Environment, transactionId: string, channel: string | null): void {
+    this.#traffic.topUp();
     const { changes } = this.#delete.run({ environment: environment.id, transaction: transactionId, channel });
     if (changes === 0) {
       const kind = channel === null ? 'messages' : `${channel} messages`;

@@ -81,7 +81,7 @@ class Stats {
         json_group_array(DISTINCT workflow_id) AS templates,
         json_group_array(DISTINCT channel.value) FILTER (WHERE channel.value IS NOT NULL) AS channels
       FROM notifications LEFT JOIN json_each(notifications.channels) AS channel
-      WHERE environment_id = ? AND day BETWEEN ? AND ?
+      WHERE environment_id = ? AND day BETWEEN ? AND ? AND workflow_id <> ''
       GROUP BY day
     `);
   }

@@ -14,9 +14,5 @@ export function toSampleRows(sample: SampleEnvironment, now: Date): RecordRows {
     channels,
     createdAt: now.toISOString(),
   }));
-  const messages = rows.messages.map((message) => {
-    const { workflowId, subscriberId } = notifications.find(({ id }) => id === message.notificationId) ?? message;
-    return { ...message, workflowId, subscriberId };
-  });
-  return { ...rows, messages, notifications };
+  return { ...rows, notifications };
 }

@@ -2,6 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 
 import { type Clock, DAY_MS, dayBefore, dayOf } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
+import type { Environment } from '../environments.ts';
 import { text } from '../rows.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from './definition.ts';
 import { createNotificationWriter } from './notification-writer.ts';
@@ -13,10 +14,7 @@ const QUIET_AGES = new Set([44, 53, 61, 72]);
 /** Age, in days, of the last day with notifications of the retired workflow. */
 const RETIRED_AGE = 36;
 
-/**
- * Generates up to 90 days of notifications for the statistics. The same day always gets the same notifications. They have no messages,
- * which could only be found by a transaction id that no endpoint returns.
- */
+/** Generates up to 90 days of notifications for the statistics. The same day always gets the same notifications. */
 export class SampleTraffic {
   readonly #database: SandboxDatabase;
   readonly #clock: Clock;
@@ -25,7 +23,6 @@ export class SampleTraffic {
   readonly #lastDay: StatementSync;
   readonly #setLastDay: StatementSync;
   readonly #activeWorkflows: StatementSync;
-  #filledUpTo = '';
 
   constructor(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]) {
     this.#database = database;
@@ -44,7 +41,7 @@ export class SampleTraffic {
   topUp(): void {
     const now = this.#clock();
     const today = dayOf(now);
-    if (today <= this.#filledUpTo) {
+    if (this.#samples.every(({ environment }) => this.#filledUpTo(environment) >= today)) {
       return;
     }
     this.#database.transaction(() => {
@@ -52,13 +49,17 @@ export class SampleTraffic {
         this.#fillEnvironment(sample, now);
       }
     });
-    this.#filledUpTo = today;
+  }
+
+  /** Returns the last day that has been written, or an empty text. */
+  #filledUpTo(environment: Environment): string {
+    const row = this.#lastDay.get(environment.id);
+    return row === undefined ? '' : text(row, 'last_day');
   }
 
   #fillEnvironment(sample: SampleEnvironment, now: Date): void {
     const { id } = sample.environment;
-    const row = this.#lastDay.get(id);
-    const lastDay = row === undefined ? '' : text(row, 'last_day');
+    const lastDay = this.#filledUpTo(sample.environment);
     const current = this.#activeSources(sample);
     const former = [...current, toSource(sample, sample.retired.identifier, sample.retired.traffic)];
     for (let age = DAYS - 1; age >= 0; age--) {
