@@ -2,6 +2,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { Caller } from './caller.ts';
 import type { Endpoint } from './errors/errors.ts';
 import { callBudgetExceeded, missingCredential } from './errors/failures.ts';
+import { assertBody } from './input-rules.ts';
 import type { UpstreamRequest } from './request.ts';
 import { buildPath, pathPrefixOf } from './transport/path.ts';
 
@@ -23,6 +24,9 @@ export function createPrepareCall({ upstream, maxUpstreamCalls, maxBulkItems }: 
       throw missingCredential(endpoint);
     }
     const path = prefix + buildPath(endpoint, call);
+    if (call.body !== undefined) {
+      assertBody(endpoint, call.body);
+    }
     const [kind, limit] = call.isBulkItem
       ? (['bulkItems', maxBulkItems] as const)
       : (['calls', maxUpstreamCalls] as const);

@@ -18,7 +18,7 @@ it('explained commands send exactly the request of the operation, and run nothin
     `'; touch ${created}; '`,
     `$(touch ${created})`,
     '`id`',
-    '"\\\n%2e%',
+    '"\\%2e%',
     '{a,b}[1-3]?#&',
     '@/etc/passwd',
     'é\u{1F600}',
@@ -29,7 +29,7 @@ it('explained commands send exactly the request of the operation, and run nothin
   }`;
   const variables = Object.fromEntries(
     hostile.flatMap((text, i) => [
-      [`id${i}`, text.replaceAll('\n', '')],
+      [`id${i}`, text],
       [`name${i}`, text],
     ]),
   );

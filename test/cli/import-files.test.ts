@@ -21,12 +21,12 @@ async function checkFile(content: string | Buffer, format: Format = 'csv') {
 
 it('reads CSV as spreadsheets write it', async () => {
   const content =
-    '\ufeffsubscriberId;firstName;data.plan;data.team.id\r\n1;"Ann; ""A""\r\nB.";pro;7\r\n\r\n2;;;\n3;Zoë;;';
+    '\ufeffsubscriberId;firstName;data.plan;data.team.id\r\n1;"Ann; ""A""";"pro\r\nplus";7\r\n\r\n2;;;\n3;Zoë;;';
   expect(await checkFile(content)).toEqual({
     rows: 3,
     problems: [],
     samples: [
-      { subscriberId: '1', firstName: 'Ann; "A"\r\nB.', data: { plan: 'pro', team: { id: '7' } } },
+      { subscriberId: '1', firstName: 'Ann; "A"', data: { plan: 'pro\r\nplus', team: { id: '7' } } },
       { subscriberId: '2' },
       { subscriberId: '3', firstName: 'Zoë' },
     ],
@@ -79,6 +79,8 @@ it('names the problems of JSON lines', async () => {
     '{"subscriberId":"b","data":{"n":12345678901234567890}}',
     `{"subscriberId":"c","firstName":"${'x'.repeat(600_000)}"}`,
     '{"subscriberId":"d","avatar":"ftp://x"}',
+    '{"subscriberId":"e","avatar":"https://","email":"a@b.example\\r\\nBcc: c@d.example","locale":"en\\t"}',
+    '{"subscriberId":"f","firstName":"a\\nb","lastName":"\\u0000","phone":"\\ud800","data":{"text":"a\\nb"}}',
   ];
   const { samples, problems } = await checkFile(lines.join('\n'), 'jsonl');
   expect(samples).toEqual([{ subscriberId: '1', channels: [{}] }]);
@@ -92,8 +94,17 @@ it('names the problems of JSON lines', async () => {
       "7: data is invalid: JSON cannot represent this number exactly; send it as a string.",
       "8: The line is longer than 256 KiB.",
       "9: avatar must be an http or https URL.",
+      "10: email must be a single line without control characters.",
+      "10: avatar must be an http or https URL.",
+      "10: locale must be a single line without control characters.",
+      "11: firstName must be a single line without control characters.",
+      "11: lastName must be a single line without control characters.",
+      "11: phone must be well-formed Unicode.",
     ]
   `);
+  expect((await checkFile('subscriberId,firstName\n1,"a\nb"\n')).problems).toEqual([
+    '2: firstName must be a single line without control characters.',
+  ]);
 });
 
 it('says why a file cannot be read', async () => {

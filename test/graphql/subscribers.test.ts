@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startGateway, startSandboxedGateway, type TestGateway } from '../support/gateway.ts';
 import { CreateSubscriber, CreateSubscribers } from '../support/operations.gen.ts';
-import { subscriber } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { feed, subscriber } from '../support/records.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 
@@ -156,4 +156,130 @@ it('data with 32 levels of any JSON arrives unchanged', async () => {
   const { createSubscriber } = await gateway.data(CreateSubscriber, { input: { subscriberId: 'deep', data } });
   expect(createSubscriber).toMatchObject({ subscriber: { data } });
   expect(JSON.parse(gateway.upstream()[0]?.body ?? '').data).toEqual(data);
+});
+
+const FIELDS = ['subscriberId', 'email', 'firstName', 'lastName', 'phone', 'avatar', 'locale'] as const;
+
+const SINGLE_LINE = 'must be a single line without control characters.';
+
+describe('input that cannot be sent', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream(({ path, body }) => ({
+      status: 201,
+      body: { data: path.endsWith('/subscribers') ? subscriber(JSON.parse(body)) : feed() },
+    }));
+    gateway = await startGateway({ upstream: upstream.url });
+  });
+
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+  });
+
+  const RESULT = '{ __typename ... on InvalidInputError { code message issues { path message } } }';
+
+  it.each(['\r\nBcc: b@example.com', '\n', '\t', '\0', '\u001b[2J', '\u007f', '\u0085', '\u2028'])(
+    'is rejected in every text of a single line that contains %j',
+    async (text) => {
+      const from = upstream.requests.length;
+      for (const name of FIELDS) {
+        const value = name === 'avatar' ? `https://example.com/${text}` : `a@example.com${text}`;
+        const { createSubscriber } = await gateway.data<Record<string, unknown>>(
+          `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) ${RESULT} }`,
+          { input: { subscriberId: 'user-1', [name]: value } },
+        );
+        expect(createSubscriber).toEqual({
+          __typename: 'InvalidInputError',
+          code: 'INVALID_INPUT',
+          message: `${name} ${SINGLE_LINE}`,
+          issues: [{ path: ['input', name], message: `${name} ${SINGLE_LINE}` }],
+        });
+      }
+      const names = await gateway.data<Record<string, unknown>>(
+        `mutation ($name: String!) {
+          feed: createFeed(input: { name: $name }) ${RESULT}
+          group: createNotificationGroup(input: { name: $name }) ${RESULT}
+          renamed: updateNotificationGroup(input: { id: "g1", name: $name }) ${RESULT}
+        }`,
+        { name: `News${text}` },
+      );
+      const invalid = expect.objectContaining({
+        issues: [{ path: ['input', 'name'], message: `name ${SINGLE_LINE}` }],
+      });
+      expect(names).toEqual({ feed: invalid, group: invalid, renamed: invalid });
+      expect(upstream.requests).toHaveLength(from);
+    },
+  );
+
+  it.each([
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'data:text/html,x',
+    '//example.com/a.png',
+    'https://',
+    'a.png',
+    '',
+  ])('is rejected if it is the avatar %j', async (avatar) => {
+    const from = upstream.requests.length;
+    const { createSubscriber } = await gateway.data<Record<string, unknown>>(
+      `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) ${RESULT} }`,
+      { input: { subscriberId: 'user-1', avatar } },
+    );
+    expect(createSubscriber).toMatchObject({
+      issues: [{ path: ['input', 'avatar'], message: 'avatar must be an http or https URL.' }],
+    });
+    expect(upstream.requests).toHaveLength(from);
+  });
+
+  it('is rejected with all of its problems, and only its own item of a bulk mutation', async () => {
+    const from = upstream.requests.length;
+    const subscribers = [
+      { subscriberId: 'user-1', email: 'a@example.com\r\n', avatar: 'javascript:x', lastName: '\ud800' },
+      { subscriberId: 'user-2' },
+    ];
+    const { createSubscribers } = await gateway.data<Record<string, unknown>>(
+      `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { succeeded results ${RESULT} } }`,
+      { input: { subscribers } },
+    );
+    const messages = [
+      'avatar must be an http or https URL.',
+      `email ${SINGLE_LINE}`,
+      'lastName must be well-formed Unicode.',
+    ];
+    expect(createSubscribers).toEqual({
+      succeeded: 1,
+      results: [
+        {
+          __typename: 'InvalidInputError',
+          code: 'INVALID_INPUT',
+          message: messages.join(' '),
+          issues: messages.map((message) => ({
+            path: ['input', 'subscribers', '0', message.split(' ')[0]],
+            message,
+          })),
+        },
+        { __typename: 'CreateSubscriberSuccess' },
+      ],
+    });
+    expect(upstream.requests).toHaveLength(from + 1);
+  });
+
+  it('is not text in free-form objects, which can have several lines', async () => {
+    const input = {
+      subscriberId: 'user-1',
+      firstName: 'Zoë\u200d O’Brien-Ōta',
+      avatar: 'HTTP://example.com/a.png',
+      data: { address: 'Main Street 1\r\nBerlin', avatar: 'file:x' },
+      channels: [{ providerId: 'slack', note: 'a\nb' }],
+    };
+    const { createSubscriber } = await gateway.data<Record<string, unknown>>(
+      `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) ${RESULT} }`,
+      { input },
+    );
+    expect(createSubscriber).toEqual({ __typename: 'CreateSubscriberSuccess' });
+    expect(JSON.parse(upstream.requests.at(-1)?.body ?? '')).toEqual(input);
+  });
 });

@@ -2,18 +2,25 @@ import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { findTextProblem } from '../../upstream/input-rules.ts';
 import type { SubscriberFields } from '../../upstream/resources/subscribers.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import { describeUnknown } from './unknown-names.ts';
 
 const TEXT = 'must be text';
 const EMAIL = 'must be an email address';
-const URL_RULE = 'must be an http or https URL';
 const LOCALE = 'must be a locale such as en or en_US';
 const DATA = 'must be a JSON object';
 const CHANNELS = 'must be a JSON list of objects';
 
-const text = () => z.string(TEXT).refine((value) => value.isWellFormed(), 'must be well-formed Unicode');
+/** Text that can be sent, by the same rules as in GraphQL. */
+const text = (field: string) =>
+  z.string(TEXT).superRefine((value, context) => {
+    const message = findTextProblem(field, value);
+    if (message !== undefined) {
+      context.addIssue({ code: 'custom', message, continue: false });
+    }
+  });
 
 /** JSON that reaches the service unchanged, by the same rules as in GraphQL. */
 const exactly = <Schema extends z.ZodType>(schema: Schema) =>
@@ -40,14 +47,12 @@ const FIELDS = {
     }
   }),
   // The address may have letters of any language. Stricter patterns reject addresses that exist.
-  email: text().regex(/^[^\s@]{1,64}@(?:[^\s@.]+\.)+[^\s@.]+$/, EMAIL),
-  firstName: text(),
-  lastName: text(),
-  phone: text(),
-  avatar: text()
-    .regex(/^https?:\/\//i, URL_RULE)
-    .refine((value) => URL.canParse(value), URL_RULE),
-  locale: text().refine(isLocale, LOCALE),
+  email: text('email').regex(/^[^\s@]{1,64}@(?:[^\s@.]+\.)+[^\s@.]+$/, EMAIL),
+  firstName: text('firstName'),
+  lastName: text('lastName'),
+  phone: text('phone'),
+  avatar: text('avatar'),
+  locale: text('locale').refine(isLocale, LOCALE),
   data: exactly(freeForm(DATA)),
   channels: exactly(z.array(freeForm(CHANNELS), CHANNELS)),
 };

@@ -211,5 +211,7 @@ export const missingCredential = (endpoint: Endpoint): UpstreamError =>
   });
 
 /** Returns the error for input that the gateway itself rejects. */
-export const invalidInput = (endpoint: Endpoint, issue: InputIssue): UpstreamError =>
-  new UpstreamError({ code: 'BAD_USER_INPUT', message: issue.message, endpoint, issues: [issue], sent: false });
+export const invalidInput = (endpoint: Endpoint, issues: InputIssue[]): UpstreamError => {
+  const message = issues.map((issue) => issue.message).join(' ');
+  return new UpstreamError({ code: 'BAD_USER_INPUT', message, endpoint, issues, sent: false });
+};

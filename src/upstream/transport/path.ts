@@ -74,7 +74,7 @@ export function assertPathParams(endpoint: Endpoint, params: Readonly<Record<str
   for (const name in params) {
     const problem = findIdProblem(params[name] ?? '');
     if (problem !== undefined) {
-      throw invalidInput(endpoint, { path: [name], message: `The id ${problem}.` });
+      throw invalidInput(endpoint, [{ path: [name], message: `The id ${problem}.` }]);
     }
   }
 }

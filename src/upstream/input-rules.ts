@@ -1,0 +1,35 @@
+import type { Endpoint, InputIssue } from './errors/errors.ts';
+import { invalidInput } from './errors/failures.ts';
+
+/** Line breaks and other control characters. Services put names and addresses into the headers of emails. */
+const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Returns why a text can't be sent as a field of a record, or undefined if it can. Every field that is a text has a single line, and an avatar is
+ * a URL that pages can show without risk.
+ */
+export function findTextProblem(field: string, text: string): string | undefined {
+  if (CONTROL_CHARACTER.test(text)) {
+    return 'must be a single line without control characters';
+  }
+  if (!text.isWellFormed()) {
+    return 'must be well-formed Unicode';
+  }
+  return field === 'avatar' && !isHttpUrl(text) ? 'must be an http or https URL' : undefined;
+}
+
+const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+
+/** Throws an `UpstreamError` (BAD_USER_INPUT) if fields of a body can't be sent. The texts in free-form objects can be any. */
+export function assertBody(endpoint: Endpoint, body: object): void {
+  const issues: InputIssue[] = [];
+  for (const [field, value] of Object.entries(body)) {
+    const problem = typeof value === 'string' ? findTextProblem(field, value) : undefined;
+    if (problem !== undefined) {
+      issues.push({ path: [field], message: `${field} ${problem}.` });
+    }
+  }
+  if (issues.length > 0) {
+    throw invalidInput(endpoint, issues);
+  }
+}
