@@ -1,8 +1,8 @@
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 
 import { PRODUCTION } from '../../src/sandbox/environments.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { readContents } from '../sandbox-versions/recorded-files.ts';
 import { createSandboxClient, type SandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -107,16 +107,17 @@ describe('statistics', () => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('sandbox.db');
     await (await startSandbox({ file, now: () => TODAY })).close();
-    const notifications = readContents(file).tables.notifications as Record<string, string>[];
+    using database = new DatabaseSync(file, { readOnly: true });
+    const notifications = database.prepare('SELECT environment_id, transaction_id, channels FROM notifications').all();
     expect(notifications.length).toBeGreaterThan(2_000);
     await using sandbox = await startSandbox({ now: () => TODAY });
     const send = await createSandboxClient(sandbox.url);
     const before = await readStats(send, '?days=90');
-    for (const { environment_id, transaction_id, channels = '' } of notifications.filter((_, i) => i % 100 === 0)) {
+    for (const { environment_id, transaction_id, channels } of notifications.filter((_, i) => i % 100 === 0)) {
       const as = environment_id === PRODUCTION.id ? 'production' : 'development';
       const other = as === 'production' ? 'development' : 'production';
       const address = `DELETE /v1/messages/transaction/${transaction_id}`;
-      const sent: string[] = JSON.parse(channels);
+      const sent: string[] = JSON.parse(String(channels));
       const [last, ...others] = sent;
       const statusOf = async (query = '', environment: typeof as = as) =>
         (await send(`${address}${query}`, { as: environment })).status;
