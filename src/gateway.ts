@@ -19,6 +19,7 @@ import { createEngine } from './http/engine.ts';
 import type { StartExchangeTrace } from './http/exchange.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/pages.ts';
+import { InFlightRequests, inFlightLimitsOf } from './http/in-flight.ts';
 import { createMcp } from './http/mcp/mcp.ts';
 import { MCP_PATH } from './http/mcp/mcp-route.ts';
 import { createNegotiateMediaType } from './http/media-type.ts';
@@ -40,6 +41,7 @@ import { createAccessLog } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { cacheSamples } from './telemetry/cache-samples.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
+import { createCircuitLog } from './telemetry/circuit-log.ts';
 import { readLogSecret } from './telemetry/log-secret.ts';
 import { formatMetrics } from './telemetry/metrics-snapshot.ts';
 import { rateLimitSamples } from './telemetry/rate-limit-samples.ts';
@@ -103,6 +105,7 @@ export function createGateway(
     now,
     cacheStores: kept.cacheStores,
     observerOf: metrics?.observerOf,
+    circuitReporterOf: createCircuitLog({ logger, nameTenant, now }),
     deviationReporterOf: counts.drift.reporterOf,
     audit,
   });
@@ -111,7 +114,7 @@ export function createGateway(
   const admission = createAdmission({
     limiter,
     clientRules,
-    cachedReadCost: cacheSettingsOf(settings.cache)?.rateLimitCost,
+    rateLimitCost: cacheSettingsOf(settings.cache)?.rateLimitCost,
   });
   const files = watchFiles(
     [manifests, ...(tools === undefined ? [] : [tools]), ...upstreams.files, ...(browser?.files ?? [])],
@@ -126,7 +129,13 @@ export function createGateway(
   const startTrace: StartExchangeTrace = ({ request, startedAt, identity }) =>
     tracing(request, { clientKind: identity?.clientKind, startedAt });
   const negotiateMediaType = createNegotiateMediaType();
-  const authenticate = createAuthenticate({ authenticator, schemes: schemesOf(clients), logger });
+  const inFlightLimits = inFlightLimitsOf(settings);
+  const authenticate = createAuthenticate({
+    authenticator,
+    schemes: schemesOf(clients),
+    maxWaiting: inFlightLimits.waitingForKeys,
+    logger,
+  });
   const readRequiredScopes = createReadRequiredScopes(schema);
   const respond = createRespond({
     clientErrors: createClientErrors(logger),
@@ -148,6 +157,7 @@ export function createGateway(
     startTrace,
     upstreamSelector,
     admission,
+    inFlight: new InFlightRequests(inFlightLimits, logger, nameTenant),
     trustedDocuments,
     clientRules,
     createContext: createContextFactory({

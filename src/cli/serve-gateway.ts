@@ -83,6 +83,7 @@ export async function serveGateway(
     isNeverShed: (request) => gateways.current().isPage(request),
     degradations: () => gateways.current().degradations(),
     overload,
+    logger,
     metrics: config.metrics ? (load) => formatMetrics([samples(load)]) : undefined,
     connectionSource: role?.source,
     onCutOff: (requests) =>

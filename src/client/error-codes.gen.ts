@@ -39,11 +39,11 @@ export type KnownErrorCode =
   | 'EXPECTATION_FAILED'
   /** The host and path select no upstream, or another one than the token is for. Nothing was sent. Use the address of the upstream. */
   | 'MISDIRECTED_REQUEST'
-  /** Without a `path`: the limit of the gateway; nothing was executed. With one: the limit of the service. Wait `retryAfterSeconds`. */
+  /** Without a `path`: a limit of the gateway, on calls per time or requests in flight; nothing was executed. With one: the limit of the service. Wait `retryAfterSeconds`. */
   | 'RATE_LIMITED'
   /** The client disconnected. Appears only in the log and the metrics. Nothing. No client receives it. */
   | 'CLIENT_CLOSED'
-  /** The gateway handles too many requests, or too many calls with this key are waiting. Wait `retryAfterSeconds`. */
+  /** The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting. Wait `retryAfterSeconds`. */
   | 'OVERLOADED'
   /** The server that contains the gateway has read the request's body and left none for the gateway. Mount the gateway before body parsers. */
   | 'BODY_ALREADY_READ'

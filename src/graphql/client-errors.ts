@@ -3,7 +3,7 @@ import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import type { ClientKind } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
-import { isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
+import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors/errors.ts';
 import type { TraceIds } from '../upstream/transport/call-trace.ts';
 import { DocumentError, isInvalidValueError, truncateMessage } from './executor/located-error.ts';
 
@@ -193,7 +193,8 @@ const upstreamExtensions = (error: UpstreamError, requestId: string | undefined)
 });
 
 /**
- * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key.
+ * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key. The circuit
+ * breaker has its own lines, so the many calls that it rejects are only shown at the level debug.
  */
 function logUpstreamError(
   logger: Logger,
@@ -203,14 +204,10 @@ function logUpstreamError(
   if (/^UPSTREAM_/.test(error.code) || (clientKind === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
     const { code, status: httpStatus, errorId, endpoint } = error;
     const cause = describeCause(error.cause);
-    logger.warn({ requestId, ...traceIds, code, httpStatus, errorId, ...endpoint, cause }, error.message);
+    const isPaused = code === 'UPSTREAM_UNAVAILABLE' && !error.sent;
+    logger[isPaused ? 'debug' : 'warn'](
+      { requestId, ...traceIds, code, httpStatus, errorId, ...endpoint, cause },
+      error.message,
+    );
   }
-}
-
-function describeCause(cause: unknown): string | undefined {
-  if (cause instanceof Error || cause instanceof DOMException) {
-    const code: unknown = Reflect.get(cause, 'code');
-    return typeof code === 'string' ? code : cause.message;
-  }
-  return typeof cause === 'string' ? cause : undefined;
 }

@@ -10,7 +10,7 @@ export type AdmissionAllowance = Allowance & { secondsPerCall: number };
 export interface Admission {
   /** Takes one call before the operation runs. Returns undefined if there is no limit. */
   take(identity: Identity): AdmissionAllowance | undefined | Promise<AdmissionAllowance>;
-  /** Returns the cost of an operation in calls. With reads from the cache, it may be a fraction. */
+  /** Returns the cost of an operation in calls. With reads that needed no call of their own, it may be a fraction. */
   costOf(usage: Readonly<Usage> | undefined): number;
   /** Charges the difference between the cost of an operation and the call already taken. */
   charge(identity: Identity, cost: number): void;
@@ -20,12 +20,13 @@ export interface Admission {
 export interface AdmissionOptions {
   limiter: RateLimiter;
   clientRules: RulesByClientKind;
-  /** Calls that a read from the cache costs, from 0 to 1. @default 1 */
-  cachedReadCost?: number | undefined;
+  /** Calls that a read costs which the cache answers, or which joins a call in flight, from 0 to 1. @default 1 */
+  rateLimitCost?: number | undefined;
 }
 
 /** Creates the admission with a rate limiter and the limits of each kind of client. */
-export function createAdmission({ limiter, clientRules, cachedReadCost = 1 }: AdmissionOptions): Admission {
+export function createAdmission({ limiter, clientRules, rateLimitCost = 1 }: AdmissionOptions): Admission {
+  const joinedReadCost = rateLimitCost || 1; // Never free: it waits for the service, and takes room in the gateway.
   return {
     take({ clientKind, callerId }) {
       const { rateLimit } = clientRules[clientKind];
@@ -38,7 +39,10 @@ export function createAdmission({ limiter, clientRules, cachedReadCost = 1 }: Ad
         ? allowance.then((taken) => Object.assign(taken, { secondsPerCall }))
         : Object.assign(allowance, { secondsPerCall });
     },
-    costOf: (usage) => (usage === undefined ? 0 : usage.requests + cachedReadCost * (usage.cached ?? 0)),
+    costOf: (usage) =>
+      usage === undefined
+        ? 0
+        : usage.requests + rateLimitCost * (usage.cached ?? 0) + joinedReadCost * (usage.shared ?? 0),
     charge({ clientKind, callerId }, cost) {
       const { rateLimit } = clientRules[clientKind];
       if (rateLimit !== undefined && cost !== 1) {

@@ -5,6 +5,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { Refusal } from '../lib/refusal.ts';
 import { toPrintable } from '../lib/to-printable.ts';
 import { refuse } from '../settings/refuse.ts';
+import { OVERLOADED_MESSAGE } from './in-flight.ts';
 
 /** Options of `createAuthenticate`. */
 export interface AuthenticateOptions {
@@ -12,6 +13,8 @@ export interface AuthenticateOptions {
   /** Accepted schemes, for the header `WWW-Authenticate`. */
   schemes: readonly ('ApiKey' | 'Bearer')[];
   logger: Pick<Logger, 'debug'>;
+  /** Maximum requests whose tokens are being verified, which can take as long as an issuer hangs. One more is OVERLOADED. */
+  maxWaiting: number;
 }
 
 /**
@@ -25,7 +28,9 @@ export type Authenticate = (authorization: string | undefined, requestId?: strin
 const RETRY_AFTER_SECONDS = 5;
 
 /** Creates the step that rejects malformed, forged and expired credentials with UNAUTHENTICATED or SIGN_IN_UNAVAILABLE. */
-export function createAuthenticate({ authenticator, schemes, logger }: AuthenticateOptions): Authenticate {
+export function createAuthenticate({ authenticator, schemes, maxWaiting, logger }: AuthenticateOptions): Authenticate {
+  let waiting = 0;
+
   function logMismatch({ claim, found, expected }: ClaimMismatch, requestId: string | undefined): void {
     const text = typeof found === 'string' ? found : JSON.stringify(found);
     const shown = found === undefined ? undefined : toPrintable(text);
@@ -33,6 +38,10 @@ export function createAuthenticate({ authenticator, schemes, logger }: Authentic
   }
 
   async function verify(authorization: string | undefined, requestId: string | undefined): Promise<Identity> {
+    if (waiting >= maxWaiting) {
+      throw refuse('OVERLOADED', OVERLOADED_MESSAGE, { retryAfterSeconds: 1 });
+    }
+    waiting += 1;
     try {
       return await authenticator.identify(authorization);
     } catch (error) {
@@ -43,6 +52,8 @@ export function createAuthenticate({ authenticator, schemes, logger }: Authentic
         logMismatch(error.mismatch, requestId);
       }
       throw toRefusal(error, authorization, schemes);
+    } finally {
+      waiting -= 1;
     }
   }
   return (authorization, requestId) => authenticator.known(authorization) ?? verify(authorization, requestId);

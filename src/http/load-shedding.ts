@@ -1,7 +1,9 @@
+import type { Logger } from 'pino';
+import { logEpisodes } from '../lib/episodes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
 import type { OpenResponses } from './open-responses.ts';
-import type { OverloadMonitor } from './overload.ts';
+import type { Excess, OverloadMonitor } from './overload.ts';
 
 /** Settings for load shedding. */
 export type SheddingSettings = Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>;
@@ -11,11 +13,18 @@ export interface SheddingDeps {
   /** Returns the bytes buffered by other parts of the process, such as upstream response bodies. @default none */
   bufferedBytes?: () => number;
   /** Overload monitor of the process. @default none */
-  overload?: Pick<OverloadMonitor, 'reason'>;
+  overload?: Pick<OverloadMonitor, 'excess'>;
+  /** Log of when shedding begins and ends. @default none */
+  logger?: Pick<Logger, 'warn'>;
+  /** Time without a shed request after which shedding has ended, in milliseconds. @default 5000 */
+  shedQuietMs?: number;
 }
 
+/** Reason for shedding a request, besides a shutdown. */
+type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
+
 /** Reason for shedding a request. */
-export type ShedReason = 'stopping' | 'running' | 'buffered bytes' | NonNullable<ReturnType<OverloadMonitor['reason']>>;
+export type ShedReason = 'stopping' | ShedExcess['reason'];
 
 /** Decides whether a server can accept another request. */
 export interface Shedding {
@@ -23,8 +32,10 @@ export interface Shedding {
   readonly counts: Record<ShedReason, number>;
   /** Returns the bytes of requests and responses in memory. */
   bufferedBytes(): number;
-  /** Returns the reason for shedding the next request, or undefined if it can be accepted. */
-  reason(): Exclude<ShedReason, 'stopping'> | undefined;
+  /** Returns why the next request must be shed, or undefined if it can be accepted. */
+  excess(): ShedExcess | undefined;
+  /** Counts and logs a request that is shed. */
+  shed(excess: ShedExcess | 'stopping'): void;
   /** Closes slow clients if too many bytes are buffered. */
   freeMemory(): void;
 }
@@ -35,24 +46,42 @@ const SEARCH_PAUSE_MS = 100;
 /** Share of the limit to free beyond the excess, so that requests can be accepted until the next search. */
 const EXTRA_SHARE = 0.25;
 
+const BEGAN = 'requests are shed with 503, because a limit of this process is exceeded';
+const ENDED = 'requests are no longer shed';
+
 /** Creates the load shedding of a server. */
 export function createShedding(
   responses: OpenResponses,
   connections: Connections,
   { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
-  { bufferedBytes = () => 0, overload }: SheddingDeps,
+  { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
 ): Shedding {
+  const counts: Shedding['counts'] = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
+  const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
   let nextSearchAt = 0;
   const totalBytes = () => responses.receivedBytes() + responses.unsentBytes() + bufferedBytes();
 
   return {
-    counts: { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 },
+    counts,
     bufferedBytes: totalBytes,
-    reason() {
-      if (responses.running() >= maxInFlightRequests) {
-        return 'running';
+    excess() {
+      const running = responses.running();
+      if (running >= maxInFlightRequests) {
+        return { reason: 'running', value: running, limit: maxInFlightRequests };
       }
-      return totalBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason();
+      const bytes = totalBytes();
+      return bytes > maxBufferedBytes
+        ? { reason: 'buffered bytes', value: bytes, limit: maxBufferedBytes }
+        : overload?.excess();
+    },
+    shed(excess) {
+      if (excess === 'stopping') {
+        counts.stopping += 1;
+        return;
+      }
+      const { reason, ...measured } = excess;
+      counts[reason] += 1;
+      noteShed?.(reason, () => ({ both: { reason }, first: measured }));
     },
     freeMemory() {
       const excess = totalBytes() - maxBufferedBytes;

@@ -10,6 +10,7 @@ import { authorize } from './authorize.ts';
 import { bypassesCache } from './cache-control.ts';
 import { type Exchange, openExchange, type StartExchangeTrace } from './exchange.ts';
 import { explain } from './explain.ts';
+import type { InFlightRequests } from './in-flight.ts';
 import { lazyRequest } from './lazy-request.ts';
 import type { NegotiateMediaType } from './media-type.ts';
 import { type Params, paramsFromBody, paramsFromQuery } from './params.ts';
@@ -33,6 +34,7 @@ export interface PipelineOptions {
   startTrace: StartExchangeTrace;
   upstreamSelector: UpstreamSelector;
   admission: Admission;
+  inFlight: InFlightRequests;
   trustedDocuments: TrustedDocuments;
   clientRules: RulesByClientKind;
   createContext: CreateContext;
@@ -43,7 +45,7 @@ export interface PipelineOptions {
 
 /** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
 export function createPipeline(options: PipelineOptions): HandleRequest {
-  const { paths, maxBodyBytes, admission, readRequiredScopes, authenticate, startTrace, prepare, respond } = options;
+  const { paths, maxBodyBytes, admission, inFlight, readRequiredScopes, authenticate, startTrace, prepare, respond } = options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
@@ -84,6 +86,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
     const exchange = openExchange(request, options.negotiateMediaType);
+    let entered: Identity | undefined;
     try {
       const head = readHead(request, paths, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
       exchange.identity = await authenticate(request.header('authorization'), exchange.requestId); // 401 503
@@ -96,6 +99,8 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
         head.method === 'GET'
           ? paramsFromQuery(head.query) // 400
           : paramsFromBody(await readBody(request, maxBodyBytes)); // 400 413
+      inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
+      entered = identity;
       exchange.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
       const context = createContext(exchange, identity, params, text);
@@ -111,6 +116,10 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       return respond(exchange, { result: shown });
     } catch (error) {
       return respond(exchange, { error }); // Unexpected errors are logged and masked.
+    } finally {
+      if (entered !== undefined) {
+        inFlight.leave(entered);
+      }
     }
   };
 }

@@ -8,6 +8,7 @@ import { createConnections } from './connections.ts';
 import { acceptBacklog, announceClose, drain } from './drain.ts';
 import { refuseExpectation, refuseLargeBody } from './expectation.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
+import { OVERLOADED_MESSAGE } from './in-flight.ts';
 import { type ConnectionSource, listen, receive } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 import { createOpenResponses } from './open-responses.ts';
@@ -55,7 +56,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly probes: Probes;
   /** Returns the current state of the server for metrics. */
   load(): ServerLoad;
-  /** Returns why the server can't take requests, in a word; undefined if it can. */
+  /** Returns why the server should get no requests, in a word; undefined if it should. */
   problem(): string | undefined;
   /**
    * Answers requests as usual, but the last one of each connection. Resolves when all connections are closed, at the latest after the drain
@@ -101,7 +102,7 @@ export async function startServer({
   });
   const connections = createConnections(server, settings, () => shedding.freeMemory());
   const shedding = createShedding(responses, connections, settings, options);
-  const shedReason = () => (isDraining ? 'stopping' : shedding.reason());
+  const shedReason = () => (isDraining ? 'stopping' : shedding.excess()?.reason);
   const load = (): ServerLoad => ({
     running: responses.running(),
     connections: connections.size,
@@ -111,7 +112,8 @@ export async function startServer({
     closed: { ...connections.closed },
   });
 
-  const problem = () => (isDraining ? 'stopping' : shedding.reason() && 'overloaded');
+  // Not the requests in flight: while a service hangs, an instance that is removed takes nothing off those that remain.
+  const problem = () => (isDraining ? 'stopping' : options.overload?.excess() && 'overloaded');
   const own: Probes = {
     alive: () => ({}),
     ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
@@ -128,14 +130,14 @@ export async function startServer({
     if (answered !== undefined && respondProbe(request, response, answered)) {
       return false;
     }
-    const reason = shedReason();
-    if (reason === undefined || isNeverShed(request)) {
+    const excess = isDraining ? 'stopping' : shedding.excess();
+    if (excess === undefined || isNeverShed(request)) {
       return true;
     }
-    shedding.counts[reason] += 1;
+    shedding.shed(excess);
     const message = isDraining
       ? 'This process is shutting down. Send the request again; another process will handle it.'
-      : 'The gateway is overloaded. Send the request again in a moment.';
+      : OVERLOADED_MESSAGE;
     sendRefusal(response, refuse('OVERLOADED', message, { retryAfterSeconds: 1 }));
     return false;
   }

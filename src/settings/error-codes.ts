@@ -129,7 +129,8 @@ export const ERROR_CODES = {
   RATE_LIMITED: {
     status: 429,
     retryable: true,
-    meaning: 'Without a `path`: the limit of the gateway; nothing was executed. With one: the limit of the service.',
+    meaning:
+      'Without a `path`: a limit of the gateway, on calls per time or [requests in flight](reliability.md#requests-in-flight); nothing was executed. With one: the limit of the service.',
     remedy: 'Wait `retryAfterSeconds`.',
   },
   CLIENT_CLOSED: {
@@ -141,7 +142,7 @@ export const ERROR_CODES = {
   OVERLOADED: {
     status: 503,
     retryable: true,
-    meaning: 'The gateway handles too many requests, or too many calls with this key are waiting.',
+    meaning: 'The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting.',
     remedy: 'Wait `retryAfterSeconds`.',
   },
   BODY_ALREADY_READ: {

@@ -204,7 +204,7 @@ export interface GatewaySettingOptions {
   retryBudgetPercent?: number;
   /** In-flight retries that are always allowed. 0 to 1000. @default 3 */
   retryBudgetFloor?: number;
-  /** Share of calls without a connection or with 502, 503 or 504 that opens the circuit breaker. 1 to 100 %. @default 50 */
+  /** Share of calls without a connection, without response headers in time, or with 502, 503 or 504 that opens the circuit breaker. 1 to 100 %. @default 50 */
   breakerPercent?: number;
   /** Minimum calls in the window for the circuit breaker to open. 1 to 100000. @default 20 */
   breakerMinimumCalls?: number;
@@ -392,4 +392,10 @@ export interface GatewaySettingOptions {
   maxBodyBytes?: number;
   /** Maximum bytes of requests and responses in memory, including those of the service. Beyond it, slow clients are disconnected, requests are 503, and responses of the service that do not fit are `OVERLOADED`. 1048576 to 68719476736 bytes. @default 67108864 */
   maxBufferedBytes?: number;
+  /** Maximum requests that have arrived completely and are being answered. One more is 503 with `Retry-After`. 1 to 100000. @default 512 */
+  maxInFlightRequests?: number;
+  /** Maximum of these per caller. One more is 429 with `Retry-After`. 1 to 100000. @default a quarter of `maxInFlightRequests` */
+  maxInFlightRequestsPerCaller?: number;
+  /** Maximum of these per upstream, so that one that hangs leaves room for requests to others. One more is 503 with `Retry-After`. 1 to 100000. @default half of `maxInFlightRequests` for each entry of `upstreams` */
+  maxInFlightRequestsPerUpstream?: number;
 }

@@ -143,11 +143,25 @@ const memory = {
   ),
 };
 
-const httpServer = {
+/** Limits that the gateway and its server share. The server rejects requests beyond the total before it reads them. */
+const inFlight = {
   maxInFlightRequests: setting(
     integer(1, 100_000).default(512),
     'Maximum requests that have arrived completely and are being answered. One more is 503 with `Retry-After`.',
   ),
+  maxInFlightRequestsPerCaller: setting(
+    integer(1, 100_000).exactOptional(),
+    'Maximum of these per [caller](reliability.md#requests-in-flight). One more is 429 with `Retry-After`.',
+    { defaultText: 'a quarter of `maxInFlightRequests`', needsRestart: false },
+  ),
+  maxInFlightRequestsPerUpstream: setting(
+    integer(1, 100_000).exactOptional(),
+    'Maximum of these per upstream, so that one that hangs leaves room for requests to others. One more is 503 with `Retry-After`.',
+    { defaultText: 'half of `maxInFlightRequests` for each entry of `upstreams`', needsRestart: false },
+  ),
+};
+
+const httpServer = {
   maxEventLoopDelayMs: setting(
     integer(10, 60_000).default(200),
     'Delay of the event loop above which requests are 503.',
@@ -191,6 +205,7 @@ export const SETTING_GROUPS = [
   { title: 'Cache', appliesTo: ['gateway'], settings: cacheSettings },
   { title: 'Documents and results', appliesTo: ['gateway'], settings: operations },
   { title: 'Memory', appliesTo: ['gateway', 'server'], settings: memory },
+  { title: 'Requests in flight', appliesTo: ['gateway', 'server'], settings: inFlight },
   { title: 'HTTP server', appliesTo: ['server'], settings: httpServer },
 ] as const satisfies readonly SettingGroup[];
 
@@ -204,9 +219,10 @@ export const GATEWAY_SETTINGS = {
   ...cacheSettings,
   ...operations,
   ...memory,
+  ...inFlight,
 };
 
-const serverSettings = { ...memory, ...httpServer };
+const serverSettings = { ...memory, ...inFlight, ...httpServer };
 
 /** Schema of every setting, by name. */
 export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...serverSettings };

@@ -35,7 +35,7 @@ export const upstreamCalls = {
   retryBudgetFloor: setting(integer(0, 1_000).default(3), 'In-flight retries that are always allowed.'),
   breakerPercent: setting(
     integer(1, 100).default(50),
-    'Share of calls without a connection or with 502, 503 or 504 that opens the circuit breaker.',
+    'Share of calls without a connection, without response headers in time, or with 502, 503 or 504 that opens [the circuit breaker](reliability.md#the-circuit-breaker).',
   ),
   breakerMinimumCalls: setting(
     integer(1, 100_000).default(20),

@@ -8,7 +8,7 @@ import type { CallingOperation, LoadOptions } from './load.ts';
 import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { isTimeoutError } from './resilience/abortable.ts';
-import { type CircuitBreakerSettings, createCircuitBreaker } from './resilience/circuit-breaker.ts';
+import { type CircuitBreakerSettings, createCircuitBreaker, type ReportCircuitChange } from './resilience/circuit-breaker.ts';
 import { createCoalescing } from './resilience/coalescing.ts';
 import { type ConcurrencySettings, limitConcurrency } from './resilience/concurrency.ts';
 import { createOperationDeadline } from './resilience/operation-deadline.ts';
@@ -40,6 +40,8 @@ export interface UpstreamDeps {
   observer?: UpstreamObserver | undefined;
   /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
   reportDeviation?: ReportDeviation | undefined;
+  /** Called when the circuit breaker opens and when it closes. @default not called */
+  reportCircuitChange?: ReportCircuitChange | undefined;
   /** Log of writes. @default none */
   audit?: WriteAudit | undefined;
   /** Cache of reads. @default none: every read calls the service, or joins a call in flight */
@@ -87,7 +89,7 @@ export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamD
   const coalescing = createCoalescing<UpstreamResult>();
   const concurrency = limitConcurrency(settings);
   const retry = createRetry(settings, random);
-  const circuitBreaker = createCircuitBreaker(settings, monotonicNow);
+  const circuitBreaker = createCircuitBreaker(settings, { now: monotonicNow, onChange: deps.reportCircuitChange });
   const send = createSend(settings, { concurrency, retry, throttle, circuitBreaker, exchange });
   observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
 

@@ -67,14 +67,14 @@ export function createSend(
         let permitted: PermittedAttempt | undefined;
         try {
           probed = throttle.enter(authorization, endpoint);
-          permitted = circuitBreaker.enter(endpoint);
+          permitted = circuitBreaker.enter(authorization, endpoint);
           record?.sending(); // Must not be sent if it throws.
           const result = await sendOnce(request, signal, usage, resends);
-          circuitBreaker.leave(permitted, undefined);
+          circuitBreaker.leave(authorization, permitted, undefined);
           throttle.leave(authorization, probed, undefined);
           return result;
         } catch (failure) {
-          circuitBreaker.leave(permitted, failure);
+          circuitBreaker.leave(authorization, permitted, failure);
           throttle.leave(authorization, probed, failure);
           if (policy === undefined) {
             throw failure;

@@ -12,6 +12,7 @@ import {
 } from './client.ts';
 import type { ReportDeviation } from './contract/drift-check.ts';
 import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts';
+import type { ReportCircuitChange } from './resilience/circuit-breaker.ts';
 import type { Connect } from './transport/connector.ts';
 import { createSocketPool } from './transport/create-socket-pool.ts';
 import type { UpstreamObserver } from './transport/observer.ts';
@@ -57,6 +58,8 @@ export interface UpstreamsDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'rand
   connect?: Connect | undefined;
   /** Returns the observer of an upstream. @default none */
   observerOf?: ((name: string | undefined) => UpstreamObserver) | undefined;
+  /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
+  circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
   /** Returns the function that is called for an upstream's deviations from the contract. @default none */
   deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
 }
@@ -76,7 +79,16 @@ interface Connected {
  */
 export function createUpstreams(
   settings: GatewaySettings,
-  { logger, now, cacheStores, connect: openConnection, observerOf, deviationReporterOf, ...deps }: UpstreamsDeps,
+  {
+    logger,
+    now,
+    cacheStores,
+    connect: openConnection,
+    observerOf,
+    circuitReporterOf,
+    deviationReporterOf,
+    ...deps
+  }: UpstreamsDeps,
 ): Upstreams {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
@@ -120,6 +132,7 @@ export function createUpstreams(
         pool,
         observer: observerOf?.(name),
         reportDeviation: deviationReporterOf?.(name),
+        reportCircuitChange: circuitReporterOf?.(name),
         cache: ownCache,
       }),
       record: createRecorder(own, ownCache),

@@ -36,14 +36,15 @@ afterEach(async () => {
 interface StartOptions {
   issuers?: NonNullable<BrowserOptions['issuers']>;
   reloadSeconds?: number;
+  maxInFlightRequests?: number;
 }
 
 /** Starts a gateway that trusts the issuer. */
-async function start({ issuers, reloadSeconds }: StartOptions = {}) {
+async function start({ issuers, ...options }: StartOptions = {}) {
   const upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
   const gateway = await startGateway({
     upstream: upstream.url,
-    ...(reloadSeconds !== undefined && { reloadSeconds }),
+    ...options,
     clients: {
       browser: {
         issuers: issuers ?? [
@@ -266,6 +267,18 @@ describe('an issuer that is unavailable', () => {
     expect(Number(process.hrtime.bigint() - startedAt) / 1e6).toBeLessThan(9_900);
     expect(issuer.keyRequests).toBe(2);
     expect(warnings()).toMatchObject([{ cause: 'TimeoutError' }]);
+  });
+
+  it('because it hangs lets requests wait for half of the requests in flight at most, so others are served', async () => {
+    const { gateway, outcome } = await start({ maxInFlightRequests: 8 });
+    issuer.behavior = 'hang';
+    const waiting = Array.from({ length: 4 }, () => outcome(newToken()));
+    await issuer.waitForKeyRequests(1);
+    await expect.poll(() => gateway.running()).toBe(4);
+    expect((await gateway.send(GROUPS, {}, { authorization: `Bearer ${newToken()}` })).codes).toEqual(['OVERLOADED']);
+    expect((await gateway.send(GROUPS)).status).toBe(200);
+    expect(await Promise.all(waiting)).toEqual(Array(4).fill('503 SIGN_IN_UNAVAILABLE'));
+    expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
   });
 
   const json = (value: unknown) => (response: ServerResponse) => {

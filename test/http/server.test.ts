@@ -99,36 +99,76 @@ describe('load shedding', () => {
     await Promise.all(arrivals);
     const shed = await fetch(`${paused.url}/graphql`, { method: 'POST', body: 'x'.repeat(100_000) });
     expect([shed.status, shed.headers.get('retry-after'), await shed.json()]).toEqual([503, '1', SHED]);
-    expect(await statusOf(`${paused.url}/readyz`)).toBe(503);
+    // While a service hangs, all instances have as many requests. Without them, there would be none.
+    expect(await statusOf(`${paused.url}/readyz`)).toBe(200);
     expect(await statusOf(`${paused.url}/livez`)).toBe(200);
     paused.release();
     await Promise.all(running);
-    await expect.poll(() => statusOf(`${paused.url}/readyz`)).toBe(200);
+    const next = paused.nextRequest();
+    const accepted = statusOf(paused.url);
+    await next;
+    paused.release();
+    expect(await accepted).toBe(200);
+  });
+
+  it('stays ready while too many bytes are buffered', async () => {
+    await using paused = await startPausedServer({ bufferedBytes: () => Number.MAX_SAFE_INTEGER });
+    expect(await statusOf(`${paused.url}/graphql`)).toBe(503);
+    expect(await statusOf(`${paused.url}/readyz`)).toBe(200);
+  });
+
+  it('writes one warning when it begins, with the measured value and its limit, and one when it has ended', async () => {
+    const lines: unknown[][] = [];
+    const logger = { warn: (...line: unknown[]) => void lines.push(line) };
+    const excess = () => (isOverloaded ? ({ reason: 'event loop', value: 412, limit: 200 } as const) : undefined);
+    let isOverloaded = true;
+    await using paused = await startPausedServer({ overload: { excess }, logger, shedQuietMs: 50 });
+    for (let i = 0; i < 10; i += 1) {
+      expect(await statusOf(paused.url)).toBe(503);
+    }
+    expect(lines).toEqual([[{ reason: 'event loop', value: 412, limit: 200 }, expect.stringContaining('are shed')]]);
+    isOverloaded = false;
+    await expect.poll(() => lines).toHaveLength(2);
+    expect(lines[1]).toEqual([
+      { reason: 'event loop', requests: 10, ms: expect.any(Number) },
+      'requests are no longer shed',
+    ]);
+    isOverloaded = true;
+    await statusOf(paused.url);
+    expect(lines).toHaveLength(3);
+    // A shutdown has its own line.
+    const closing = paused.server.close();
+    await closing;
+    expect(lines).toHaveLength(3);
   });
 
   it('rejects requests while the process is overloaded', async () => {
-    let reason: 'heap' | undefined = 'heap';
-    await using paused = await startPausedServer({ overload: { reason: () => reason } });
-    expect(await statusOf(`${paused.url}/graphql`)).toBe(503);
-    expect(await statusOf(`${paused.url}/readyz`)).toBe(503);
-    reason = undefined;
-    expect(await statusOf(`${paused.url}/readyz`)).toBe(200);
+    for (const reason of ['heap', 'event loop'] as const) {
+      let isOverloaded = true;
+      const excess = () => (isOverloaded ? { reason, value: 90, limit: 85 } : undefined);
+      await using paused = await startPausedServer({ overload: { excess } });
+      expect(await statusOf(`${paused.url}/graphql`)).toBe(503);
+      expect(await statusOf(`${paused.url}/readyz`)).toBe(503);
+      isOverloaded = false;
+      expect(await statusOf(`${paused.url}/readyz`)).toBe(200);
+    }
   });
 
   it('detects a delayed event loop and a full heap, and recovers', async () => {
     using monitor = createOverloadMonitor({ maxEventLoopDelayMs: 50, maxHeapPercent: 100 }, 100);
-    await expect.poll(() => monitor.reason()).toBeUndefined();
+    await expect.poll(() => monitor.excess()).toBeUndefined();
     const blocking = setInterval(() => {
       const until = performance.now() + 120;
       while (performance.now() < until) {
         // Blocks the event loop.
       }
     }, 1);
-    await expect.poll(() => monitor.reason(), { timeout: 10_000, interval: 1 }).toBe('event loop');
+    await expect.poll(() => monitor.excess(), { timeout: 10_000, interval: 1 })
+      .toEqual({ reason: 'event loop', value: expect.any(Number), limit: 50 });
     clearInterval(blocking);
-    await expect.poll(() => monitor.reason(), { timeout: 20_000 }).toBeUndefined();
+    await expect.poll(() => monitor.excess(), { timeout: 20_000 }).toBeUndefined();
     using full = createOverloadMonitor({ maxEventLoopDelayMs: 60_000, maxHeapPercent: 0 }, 10);
-    await expect.poll(() => full.reason()).toBe('heap');
+    await expect.poll(() => full.excess()?.reason).toBe('heap');
   });
 });
 

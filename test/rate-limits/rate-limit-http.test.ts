@@ -7,6 +7,7 @@ import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
+import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
@@ -125,6 +126,25 @@ describe('a rate limit', () => {
       expect([limit, remaining]).toEqual([20, left]);
       expect(reset).toBe((20 - left) * HOUR);
     }
+  });
+
+  it.each([
+    ['as much as one with a call of its own', {}, 6],
+    ['as much as a read from the cache', { cache: { rateLimitCost: 0.5 } }, 7], // 7.5; headers have whole calls.
+    ['one call if reads from the cache are free', { cache: { rateLimitCost: 0 } }, 6],
+  ])('counts a read that joins a call: %s', async (_, options, remaining) => {
+    await using upstream = await startHoldingUpstream();
+    await using gateway = await startGateway(
+      { upstream: upstream.url, clients: { server: { rateLimit: hourly(10) } }, ...options },
+      { monotonicNow: () => 0 },
+    );
+    const reads = Array.from({ length: 4 }, () => gateway.send('{ notificationGroups { name } }'));
+    await expect.poll(() => gateway.running()).toBe(4);
+    upstream.release();
+    await Promise.all(reads);
+    expect(upstream.requests).toHaveLength(1);
+    const { headers } = await gateway.send(NO_CALL);
+    expect(Number(headers.get('ratelimit-remaining'))).toBe(remaining);
   });
 
   it('is unused after an operation without upstream calls', async () => {

@@ -51,6 +51,7 @@ const OUTAGES: [string, UpstreamError][] = [
   ['502', serviceUnavailable(GET, 502, undefined)],
   ['503', serviceUnavailable(GET, 503, undefined)],
   ['504', responseError(504)],
+  ['no headers in time', timedOut(GET, undefined, undefined, true)],
   ['no connection', notConnected(GET, 'refused', false)],
 ];
 
@@ -304,15 +305,15 @@ describe('retries', () => {
 describe('the circuit breaker', () => {
   function createBreaker() {
     let time = 1_000_000;
-    const breaker = createCircuitBreaker(DEFAULTS, () => time);
-    const run = async <T>(work: () => Promise<T>): Promise<T> => {
-      const permitted = breaker.enter(GET);
+    const breaker = createCircuitBreaker(DEFAULTS, { now: () => time });
+    const run = async <T>(work: () => Promise<T>, credential = 'a'): Promise<T> => {
+      const permitted = breaker.enter(credential, GET);
       try {
         const result = await work();
-        breaker.leave(permitted, undefined);
+        breaker.leave(credential, permitted, undefined);
         return result;
       } catch (failure) {
-        breaker.leave(permitted, failure);
+        breaker.leave(credential, permitted, failure);
         throw failure;
       }
     };
@@ -326,20 +327,20 @@ describe('the circuit breaker', () => {
         time += milliseconds;
       },
       /** Whether the call was attempted. */
-      async call(outcome: 'ok' | UpstreamError): Promise<boolean> {
+      async call(outcome: 'ok' | UpstreamError, credential?: string): Promise<boolean> {
         let made = false;
         await run(() => {
           made = true;
           return attempt(outcome);
-        }).catch((error: unknown) => {
+        }, credential).catch((error: unknown) => {
           expect(error === outcome || Reflect.get(Object(error), 'sent') === false).toBe(true);
         });
         return made;
       },
       run,
-      async calls(count: number, outcome: 'ok' | UpstreamError): Promise<void> {
+      async calls(count: number, outcome: 'ok' | UpstreamError, credential?: string): Promise<void> {
         for (let i = 0; i < count; i += 1) {
-          await this.call(outcome);
+          await this.call(outcome, credential);
         }
       },
     };
@@ -432,6 +433,42 @@ describe('the circuit breaker', () => {
     expect(await breaker.call('ok')).toBe(false);
     breaker.wait(2_000);
     expect(await breaker.call('ok')).toBe(true);
+  });
+
+  it.each([
+    ['no headers in time', timedOut(GET, undefined, undefined, true)],
+    ['504', responseError(504)],
+  ])('pauses only the calls of a credential if no other had a failure (%s)', async (_, slow) => {
+    const breaker = createBreaker();
+    await breaker.calls(10, 'ok', 'b');
+    await breaker.calls(20, slow, 'a');
+    expect(await breaker.call('ok', 'a')).toBe(false);
+    expect(await breaker.call('ok', 'b')).toBe(true);
+    // Single failures of others are no outage either, and neither are late ones of the first.
+    await breaker.calls(20, 'ok', 'c');
+    await breaker.calls(19, slow, 'b');
+    expect(await breaker.call(slow, 'b')).toBe(true);
+    expect(await breaker.call('ok', 'c')).toBe(true);
+    breaker.wait(2_000);
+    expect(await breaker.call('ok', 'a')).toBe(true);
+    expect(await breaker.call('ok', 'a')).toBe(true);
+  });
+
+  it('pauses all calls once those of other credentials fail too', async () => {
+    const slow = timedOut(GET, undefined, undefined, true);
+    const together = createBreaker();
+    await together.call(slow, 'b');
+    await together.calls(19, slow, 'a');
+    expect(await together.call('ok', 'c')).toBe(false);
+
+    const later = createBreaker();
+    await later.calls(20, slow, 'a');
+    await later.calls(19, slow, 'b');
+    expect(await later.call(slow, 'b')).toBe(true);
+    expect(await later.call('ok', 'c')).toBe(false);
+    later.wait(2_000);
+    expect(await later.call('ok', 'a')).toBe(true);
+    expect(await later.call('ok', 'c')).toBe(true);
   });
 
   it('closes when the probe gets a response, even an error response', async () => {

@@ -21,7 +21,7 @@ export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, s
     );
   }
   if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return timedOut(endpoint, status, failure);
+    return timedOut(endpoint, status, failure, code === 'UND_ERR_HEADERS_TIMEOUT');
   }
   if (isProtocolError(code, name, message, status)) {
     return badResponse(endpoint, status, failure instanceof Error ? failure : code);

@@ -131,3 +131,12 @@ export class UpstreamError extends Error {
 
 /** Returns whether an error is an `UpstreamError`. */
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
+
+/** Returns what the log says about the cause of an error: its code, or else its message. */
+export function describeCause(cause: unknown): string | undefined {
+  if (cause instanceof Error || cause instanceof DOMException) {
+    const code: unknown = Reflect.get(cause, 'code');
+    return typeof code === 'string' ? code : cause.message;
+  }
+  return typeof cause === 'string' ? cause : undefined;
+}

@@ -21,8 +21,17 @@ export const badResponse = (endpoint: Endpoint, status: number | undefined, caus
     cause,
   });
 
-/** Returns the error for a missing or incomplete response to a request that was sent. A 504 also counts as an outage. */
-export const timedOut = (endpoint: Endpoint, status: number | undefined, cause?: unknown): UpstreamError =>
+/**
+ * Returns the error for a missing or incomplete response to a request that was sent. A 504 counts as an outage.
+ *
+ * @param isOutage whether it counts as one without a status too. @default false
+ */
+export const timedOut = (
+  endpoint: Endpoint,
+  status: number | undefined,
+  cause?: unknown,
+  isOutage = status === 504,
+): UpstreamError =>
   new UpstreamError({
     code: 'UPSTREAM_TIMEOUT',
     message: withUnknownOutcome(endpoint, 'The notification service did not respond in time.'),
@@ -31,7 +40,7 @@ export const timedOut = (endpoint: Endpoint, status: number | undefined, cause?:
     retryable: endpoint.method === 'GET',
     outcome: 'UNKNOWN',
     retry: 'repeatable',
-    isOutage: status === 504,
+    isOutage,
     cause,
   });
 
@@ -66,18 +75,18 @@ export const clientClosed = (
 /**
  * Returns the error for a call that ended before its response.
  *
- * @param progress state of the request when the call ended
+ * @param progress state of the request when the call ended, and whether that counts as an outage. By default, it doesn't
  * @param reason `TimeoutError` for a deadline; anything else means that the client has disconnected
  */
 export function endedEarly(
   endpoint: Endpoint,
-  { sent, status }: { sent: boolean; status?: number | undefined },
+  { sent, status, isOutage }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
   reason: unknown,
 ): UpstreamError {
   if (!isTimeoutError(reason)) {
     return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
   }
-  return sent ? timedOut(endpoint, status, reason) : notSentInTime(endpoint, reason);
+  return sent ? timedOut(endpoint, status, reason, isOutage) : notSentInTime(endpoint, reason);
 }
 
 /** Returns the error for a failed connection: nothing was applied. Failures of TLS, and refusals of a proxy, are not retried. */

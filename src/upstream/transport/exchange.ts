@@ -122,7 +122,7 @@ export const createExchange = (
       observer?.ended(endpoint, '2xx', performance.now() - startedAt);
       return result;
     } catch (failure) {
-      const error = toUpstreamError(endpoint, failure, progress, signal);
+      const error = toUpstreamError(endpoint, failure, progress, signal, attemptTimeoutMs);
       observer?.ended(endpoint, resultOf(error), performance.now() - startedAt);
       throw error;
     }
@@ -130,16 +130,30 @@ export const createExchange = (
 };
 
 /** Returns the error for a request that failed in any way. */
-function toUpstreamError(endpoint: Endpoint, failure: unknown, progress: Progress, signal: Signal): UpstreamError {
+function toUpstreamError(
+  endpoint: Endpoint,
+  failure: unknown,
+  progress: Progress,
+  signal: Signal,
+  attemptTimeoutMs: number,
+): UpstreamError {
   if (isUpstreamError(failure)) {
     return failure;
   }
-  const isEndedEarly = signal.aborted || isTimeoutError(failure);
-  if (isEndedEarly && !(failure instanceof BodyError)) {
-    return endedEarly(endpoint, progress, signal.aborted ? signal.reason : failure);
+  if (failure instanceof BodyError) {
+    return errorFromFailure(endpoint, failure, progress);
   }
-  return errorFromFailure(endpoint, failure, progress);
+  if (signal.aborted) {
+    return endedEarly(endpoint, progress, signal.reason); // By the operation or its client, which says nothing about the service.
+  }
+  return isTimeoutError(failure)
+    ? endedEarly(endpoint, { ...progress, isOutage: isUnanswered(progress, attemptTimeoutMs) }, failure)
+    : errorFromFailure(endpoint, failure, progress);
 }
+
+/** Whether the service sent no headers although it had most of the attempt. The request may have waited for a socket before. */
+const isUnanswered = ({ sentAt, status }: Progress, attemptTimeoutMs: number): boolean =>
+  sentAt !== undefined && status === undefined && performance.now() - sentAt >= attemptTimeoutMs / 2;
 
 /** Returns the headers of a request. Headers of the client's request are not forwarded. */
 function buildHeaders(

@@ -29,6 +29,8 @@ export interface UpstreamResponse {
 export interface Progress {
   /** Whether a connection has accepted the request. Until then, the service can't have received any of it. */
   sent: boolean;
+  /** Time at which it did, on the clock of `performance.now()`. */
+  sentAt?: number;
   /** Status of the response; undefined until its headers arrive. */
   status: number | undefined;
 }
@@ -115,6 +117,7 @@ class Receiver implements WaitingHandler {
     }
     this.#controller = controller;
     this.#progress.sent = true;
+    this.#progress.sentAt = performance.now();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+
+/** Messages of the lines about an episode. */
+export interface EpisodeMessages {
+  began: string;
+  ended: string;
+}
+
+/** Notes one of the events that episodes consist of. */
+export type NoteEvent = (
+  /** Identifies the episode: its kind, and what it concerns. A closed set, because open episodes are kept. */
+  key: string,
+  /** Returns the fields of the line that is written if an episode begins. Those in `both` are also in the line about its end. */
+  describe: () => { both: object; first: object },
+) => void;
+
+/** Time without an event after which an episode has ended, in milliseconds. A limit that is reached again and again is one episode. */
+const QUIET_MS = 5_000;
+
+/**
+ * Creates a function that logs events which can come in thousands: one warning when they begin, and one when they have ended. Both are warnings, so
+ * that a log of warnings shows how long it lasted.
+ */
+export function logEpisodes(
+  logger: Pick<Logger, 'warn'>,
+  { began, ended }: EpisodeMessages,
+  quietMs = QUIET_MS,
+): NoteEvent {
+  const open = new Map<string, { count: number; timer: NodeJS.Timeout }>();
+
+  return (key, describe) => {
+    const current = open.get(key);
+    if (current !== undefined) {
+      current.count += 1;
+      current.timer.refresh();
+      return;
+    }
+    const { both, first } = describe();
+    const startedAt = performance.now();
+    const end = () => {
+      open.delete(key);
+      const ms = Math.round(performance.now() - startedAt - quietMs);
+      logger.warn({ ...both, requests: episode.count, ms }, ended);
+    };
+    const episode = { count: 1, timer: setTimeout(end, quietMs).unref() };
+    open.set(key, episode);
+    logger.warn({ ...both, ...first }, began);
+  };
+}

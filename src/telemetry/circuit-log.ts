@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import { describeCause } from '../upstream/errors/errors.ts';
+import type { ReportCircuitChange } from '../upstream/resilience/circuit-breaker.ts';
+import type { TenantNames } from './tenant-names.ts';
+
+/** Options of `createCircuitLog`. */
+export interface CircuitLogOptions {
+  logger: Logger;
+  nameTenant: TenantNames;
+  /** Returns the current time. */
+  now: () => Date;
+}
+
+const OPENED = 'The circuit breaker opened. Calls to the service are paused.';
+const OPENED_FOR_ONE =
+  'The circuit breaker opened for one API key, because only its calls time out. They are paused, and those with other keys continue.';
+const CLOSED = 'The circuit breaker closed. The service responds again.';
+
+/**
+ * Creates a function that returns the log of one upstream's circuit breaker: one line when it opens, and one when it closes. Both are warnings, so that
+ * a log of warnings shows how long it was open.
+ */
+export function createCircuitLog({ logger, nameTenant, now }: CircuitLogOptions) {
+  const timeBefore = (milliseconds: number) => new Date(now().getTime() - milliseconds).toISOString();
+
+  return (upstream: string | undefined): ReportCircuitChange =>
+    (change) => {
+      if (change.kind === 'closed') {
+        const { openMs } = change;
+        logger.warn({ upstream, since: timeBefore(openMs), ms: Math.round(openMs) }, CLOSED);
+        return;
+      }
+      const { failure, failingMs, credential } = change;
+      const { code, status, cause } = failure;
+      const tenant = credential && nameTenant(credential);
+      logger.warn(
+        { upstream, tenant, code, status, cause: describeCause(cause), since: timeBefore(failingMs) },
+        tenant === undefined ? OPENED : OPENED_FOR_ONE,
+      );
+    };
+}

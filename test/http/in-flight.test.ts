@@ -1,0 +1,168 @@
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
+import { group } from '../support/records.ts';
+
+const READ = '{ notificationGroups { name } }';
+
+/** Starts a gateway with an upstream that hangs until `release()`, at `/held`, and a healthy one. */
+async function setUp(options: Partial<GatewayOptions> = {}) {
+  const pending: RawConnection[] = [];
+  const respond = (connection: RawConnection) => connection.answer({ body: { data: [group()] } });
+  const held = await startRawUpstream((_: RawRequest, connection) => void pending.push(connection));
+  const healthy = await startRawUpstream((_, connection) => respond(connection));
+  const gateway = await startGateway({
+    upstreams: { held: { url: held.url, pathPrefix: '/held' }, healthy: { url: healthy.url, default: true } },
+    maxInFlightRequests: 8, // So 2 per caller and 4 per upstream.
+    ...options,
+  });
+  const post = (path: string, key: string | undefined, query = READ, signal?: AbortSignal) =>
+    fetch(new URL(path, gateway.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(key && { authorization: `ApiKey ${key}` }) },
+      body: JSON.stringify({ query }),
+      ...(signal && { signal }),
+    });
+  return {
+    gateway,
+    held,
+    /** Sends requests that wait, once they are in flight. */
+    async hold(keys: readonly string[], signal?: AbortSignal) {
+      const before = gateway.running();
+      const responses = keys.map((key) => post('/held/graphql', key, READ, signal));
+      await expect.poll(() => gateway.running()).toBe(before + keys.length);
+      return responses;
+    },
+    /** Sends a request to the upstream that hangs, which is expected to be rejected. */
+    ask: (key: string) => outcomeOf(post('/held/graphql', key)),
+    /** Sends a request to the healthy upstream. */
+    askHealthy: (key: string | undefined, query = READ) => outcomeOf(post('/graphql', key, query)),
+    release() {
+      held.script = (_, connection) => respond(connection);
+      for (const connection of pending.splice(0)) {
+        respond(connection);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await held[Symbol.asyncDispose]();
+      await healthy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function outcomeOf(sent: Promise<Response>) {
+  const response = await sent;
+  const { errors = [] } = await response.json();
+  return [response.status, errors[0]?.extensions.code, response.headers.get('retry-after')];
+}
+
+const OK = [200, undefined, null];
+const CALLER_FULL = [429, 'RATE_LIMITED', '1'];
+const UPSTREAM_FULL = [503, 'OVERLOADED', '1'];
+
+const linesOf = ({ log }: TestGateway) => log.filter(({ msg }) => /in flight/.test(String(msg)));
+
+describe('requests in flight', () => {
+  it('of one caller take at most a quarter, although all share one call, and others are served', async () => {
+    await using setup = await setUp();
+    const running = await setup.hold(['a', 'a']);
+    expect(setup.held.requests).toHaveLength(1);
+    expect(await setup.ask('a')).toEqual(CALLER_FULL);
+    expect(await setup.ask('a')).toEqual(CALLER_FULL);
+    // The same key at another upstream is another caller.
+    expect([await setup.askHealthy('a'), await setup.askHealthy('b')]).toEqual([OK, OK]);
+    setup.release();
+    expect(await Promise.all(running.map(outcomeOf))).toEqual([OK, OK]);
+    expect(await setup.ask('a')).toEqual(OK);
+    expect(linesOf(setup.gateway)).toEqual([
+      expect.objectContaining({
+        level: 40,
+        limitOf: 'caller',
+        limit: 2,
+        upstream: 'held',
+        tenant: expect.stringMatching(/^[0-9a-f]{8}$/),
+      }),
+    ]);
+  });
+
+  it('for one upstream take at most half, and another one is served', async () => {
+    await using setup = await setUp();
+    const running = await setup.hold(['a', 'b', 'c', 'd']);
+    expect(await setup.ask('e')).toEqual(UPSTREAM_FULL);
+    expect(await setup.askHealthy('e')).toEqual(OK);
+    setup.release();
+    expect(await Promise.all(running.map(outcomeOf))).toEqual([OK, OK, OK, OK]);
+    expect(await setup.ask('e')).toEqual(OK);
+    expect(linesOf(setup.gateway)).toEqual([
+      expect.objectContaining({ level: 40, limitOf: 'upstream', limit: 4, upstream: 'held' }),
+    ]);
+  });
+
+  it('no longer count when their clients have disconnected', async () => {
+    await using setup = await setUp();
+    const clients = new AbortController();
+    const running = await setup.hold(['a', 'a', 'b', 'c'], clients.signal);
+    expect([await setup.ask('a'), await setup.ask('d')]).toEqual([CALLER_FULL, UPSTREAM_FULL]);
+    clients.abort();
+    await Promise.allSettled(running);
+    await expect.poll(() => setup.gateway.log.filter(({ status }) => status === 499)).toHaveLength(4);
+    setup.release();
+    expect([await setup.ask('a'), await setup.ask('d')]).toEqual([OK, OK]);
+  });
+
+  it('no longer count when they were rejected or have failed', async () => {
+    await using setup = await setUp();
+    for (let i = 0; i < 10; i += 1) {
+      expect((await setup.askHealthy('a', '{ unknown }'))[0]).toBe(400);
+      expect((await setup.askHealthy('a', '{ workflow(idOrIdentifier: "..") { name } }'))[1]).toBe('BAD_USER_INPUT');
+      expect((await setup.askHealthy(undefined))[1]).toBe('UNAUTHENTICATED');
+    }
+    expect([await setup.askHealthy('a'), await setup.askHealthy(undefined, '{ __typename }')]).toEqual([OK, OK]);
+  });
+
+  it('do not count before their bodies have arrived', async () => {
+    await using setup = await setUp();
+    const { hostname, port } = new URL(setup.gateway.url);
+    const head = 'POST /held/graphql HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey a\r\nContent-Type: application/json\r\n';
+    const sockets = Array.from({ length: 8 }, () => connect(Number(port), hostname));
+    for (const socket of sockets) {
+      socket.write(`${head}Expect: 100-continue\r\nContent-Length: 40\r\n\r\n{`);
+      await new Promise((resolve) => socket.once('data', resolve)); // 100 Continue: the gateway reads the body.
+    }
+    setup.release();
+    expect([await setup.ask('a'), await setup.ask('b')]).toEqual([OK, OK]);
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+  });
+
+  it('have the limits that are set, also for a single upstream', async () => {
+    await using upstream = await startRawUpstream(() => {});
+    const outcomes = async (options: Partial<GatewayOptions>) => {
+      await using gateway = createGateway(
+        { upstream: upstream.url, operationTimeoutMs: 400, ...options },
+        { logger: pino({ level: 'silent' }) },
+      );
+      const send = (key: string) =>
+        gateway.fetch(
+          new Request('http://gateway.test/graphql', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', authorization: `ApiKey ${key}` },
+            body: JSON.stringify({ query: READ }),
+          }),
+        );
+      const all = await Promise.all(['a', 'a', 'a', 'b', 'c'].map(send));
+      return all.map(({ status }) => status);
+    };
+    const total = { maxInFlightRequests: 4 };
+    expect(await outcomes({ ...total, maxInFlightRequestsPerCaller: 4 })).toEqual([200, 200, 200, 200, 503]);
+    expect(await outcomes({ ...total, maxInFlightRequestsPerCaller: 2 })).toEqual([200, 200, 429, 200, 200]);
+    expect(await outcomes({ ...total, maxInFlightRequestsPerCaller: 3, maxInFlightRequestsPerUpstream: 2 })).toEqual([
+      200, 200, 503, 503, 503,
+    ]);
+  });
+});
