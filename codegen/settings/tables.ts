@@ -105,4 +105,4 @@ const SWITCHES: Readonly<Record<string, string>> = { true: 'on', false: 'off' };
 
 /** Marks a value as code; words that describe a default are text. */
 const toCode = (text: string): string =>
-  /^(?:required|none|all|random|as |`)/.test(text) ? text : code(SWITCHES[text] ?? text.replace(/^'(.*)'$/, '$1'));
+  /^(?:required|none|all|random|as )|`/.test(text) ? text : code(SWITCHES[text] ?? text.replace(/^'(.*)'$/, '$1'));

@@ -45,7 +45,8 @@ export interface PipelineOptions {
 
 /** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
 export function createPipeline(options: PipelineOptions): HandleRequest {
-  const { paths, maxBodyBytes, admission, inFlight, readRequiredScopes, authenticate, startTrace, prepare, respond } = options;
+  const { paths, maxBodyBytes, admission, inFlight, readRequiredScopes, authenticate, startTrace, prepare, respond } =
+    options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {

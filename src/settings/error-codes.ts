@@ -142,7 +142,8 @@ export const ERROR_CODES = {
   OVERLOADED: {
     status: 503,
     retryable: true,
-    meaning: 'The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting.',
+    meaning:
+      'The gateway handles too many requests, in total or for this service, or too many calls with this key are waiting.',
     remedy: 'Wait `retryAfterSeconds`.',
   },
   BODY_ALREADY_READ: {

@@ -394,8 +394,8 @@ export interface GatewaySettingOptions {
   maxBufferedBytes?: number;
   /** Maximum requests that have arrived completely and are being answered. One more is 503 with `Retry-After`. 1 to 100000. @default 512 */
   maxInFlightRequests?: number;
-  /** Maximum of these per caller. One more is 429 with `Retry-After`. 1 to 100000. @default a quarter of `maxInFlightRequests` */
+  /** Maximum requests in flight per caller, so that one leaves room for others. One more is 429 with `Retry-After`. 1 to 100000. @default a quarter of `maxInFlightRequests` */
   maxInFlightRequestsPerCaller?: number;
-  /** Maximum of these per upstream, so that one that hangs leaves room for requests to others. One more is 503 with `Retry-After`. 1 to 100000. @default half of `maxInFlightRequests` for each entry of `upstreams` */
+  /** Maximum requests in flight per upstream, so that one that hangs leaves room for others. One more is 503 with `Retry-After`. 1 to 100000. @default half of `maxInFlightRequests` for each entry of `upstreams` */
   maxInFlightRequestsPerUpstream?: number;
 }

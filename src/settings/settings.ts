@@ -151,12 +151,12 @@ const inFlight = {
   ),
   maxInFlightRequestsPerCaller: setting(
     integer(1, 100_000).exactOptional(),
-    'Maximum of these per [caller](reliability.md#requests-in-flight). One more is 429 with `Retry-After`.',
+    'Maximum requests in flight per [caller](reliability.md#requests-in-flight), so that one leaves room for others. One more is 429 with `Retry-After`.',
     { defaultText: 'a quarter of `maxInFlightRequests`', needsRestart: false },
   ),
   maxInFlightRequestsPerUpstream: setting(
     integer(1, 100_000).exactOptional(),
-    'Maximum of these per upstream, so that one that hangs leaves room for requests to others. One more is 503 with `Retry-After`.',
+    'Maximum requests in flight per upstream, so that one that hangs leaves room for others. One more is 503 with `Retry-After`.',
     { defaultText: 'half of `maxInFlightRequests` for each entry of `upstreams`', needsRestart: false },
   ),
 };

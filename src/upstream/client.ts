@@ -8,7 +8,11 @@ import type { CallingOperation, LoadOptions } from './load.ts';
 import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { isTimeoutError } from './resilience/abortable.ts';
-import { type CircuitBreakerSettings, createCircuitBreaker, type ReportCircuitChange } from './resilience/circuit-breaker.ts';
+import {
+  type CircuitBreakerSettings,
+  createCircuitBreaker,
+  type ReportCircuitChange,
+} from './resilience/circuit-breaker.ts';
 import { createCoalescing } from './resilience/coalescing.ts';
 import { type ConcurrencySettings, limitConcurrency } from './resilience/concurrency.ts';
 import { createOperationDeadline } from './resilience/operation-deadline.ts';

@@ -33,7 +33,9 @@ it('a body of an acceptable length gets 100 Continue, then its response', async 
 });
 
 it('a body that would be shed gets no 100 Continue', async () => {
-  await using held = await startPausedServer({ overload: { excess: () => ({ reason: 'heap', value: 90, limit: 85 }) } });
+  await using held = await startPausedServer({
+    overload: { excess: () => ({ reason: 'heap', value: 90, limit: 85 }) },
+  });
   const client = await connectRaw(held.url);
   await client.send(postHead('/graphql', CONTINUE, 'Content-Length: 10'));
   await client.closed;

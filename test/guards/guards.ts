@@ -393,7 +393,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the cost of reads from the cache',
     'http/admission.ts',
-    ' + cachedReadCost * (usage.cached ?? 0)',
+    ' + rateLimitCost * (usage.cached ?? 0)',
     '',
     'upstream/cache/cached-responses',
   ),
@@ -989,7 +989,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'limit of in-flight requests',
     'http/load-shedding.ts',
-    'if (responses.running() >= maxInFlightRequests) {',
+    'if (running >= maxInFlightRequests) {',
     'if (false) {',
     'http/server',
   ),
@@ -1068,8 +1068,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'limit of buffered bytes',
     'http/load-shedding.ts',
-    "totalBytes() > maxBufferedBytes ? 'buffered bytes' : overload?.reason()",
-    'overload?.reason()',
+    'bytes > maxBufferedBytes',
+    'false',
     'attacks/buffered-bytes',
   ),
   guard(
@@ -1148,8 +1148,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'rejection during shutdown',
     'http/server.ts',
-    "(isDraining ? 'stopping' : shedding.reason());",
-    'shedding.reason();',
+    "const excess = isDraining ? 'stopping' : shedding.excess();",
+    'const excess = shedding.excess();',
     'http/server',
   ),
   guard(
@@ -1238,7 +1238,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'failures of attempts in the breaker',
     'upstream/send.ts',
-    'circuitBreaker.leave(permitted, failure);',
+    'circuitBreaker.leave(authorization, permitted, failure);',
     '',
     'upstream/policies',
   ),
@@ -1266,8 +1266,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'scope of the breaker',
     'upstream/resilience/circuit-breaker.ts',
-    'recent.count(isUpstreamError(failure) && failure.isOutage)',
-    'recent.count(true)',
+    'isUpstreamError(failure) && failure.isOutage ? failure : undefined',
+    'isUpstreamError(failure) ? failure : undefined',
     'upstream/policies',
   ),
   guard(

@@ -127,7 +127,8 @@ describe('requests in flight', () => {
   it('do not count before their bodies have arrived', async () => {
     await using setup = await setUp();
     const { hostname, port } = new URL(setup.gateway.url);
-    const head = 'POST /held/graphql HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey a\r\nContent-Type: application/json\r\n';
+    const head =
+      'POST /held/graphql HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey a\r\nContent-Type: application/json\r\n';
     const sockets = Array.from({ length: 8 }, () => connect(Number(port), hostname));
     for (const socket of sockets) {
       socket.write(`${head}Expect: 100-continue\r\nContent-Length: 40\r\n\r\n{`);

@@ -163,7 +163,8 @@ describe('load shedding', () => {
         // Blocks the event loop.
       }
     }, 1);
-    await expect.poll(() => monitor.excess(), { timeout: 10_000, interval: 1 })
+    await expect
+      .poll(() => monitor.excess(), { timeout: 10_000, interval: 1 })
       .toEqual({ reason: 'event loop', value: expect.any(Number), limit: 50 });
     clearInterval(blocking);
     await expect.poll(() => monitor.excess(), { timeout: 20_000 }).toBeUndefined();

@@ -246,7 +246,11 @@ describe('the metrics', () => {
     };
     let reason: 'heap' | undefined;
     await using notigraph = await start(held, {
-      server: { maxInFlightRequests: 1, lameDuckMs: 3_000, overload: { excess: () => reason && { reason, value: 90, limit: 85 } } },
+      server: {
+        maxInFlightRequests: 1,
+        lameDuckMs: 3_000,
+        overload: { excess: () => reason && { reason, value: 90, limit: 85 } },
+      },
     });
     const shed = async () => metricValues(await notigraph.scrape(), /^notigraph_shed/);
     const expected = (shedding: object, counts: object) => {

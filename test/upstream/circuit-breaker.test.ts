@@ -82,7 +82,12 @@ describe('a service that accepts requests and never answers', () => {
       setTimeout(() => answer(request, connection), 1_400);
     });
     await using gateway = await startGateway(
-      optionsFor(upstream.url, { sockets: 1, attemptTimeoutMs: 2_000, headersTimeoutMs: 5_000, breakerMinimumCalls: 1 }),
+      optionsFor(upstream.url, {
+        sockets: 1,
+        attemptTimeoutMs: 2_000,
+        headersTimeoutMs: 5_000,
+        breakerMinimumCalls: 1,
+      }),
     );
     const [first, second] = await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
     expect([first.codes, second.codes]).toEqual([[], ['UPSTREAM_TIMEOUT']]);

@@ -27,7 +27,7 @@ export const reports = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('checked'), problem: z.string().optional() }),
   /** It received a connection. The primary closes its own copy. */
   z.object({ kind: z.literal('took'), connections: z.number() }),
-  /** Its event loop runs. `problem` is the reason for rejecting requests. */
+  /** Its event loop runs. `problem` is why it is not ready. */
   z.object({ kind: z.literal('alive'), connections: z.number(), problem: z.string().optional(), degradations }),
   z.object({ kind: z.literal('samples'), samples }),
   /** It got SIGTERM. */

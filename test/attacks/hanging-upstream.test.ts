@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { runConcurrently } from '../support/concurrent-load.ts';
+import { startGateway } from '../support/gateway.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
+import { group } from '../support/records.ts';
+
+/** Requests of the attacker in flight, more than the gateway takes in total. */
+const ATTACKS = 600;
+
+const READ = '{ notificationGroups { name } }';
+
+const readOf = (i: number) => `{ workflow(idOrIdentifier: "w${i}") { name } }`;
+
+it.each<[string, limit: 'caller' | 'upstream' | undefined, (i: number) => [key: string, query: string]]>([
+  ['identical reads with one key', 'caller', () => ['k', READ]],
+  ['different reads with one key', undefined, (i) => ['k', readOf(i)]], // The queue of the key is full before.
+  ['identical reads with many keys', 'upstream', (i) => [`k${i % 50}`, READ]],
+  ['different reads with many keys', 'upstream', (i) => [`k${i % 50}`, readOf(i)]],
+])('an upstream that hangs takes no requests to another one, with %s', async (_, limitOf, attackOf) => {
+  await using hanging = await startRawUpstream(() => {});
+  await using healthy = await startRawUpstream((_request, { answer }) => answer({ body: { data: [group()] } }));
+  await using gateway = await startGateway({
+    upstreams: { hanging: { url: hanging.url, pathPrefix: '/hanging' }, healthy: { url: healthy.url, default: true } },
+  });
+  const attackers = new AbortController();
+  const attack = async (i: number) => {
+    const [key, query] = attackOf(i);
+    const response = await fetch(new URL('/hanging/graphql', gateway.url), {
+      method: 'POST',
+      signal: attackers.signal,
+      headers: { 'content-type': 'application/json', authorization: `ApiKey ${key}` },
+      body: JSON.stringify({ query }),
+    });
+    await response.text();
+  };
+  const attacks = Array.from({ length: ATTACKS }, (_, i) => attack(i).catch(() => {})); // Most are aborted at the end.
+  await hanging.arrived(1);
+
+  const outcomes = new Set<unknown>();
+  await runConcurrently(300, 8, async (i) => {
+    const { status, codes } = await gateway.send(READ, {}, { authorization: `ApiKey victim-${i % 3}` });
+    outcomes.add(`${status} ${codes}`);
+  });
+  expect([...outcomes]).toEqual(['200 ']);
+  attackers.abort();
+  await Promise.all(attacks);
+
+  // One line when the limit is reached and one when it is over, however many requests were rejected.
+  const lines = () => gateway.log.filter(({ msg }) => /in flight/.test(String(msg)));
+  await expect.poll(lines, { timeout: 20_000 }).toHaveLength(limitOf === undefined ? 0 : 2);
+  for (const [i, line] of lines().entries()) {
+    expect(line).toMatchObject({
+      level: 40,
+      limitOf,
+      upstream: 'hanging',
+      [i === 0 ? 'limit' : 'requests']: expect.any(Number),
+    });
+  }
+});
