@@ -70,6 +70,7 @@ describe('requests in flight', () => {
   it('of one caller take at most a quarter, although all share one call, and others are served', async () => {
     await using setup = await setUp();
     const running = await setup.hold(['a', 'a']);
+    await setup.held.arrived(1);
     expect(setup.held.requests).toHaveLength(1);
     expect(await setup.ask('a')).toEqual(CALLER_FULL);
     expect(await setup.ask('a')).toEqual(CALLER_FULL);
@@ -100,6 +101,37 @@ describe('requests in flight', () => {
     expect(linesOf(setup.gateway)).toEqual([
       expect.objectContaining({ level: 40, limitOf: 'upstream', limit: 4, upstream: 'held' }),
     ]);
+  });
+
+  it('have a limit in total, also behind another server', async () => {
+    await using setup = await setUp({ maxInFlightRequestsPerCaller: 8, maxInFlightRequestsPerUpstream: 8 });
+    await setup.hold(Array(8).fill('a'));
+    expect([await setup.ask('b'), await setup.askHealthy('b')]).toEqual([UPSTREAM_FULL, UPSTREAM_FULL]);
+    setup.release();
+    await expect.poll(() => setup.gateway.running()).toBe(0);
+    expect(await setup.askHealthy('b')).toEqual(OK);
+    expect(linesOf(setup.gateway).map(({ limitOf }) => limitOf)).toEqual(['total', 'total']); // One per upstream.
+  });
+
+  it('without a credential are those of one caller, and take no room of an upstream', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const plugin = {
+      onExecute: ({ args }: { args: { operationName?: string | null } }) =>
+        args.operationName === 'Held' ? released : undefined,
+    };
+    await using setup = await setUp({ maxInFlightRequestsPerCaller: 4, plugins: [plugin] });
+    const waiting = Array.from({ length: 4 }, () =>
+      fetch(setup.gateway.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query: 'query Held { __typename }', operationName: 'Held' }),
+      }),
+    );
+    await expect.poll(() => setup.gateway.running()).toBe(4);
+    expect(await setup.askHealthy(undefined, '{ __typename }')).toEqual(CALLER_FULL);
+    expect(await setup.askHealthy('a')).toEqual(OK);
+    release();
+    expect(await Promise.all(waiting.map(outcomeOf))).toEqual([OK, OK, OK, OK]);
   });
 
   it('no longer count when their clients have disconnected', async () => {
