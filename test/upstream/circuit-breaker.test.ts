@@ -12,7 +12,7 @@ const hang: RawScript = () => {};
 const optionsFor = (url: string, options: Partial<GatewayOptions>): GatewayOptions => ({
   upstreams: { main: { url, default: true } },
   maxRetries: 0,
-  headersTimeoutMs: 60,
+  headersTimeoutMs: 500,
   ...options,
 });
 
@@ -70,7 +70,7 @@ describe('a service that accepts requests and never answers', () => {
   it('opens it also if the time limit of the attempt is shorter than that of headers', async () => {
     await using upstream = await startRawUpstream(hang);
     await using gateway = await startGateway(
-      optionsFor(upstream.url, { attemptTimeoutMs: 60, headersTimeoutMs: 5_000, breakerMinimumCalls: 2 }),
+      optionsFor(upstream.url, { attemptTimeoutMs: 1_000, headersTimeoutMs: 5_000, breakerMinimumCalls: 2 }),
     );
     await Promise.all([read(gateway, 0, 'a'), read(gateway, 1, 'b')]);
     expect(await stateOf(gateway)).toBe(2);
@@ -98,7 +98,7 @@ describe('a service that accepts requests and never answers', () => {
   it('does not open it because of the time limit of operations, or clients that leave', async () => {
     await using upstream = await startRawUpstream(hang);
     await using gateway = await startGateway(
-      optionsFor(upstream.url, { operationTimeoutMs: 60, headersTimeoutMs: 5_000, breakerMinimumCalls: 1 }),
+      optionsFor(upstream.url, { operationTimeoutMs: 500, headersTimeoutMs: 5_000, breakerMinimumCalls: 1 }),
     );
     expect((await read(gateway, 0, 'a')).codes).toEqual(['UPSTREAM_TIMEOUT']);
     expect(await stateOf(gateway)).toBe(0);

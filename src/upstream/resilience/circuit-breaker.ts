@@ -84,7 +84,7 @@ export function createCircuitBreaker(
     if (state === 'closed') {
       openedAt = now();
     }
-    // If it is already open for one credential, others alone have reached the limit, because the window was cleared.
+    // If it is already open for one credential, only others have reached the limit, because the window was cleared then.
     paused = state === 'closed' && culprit !== EVERYBODY ? culprit : undefined;
     pauseFor(breakerOpenMs);
     recent.clear();
@@ -148,7 +148,7 @@ export function createCircuitBreaker(
 /** Stands for all credentials, as the culprit of an outage. */
 const EVERYBODY = Symbol('everybody');
 
-/** Credential that alone may be to blame for failures, because its requests take long; otherwise `EVERYBODY`. */
+/** Only credential with failures, which may be to blame, because its requests take long; otherwise `EVERYBODY`. */
 type Culprit = string | typeof EVERYBODY;
 
 const culpritOf = ({ code }: UpstreamError, credential: string): Culprit =>
