@@ -22,7 +22,7 @@ describe.each(STORES)('with a cache in %s', (kind) => {
     await using cache = await startTestCache(kind);
     await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v1'));
     await using gateway = await startGateway(
-      { upstream: upstream.url, cache: cache.settings },
+      { upstream: upstream.url, cache: cache.settings, maxInFlightRequestsPerCaller: REQUESTS },
       cache.deps,
       'listener',
       { maxInFlightRequests: 2 * REQUESTS },

@@ -68,7 +68,9 @@ export async function startGateway(
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
   const state = createGatewayState(logger, undefined, deps.monotonicNow, REDIS_TIMEOUT_MS);
-  const gateway = createGateway(options, { logger, ...deps }, state);
+  const { maxInFlightRequests } = limits; // The command passes it to both.
+  const shared = maxInFlightRequests === undefined ? {} : { maxInFlightRequests };
+  const gateway = createGateway({ ...shared, ...options }, { logger, ...deps }, state);
   const listener = entry === 'fetch' ? fetchListener(gateway.fetch) : gateway.listener;
   const server = await startServer({
     host: '127.0.0.1',
