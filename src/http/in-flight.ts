@@ -57,10 +57,7 @@ export class InFlightRequests {
   readonly #nameTenant: TenantNames;
   readonly #noteRefused: NoteEvent;
   readonly #all: Count = { running: 0 };
-  readonly #callers = createPerCredential<Count>(
-    () => ({ running: 0 }),
-    ({ running }) => running === 0,
-  );
+  readonly #callers = createPerCredential<Count>(() => ({ running: 0 }));
   readonly #upstreams = new Map<string | undefined, Count>(); // As many as are configured.
 
   constructor(limits: InFlightLimits, logger: Logger, nameTenant: TenantNames) {
@@ -79,16 +76,19 @@ export class InFlightRequests {
    */
   enter(identity: Identity): void {
     const { total, perCaller, perUpstream } = this.#limits;
-    const caller = this.#callers.get(identity.callerId);
     const upstream = this.#upstreamOf(identity);
-    if (caller.running >= perCaller) {
-      throw this.#refuse('caller', perCaller, identity);
-    }
-    if (this.#all.running >= total) {
-      throw this.#refuse('total', total, identity);
-    }
-    if (upstream !== undefined && upstream.running >= perUpstream) {
-      throw this.#refuse('upstream', perUpstream, identity);
+    const caller = this.#callers.enter(identity.callerId);
+    const limit =
+      caller.running >= perCaller
+        ? (['caller', perCaller] as const)
+        : this.#all.running >= total
+          ? (['total', total] as const)
+          : upstream !== undefined && upstream.running >= perUpstream
+            ? (['upstream', perUpstream] as const)
+            : undefined;
+    if (limit !== undefined) {
+      this.#callers.leave(identity.callerId);
+      throw this.#refuse(...limit, identity);
     }
     this.#all.running += 1;
     caller.running += 1;
@@ -100,7 +100,7 @@ export class InFlightRequests {
   /** Called exactly once for each counted request, when it has ended. */
   leave(identity: Identity): void {
     this.#all.running -= 1;
-    this.#callers.get(identity.callerId).running -= 1;
+    this.#callers.leave(identity.callerId).running -= 1;
     const upstream = this.#upstreamOf(identity);
     if (upstream !== undefined) {
       upstream.running -= 1;

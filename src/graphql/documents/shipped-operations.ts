@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Manifest } from './manifest.ts';
 import { InstallationError, packageUrl } from '../../lib/installation.ts';
+import type { Manifest } from './manifest.ts';
 
 /** Named operation that ships with the gateway, with an example that works on the sandbox. */
 export interface ShippedOperation {
