@@ -78,17 +78,16 @@ export class InFlightRequests {
     const { total, perCaller, perUpstream } = this.#limits;
     const upstream = this.#upstreamOf(identity);
     const caller = this.#callers.enter(identity.callerId);
-    const limit =
-      caller.running >= perCaller
-        ? (['caller', perCaller] as const)
-        : this.#all.running >= total
-          ? (['total', total] as const)
-          : upstream !== undefined && upstream.running >= perUpstream
-            ? (['upstream', perUpstream] as const)
-            : undefined;
-    if (limit !== undefined) {
-      this.#callers.leave(identity.callerId);
-      throw this.#refuse(...limit, identity);
+    const limits: [Limit, Count | undefined, max: number][] = [
+      ['caller', caller, perCaller],
+      ['total', this.#all, total],
+      ['upstream', upstream, perUpstream],
+    ];
+    for (const [limitOf, count, max] of limits) {
+      if (count !== undefined && count.running >= max) {
+        this.#callers.leave(identity.callerId);
+        throw this.#refuse(limitOf, max, identity);
+      }
     }
     this.#all.running += 1;
     caller.running += 1;

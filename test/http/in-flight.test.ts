@@ -141,7 +141,7 @@ describe('requests in flight', () => {
     expect([await setup.ask('a'), await setup.ask('d')]).toEqual([CALLER_FULL, UPSTREAM_FULL]);
     clients.abort();
     await Promise.allSettled(running);
-    await expect.poll(() => setup.gateway.log.filter(({ status }) => status === 499)).toHaveLength(4);
+    await expect.poll(() => setup.gateway.log.filter(({ httpStatus }) => httpStatus === 499)).toHaveLength(4);
     setup.release();
     expect([await setup.ask('a'), await setup.ask('d')]).toEqual([OK, OK]);
   });

@@ -116,7 +116,7 @@ describe('a service that accepts requests and never answers', () => {
     await upstream.arrived(2);
     client.abort();
     await expect(left).rejects.toThrow();
-    await expect.poll(() => patient.log.filter(({ status }) => status === 499)).toHaveLength(1);
+    await expect.poll(() => patient.log.filter(({ httpStatus }) => httpStatus === 499)).toHaveLength(1);
     expect(await stateOf(patient)).toBe(0);
   });
 });
