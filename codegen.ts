@@ -101,7 +101,7 @@ async function appFiles(app: App, schema: GraphQLSchema): Promise<Record<string,
 async function generateIndexes(): Promise<Record<string, string>> {
   return {
     'src/graphql/types/index.gen.ts': GENERATED + writeTypesIndex(pathOf('src/graphql/types/')),
-    'src/upstream/resources/index.gen.ts': GENERATED + (await writeUpstreamIndex(pathOf('src/upstream/resources/'))),
+    'src/upstream/endpoints/index.gen.ts': GENERATED + (await writeUpstreamIndex(pathOf('src/upstream/endpoints/'))),
     'src/sandbox/resources/index.gen.ts': GENERATED + writeSandboxIndex(pathOf('src/sandbox/resources/')),
   };
 }
@@ -119,7 +119,7 @@ const pageWith = (file: string, name: string, table: string): Record<string, str
 async function generate(): Promise<Record<string, string>> {
   // Not before the indexes are up to date.
   const { createSchema } = await import('./src/graphql/schema.ts');
-  const { printSubgraph } = await import('./src/graphql/federation/print-subgraph.ts');
+  const { printSubgraph } = await import('./src/graphql/federation.ts');
   const schema = lexicographicSortSchema(createSchema());
   const architecture = drawArchitecture(pathOf('docs/images/architecture.yaml'));
   const files: Record<string, string> = {

@@ -35,7 +35,7 @@ export function writeSandboxIndex(folder: URL): string {
 }
 
 /**
- * Writes the index of `src/upstream/resources`: a function that binds every exported endpoint to a client.
+ * Writes the index of `src/upstream/endpoints`: a function that binds every exported endpoint to a client.
  *
  * @throws {Error} if two files export endpoints with the same name
  */
@@ -46,7 +46,7 @@ export async function writeUpstreamIndex(folder: URL): Promise<string> {
     const module: Record<string, unknown> = await import(new URL(`${name}.ts`, folder).href);
     for (const endpoint of Object.keys(module).filter((key) => typeof module[key] === 'function')) {
       if (bindings.has(endpoint)) {
-        throw new Error(`Two files in src/upstream/resources export ${endpoint}.`);
+        throw new Error(`Two files in src/upstream/endpoints export ${endpoint}.`);
       }
       const source = `${identifier}.${endpoint}`;
       bindings.set(

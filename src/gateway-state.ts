@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { createRemoteKeys, type RemoteKeys } from './auth/jwks.ts';
+import { createRemoteKeys, type RemoteKeys } from './auth/signing-keys.ts';
 import { createRateLimiters, type RateLimiters } from './rate-limits/rate-limiters.ts';
 import type { CounterMemory } from './telemetry/counter-memory.ts';
 import { type Counts, createCounts } from './telemetry/counts.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
-import type { HostPlugin } from './graphql/check-plugin.ts';
-import type { Degradations } from './http/health.ts';
+import type { HostPlugin } from './http/engine.ts';
 import type { McpStreams } from './http/mcp/streams.ts';
+import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import type { MetricSamples } from './telemetry/metrics-snapshot.ts';
 import type { UpstreamDeps } from './upstream/client.ts';

@@ -1,9 +1,6 @@
-import { AuthenticationError } from './authentication-error.ts';
-import { isCredential } from './credentials.ts';
-import { ANONYMOUS, type Identity } from './identity.ts';
-import type { TenantKeys } from './tenant-keys.ts';
-import type { VerifiedToken } from './token-verifier.ts';
-import type { VerifiedTokenCache } from './verified-token-cache.ts';
+import { ANONYMOUS, AuthenticationError, type Identity, isCredential } from './identity.ts';
+import type { TenantKeys } from './tenants.ts';
+import type { VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
 
 /** Identifies callers by their `Authorization` header. */
 export interface Authenticator {

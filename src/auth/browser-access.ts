@@ -3,15 +3,23 @@ import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../setti
 import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { TokenAuthentication } from './authenticator.ts';
-import { readText } from './claims.ts';
-import { type ClientTokenKeys, createClientTokenKeys, findSecretProblem } from './client-token-keys.ts';
-import { CLIENT_TOKEN_ALGORITHM, type ClientTokens, createClientTokens } from './client-tokens.ts';
-import type { RemoteKeys } from './jwks.ts';
-import { createFixedKey, findKeyProblem } from './public-key.ts';
-import { createTenantKeys, findTenantProblem, findUpstreamProblem } from './tenant-keys.ts';
-import { createTenantUpstreams, secretsOf } from './tenant-upstreams.ts';
-import { createTokenVerifier, type TrustedIssuer } from './token-verifier.ts';
-import { createVerifiedTokenCache } from './verified-token-cache.ts';
+import {
+  CLIENT_TOKEN_ALGORITHM,
+  type ClientTokenKeys,
+  type ClientTokens,
+  createClientTokenKeys,
+  createClientTokens,
+  findSecretProblem,
+} from './client-tokens.ts';
+import { createFixedKey, findKeyProblem, type RemoteKeys } from './signing-keys.ts';
+import {
+  createTenantKeys,
+  createTenantUpstreams,
+  findTenantProblem,
+  findUpstreamProblem,
+  secretsOf,
+} from './tenants.ts';
+import { createTokenVerifier, createVerifiedTokenCache, readText, type TrustedIssuer } from './token-verifier.ts';
 
 /** Services for the requests of browsers. */
 export interface BrowserAccess extends TokenAuthentication {

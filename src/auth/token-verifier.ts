@@ -1,7 +1,8 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { isScope, type Scope } from '../settings/scopes.ts';
-import { AuthenticationError, type AuthenticationReason } from './authentication-error.ts';
-import { readText, readTexts, readWords } from './claims.ts';
+import { AuthenticationError, type AuthenticationReason } from './identity.ts';
 
 /** Rules for the tokens of one issuer. */
 export interface TrustedIssuer {
@@ -135,4 +136,109 @@ function reasonOf(error: unknown): AuthenticationReason {
     return error.claim === 'aud' ? 'TOKEN_FOR_ANOTHER' : 'TOKEN_INVALID';
   }
   return 'TOKEN_INVALID';
+}
+
+// A claim of the wrong type is rejected, never converted: as a string, every object is "[object Object]", and two people would share their
+// limits and idempotency keys.
+
+/**
+ * Returns a claim that must be a string; undefined if the token doesn't have it.
+ *
+ * @throws {AuthenticationError} TOKEN_INVALID
+ */
+export function readText(claims: JWTPayload, name: string): string | undefined {
+  const value = claims[name];
+  if (value !== undefined && typeof value !== 'string') {
+    throw new AuthenticationError('TOKEN_INVALID');
+  }
+  return value;
+}
+
+/**
+ * Returns a claim that must be a list of strings; undefined if the token doesn't have it.
+ *
+ * @throws {AuthenticationError} TOKEN_INVALID
+ */
+export function readTexts(claims: JWTPayload, name: string): readonly string[] | undefined {
+  const value = claims[name];
+  if (value !== undefined && !isTexts(value)) {
+    throw new AuthenticationError('TOKEN_INVALID');
+  }
+  return value;
+}
+
+/**
+ * Returns the entries of a claim that must be a space-separated string (RFC 8693, 4.2) or a list of strings; none if the token doesn't have
+ * it.
+ *
+ * @throws {AuthenticationError} TOKEN_INVALID
+ */
+export const readWords = (claims: JWTPayload, name: string): readonly string[] =>
+  typeof claims[name] === 'string' ? claims[name].split(' ') : (readTexts(claims, name) ?? []);
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+
+/** Cache of verified tokens: verifying a signature takes much longer than a lookup. */
+export interface VerifiedTokenCache {
+  /** Returns the content of a token that was verified recently, by its `Authorization` header. */
+  get(authorization: string): VerifiedToken | undefined;
+  /**
+   * Verifies a token.
+   *
+   * @throws {AuthenticationError}
+   */
+  verify(authorization: string, token: string): Promise<VerifiedToken>;
+}
+
+/** Age after which tokens are verified again. After this time at the latest, a token whose key was withdrawn is rejected. */
+const MAX_AGE_MS = 60_000;
+
+/** Maximum length of a cached token. Longer ones are verified for every request. */
+const MAX_LENGTH = 4 * 1024;
+
+/** Maximum cached tokens. The least recently used ones are dropped. */
+const MAX_TOKENS = 10_000;
+
+/**
+ * Creates the cache of verified tokens.
+ *
+ * @param keys files with the keys of tokens; if one changes, all tokens are verified again
+ * @param now returns the current time
+ */
+export function createVerifiedTokenCache(
+  verify: VerifyToken,
+  keys: readonly Pick<SecretFiles, 'secrets'>[],
+  now: () => Date,
+): VerifiedTokenCache {
+  // Without `ttl`: lru-cache keeps an entry through its last millisecond, and forever if the ttl is 0.
+  const tokens = new LRUCache<string, { verified: VerifiedToken; until: number }>({
+    max: MAX_TOKENS,
+    maxEntrySize: MAX_LENGTH,
+    sizeCalculation: (_, authorization) => authorization.length,
+  });
+  const current = keys.map((files) => files.secrets());
+
+  function clearIfKeysChanged(): void {
+    for (const [i, files] of keys.entries()) {
+      if (files.secrets() !== current[i]) {
+        current[i] = files.secrets();
+        tokens.clear();
+      }
+    }
+  }
+
+  return {
+    get(authorization) {
+      clearIfKeysChanged();
+      const found = tokens.get(authorization);
+      return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
+    },
+    async verify(authorization, token) {
+      tokens.delete(authorization);
+      const verified = await verify(token);
+      tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS) });
+      return verified;
+    },
+  };
 }

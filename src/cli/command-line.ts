@@ -1,13 +1,6 @@
 import { parseArgs } from 'node:util';
 import { unknownName } from '../settings/setting.ts';
-import {
-  COMMON_OPTIONS,
-  type Command,
-  type CommandLine,
-  type CommandOption,
-  innerOf,
-  isOptional,
-} from './commands/command.ts';
+import { COMMON_OPTIONS, type Command, type CommandLine, type CommandOption, innerOf, isOptional } from './command.ts';
 
 /**
  * Parses the command line leniently, so that all problems are reported together. Messages never contain values, which may be secrets.

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 import type { Config } from './config/create-config.ts';
 import { createLogStream } from './log-stream.ts';
 import { formatLogLine } from './readable-log.ts';

@@ -1,14 +1,14 @@
 import { ManifestError } from '../graphql/documents/manifest.ts';
-import { ListenError } from '../http/server.ts';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { SecretError } from '../lib/files/secret-files.ts';
 import { InstallationError } from '../lib/installation.ts';
 import { SandboxError } from '../sandbox/errors.ts';
+import { ListenError } from '../server/server.ts';
 import { MissingPackageError } from '../settings/optional-packages.ts';
-import { AuditError } from '../telemetry/audit-file.ts';
-import { WorkersError } from './cluster/workers-error.ts';
-import { ConfigError } from './config/config-error.ts';
+import { AuditError } from '../telemetry/audit-log.ts';
+import { ConfigError } from './config/problem.ts';
 import { ImportError } from './import/import-error.ts';
+import { WorkersError } from './workers/workers-error.ts';
 
 /** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {

@@ -1,4 +1,4 @@
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 
 /** SIGHUP of this process, which no longer ends it. */
 export interface Hangups {

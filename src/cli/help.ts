@@ -1,5 +1,4 @@
-import { COMMON_OPTIONS, type Command, type CommandOption, innerOf } from './commands/command.ts';
-import { writeEntries } from './write-entries.ts';
+import { COMMON_OPTIONS, type Command, type CommandOption, innerOf } from './command.ts';
 
 const MORE = 'Run notigraph <command> --help for the options of a command.';
 
@@ -26,3 +25,27 @@ const toEntry = ({ name, short, value, description }: CommandOption): readonly [
   `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`,
   description,
 ];
+
+const WIDTH = 80;
+const INDENT = ' '.repeat(24);
+
+/** Formats terms and their descriptions, wrapped to `WIDTH`. */
+export const writeEntries = (entries: readonly (readonly [term: string, description: string])[]): string =>
+  entries.map(([term, description]) => writeEntry(term, description)).join('');
+
+function writeEntry(term: string, description: string): string {
+  const lines: string[] = [];
+  let line = `  ${term}`.padEnd(INDENT.length);
+  if (!line.endsWith(' ')) {
+    lines.push(line);
+    line = INDENT;
+  }
+  for (const word of description.split(' ')) {
+    if (line.length + word.length + 1 > WIDTH) {
+      lines.push(line);
+      line = INDENT;
+    }
+    line += line.endsWith(' ') ? word : ` ${word}`;
+  }
+  return `${[...lines, line].join('\n')}\n`;
+}

@@ -3,7 +3,7 @@ import type { DestinationStream } from 'pino';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 
 /** Maximum bytes per write. A pipe takes up to this many as a whole or not at all (`PIPE_BUF`), so that lines of several workers don't mix. */
 const MAX_WRITE = 4_096;

@@ -1,23 +1,22 @@
 import cluster from 'node:cluster';
-import { findWorkerRole } from './cluster/worker.ts';
-import type { CommandLine, Host } from './commands/command.ts';
+import type { CommandLine, Host } from './command.ts';
 import { CONFIG_FILES } from './config/config-files.ts';
 import { listConfigPaths } from './config/config-source.ts';
 import type { Config } from './config/create-config.ts';
 import { readEnvironment } from './config/environment.ts';
 import { loadConfig } from './config/load-config.ts';
 import { readConfigText } from './config/read-config-text.ts';
+import { createReloadCounts, type FollowOptions, followConfig } from './config/reload.ts';
+import { type ConfigWatch, watchConfig } from './config/watch-config.ts';
 import { countWorkers } from './count-workers.ts';
 import { createLogger } from './create-logger.ts';
 import type { Hangups } from './hangups.ts';
 import { openSandbox, upstreamOf } from './open-sandbox.ts';
-import { type FollowOptions, followConfig } from './reload/follow-config.ts';
-import { createReloadCounts } from './reload/reload-counts.ts';
-import { type ConfigWatch, watchConfig } from './reload/watch-config.ts';
 import { runWorker } from './run-worker.ts';
 import { serveGateway } from './serve-gateway.ts';
 import { serveWorkers } from './serve-workers.ts';
 import { untilStopped } from './until-stopped.ts';
+import { findWorkerRole } from './workers/worker.ts';
 
 /** This process, and the SIGHUPs that it caught since its start. */
 interface RunningProcess {

@@ -1,11 +1,11 @@
 import type { GatewayOptions } from '../gateway.ts';
 import { Refusal } from '../lib/refusal.ts';
-import type { CommandLine, Host } from './commands/command.ts';
-import { ConfigError } from './config/config-error.ts';
+import type { CommandLine, Host } from './command.ts';
 import { CONFIG_FILES } from './config/config-files.ts';
 import type { Config } from './config/create-config.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { loadConfig } from './config/load-config.ts';
+import { ConfigError } from './config/problem.ts';
 import { readConfigText } from './config/read-config-text.ts';
 import { createLogger } from './create-logger.ts';
 import { openSandbox, upstreamOf } from './open-sandbox.ts';

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Configuration } from './cluster/messages.ts';
-import type { WorkerRole } from './cluster/worker.ts';
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 import { createConfig } from './config/create-config.ts';
 import { createLogger } from './create-logger.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type ServedGateway, serveGateway } from './serve-gateway.ts';
+import type { Configuration } from './workers/messages.ts';
+import type { WorkerRole } from './workers/worker.ts';
 
 /** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
 export async function runWorker(role: WorkerRole, host: Host): Promise<void> {

@@ -1,5 +1,5 @@
-import { createProbeListener, type Probes } from '../http/health.ts';
-import { startServer } from '../http/server.ts';
+import { createProbeListener, type Probes } from '../server/health.ts';
+import { startServer } from '../server/server.ts';
 import type { Config } from './config/create-config.ts';
 
 /** Limits of the separate port. A few probes and scrapers use it. */

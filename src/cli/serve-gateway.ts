@@ -1,20 +1,20 @@
+import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import type { GatewayOptions } from '../gateway.ts';
-import type { Probes } from '../http/health.ts';
-import { maxClientFiles } from '../http/open-files.ts';
-import { createOverloadMonitor } from '../http/overload.ts';
-import { type RunningServer, startServer } from '../http/server.ts';
+import type { Gateway, GatewayOptions } from '../gateway.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
+import type { Probes } from '../server/health.ts';
+import { createOverloadMonitor } from '../server/load-shedding.ts';
+import { maxClientFiles } from '../server/open-files.ts';
+import { type RunningServer, startServer } from '../server/server.ts';
 import { createCounterMemory } from '../telemetry/counter-memory.ts';
 import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
-import { toHealth } from './cluster/primary.ts';
-import type { WorkerRole } from './cluster/worker.ts';
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 import type { Config } from './config/create-config.ts';
-import { createGenerations } from './reload/generations.ts';
 import { serveAdmin } from './serve-admin.ts';
+import { toHealth } from './workers/primary.ts';
+import type { WorkerRole } from './workers/worker.ts';
 
 /** Gateway that listens. */
 export interface RunningGateway {
@@ -162,5 +162,37 @@ function sandboxOptions(config: Config): Pick<GatewayOptions, 'graphiql' | 'prox
     ...(config.graphiql === true && {
       graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) },
     }),
+  };
+}
+
+/** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */
+export interface Generations extends AsyncDisposable {
+  /** Passes each request to the current gateway. */
+  listener: RequestListener;
+  /** Returns the gateway that handles new requests. */
+  current(): Gateway;
+  /** Returns the bytes of upstream responses that any of the gateways is receiving. */
+  bufferedBytes(): number;
+  /** Replaces the current gateway. Its requests finish on it. */
+  replace(next: Gateway): void;
+}
+
+/** Creates the first generation. All gateways are disposed with it. */
+export function createGenerations(first: Gateway): Generations {
+  let current = first;
+  const disposals = new Map<Gateway, Promise<void>>();
+
+  const dispose = (gateway: Gateway) => gateway.dispose().finally(() => disposals.delete(gateway));
+  return {
+    listener: (request, response) => current.listener(request, response),
+    current: () => current,
+    bufferedBytes: () => [current, ...disposals.keys()].reduce((sum, gateway) => sum + gateway.bufferedBytes(), 0),
+    replace(next) {
+      disposals.set(current, dispose(current));
+      current = next;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([dispose(current), ...disposals.values()]);
+    },
   };
 }

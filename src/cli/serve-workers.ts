@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import { cacheSettingsOf } from '../settings/cache.ts';
 import type { MetricSamples } from '../telemetry/metrics-snapshot.ts';
 import { readCacheSecret } from '../upstream/cache/cache-secret.ts';
-import type { Configuration } from './cluster/messages.ts';
-import { startWorkers } from './cluster/primary.ts';
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 import type { Config, ConfigOrigin } from './config/create-config.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { untilStopped } from './until-stopped.ts';
+import type { Configuration } from './workers/messages.ts';
+import { startWorkers } from './workers/primary.ts';
 
 /** Folders for the counters of workers. The first one is in memory, and writable in containers that have no writable disk. */
 const COUNTER_FOLDERS = ['/dev/shm', tmpdir()];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withoutMarkdown } from '../settings/markdown.ts';
 import { optionOf, SETTING_INFO, variableOf } from '../settings/setting.ts';
 import { SETTING_GROUPS, SETTINGS, type SettingName } from '../settings/settings.ts';
-import type { CommandOption } from './commands/command.ts';
+import type { CommandOption } from './command.ts';
 
 /** Returns the settings that are command-line options. */
 const listOptionSettings = (): SettingName[] =>

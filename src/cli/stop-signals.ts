@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Host } from './commands/command.ts';
+import type { Host } from './command.ts';
 
 /** Time after the first signal in which others are its copies, in milliseconds. npm passes on a Ctrl-C that the terminal sends to all processes. */
 const COPIES_MS = 1_000;

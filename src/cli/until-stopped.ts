@@ -1,7 +1,6 @@
-import { banner } from './banner.ts';
-import type { Host } from './commands/command.ts';
+import { banner, findExampleRequest } from './banner.ts';
+import type { Host } from './command.ts';
 import type { Config } from './config/create-config.ts';
-import { findExampleRequest } from './example-request.ts';
 import type { RunningGateway } from './serve-gateway.ts';
 import { catchStopSignals } from './stop-signals.ts';
 

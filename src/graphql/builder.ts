@@ -1,6 +1,43 @@
-import SchemaBuilder from '@pothos/core';
+import SchemaBuilder, { BasePlugin, type PothosTypeConfig, type SchemaTypes } from '@pothos/core';
+import { GraphQLError, GraphQLID, GraphQLScalarType } from 'graphql';
 import type { GatewayContext } from './context.ts';
-import { EXACT_ID } from './exact-id.ts';
+
+/** GraphQL's ID, except that it rejects integers that a JavaScript number can't hold exactly. Parsing has already changed them. */
+const ExactID = new GraphQLScalarType<string>({
+  ...GraphQLID.toConfig(),
+  serialize: (value) => GraphQLID.serialize(requireExact(value)),
+  parseValue: (value) => GraphQLID.parseValue(requireExact(value)),
+});
+
+function requireExact(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+    throw new GraphQLError('ID cannot represent this number exactly; send it as a string.');
+  }
+  return value;
+}
+
+/** Makes a schema use `ExactID`. Pothos always uses the scalar of graphql-js for the name ID. */
+class ExactIdPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onTypeConfig(config: PothosTypeConfig): PothosTypeConfig {
+    if (config.kind !== 'Scalar' && config.kind !== 'Enum') {
+      this.buildCache.types.set('ID', ExactID); // Scalars are built first; later types look them up by name.
+    }
+    return config;
+  }
+}
+
+/** Name of the plugin, for the builder's `plugins`. */
+export const EXACT_ID = 'exactId';
+
+SchemaBuilder.registerPlugin(EXACT_ID, ExactIdPlugin);
+
+declare global {
+  export namespace PothosSchemaTypes {
+    export interface Plugins<Types extends SchemaTypes> {
+      exactId: ExactIdPlugin<Types>;
+    }
+  }
+}
 
 /** Schema builder with the context type, scalars and defaults. The files in `types/` add one noun each. */
 export const builder = new SchemaBuilder<{

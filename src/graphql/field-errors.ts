@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql';
+import { findIdProblem } from '../upstream/transport/path.ts';
 
 /** Creates the error of an argument that the gateway rejects before any call. */
 export const badUserInput = (message: string): GraphQLError =>
@@ -21,4 +22,48 @@ export function assertRange(name: string, value: number, min: number, max: numbe
   if (value < min || value > max) {
     throw badUserInput(`${name} must be between ${min} and ${max}, but is ${value}.`);
   }
+}
+
+/** Returns an id that the service must send. Throws UPSTREAM_BAD_RESPONSE if it is missing, or neither a string nor a number. */
+export function requireId(sent: string | null | undefined): string {
+  const id = toId(requireValue(sent));
+  if (id === undefined) {
+    throw badResponse('sent an invalid value for this field');
+  }
+  return id;
+}
+
+/**
+ * Loads a record by an id that the service sent. Rejects with UPSTREAM_BAD_RESPONSE if the id is missing or can't be part of a call. Clients
+ * get BAD_USER_INPUT only for ids of their own.
+ */
+export function loadBySentId<T>(sent: string | null | undefined, load: (id: string) => Promise<T>): Promise<T> {
+  let id: string;
+  try {
+    id = requireId(sent);
+  } catch (error) {
+    return reject(error); // In a list, only this item fails.
+  }
+  return findIdProblem(id) === undefined ? load(id) : reject(badResponse('sent an invalid id'));
+}
+
+/** Returns a rejection that doesn't end the process if nothing awaits it, because a later item of its list throws. */
+function reject(error: unknown): Promise<never> {
+  const rejection = Promise.reject(error);
+  rejection.catch(() => undefined);
+  return rejection;
+}
+
+/** Returns an id that the service sent as text; undefined if it is no id. Some services send integers, which GraphQL accepts too. */
+export function toId(sent: unknown): string | undefined {
+  return typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : undefined;
+}
+
+/** Returns a list, which is empty if the service sent none. Throws UPSTREAM_BAD_RESPONSE if it is no list. */
+export function listOf<T>(sent: readonly T[] | null | undefined): readonly T[] {
+  const list = sent ?? [];
+  if (!Array.isArray(list)) {
+    throw badResponse('sent an invalid value for this field');
+  }
+  return list;
 }

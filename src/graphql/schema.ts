@@ -3,15 +3,14 @@ import {
   type GraphQLFieldResolver,
   type GraphQLObjectType,
   type GraphQLSchema,
+  getNamedType,
   isObjectType,
 } from 'graphql';
 import type { Settings } from '../settings/settings.ts';
 import { builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
 import './scalars.ts';
-import { describeScopes } from './describe-scopes.ts';
-import { createSchemaAccess } from './federation/schema-access.ts';
-import { toSubgraph } from './federation/subgraph.ts';
+import { createSchemaAccess, toSubgraph } from './federation.ts';
 import './types/index.gen.ts';
 
 const DESCRIPTION = `Workflows, notification groups, subscribers, feeds, messages and statistics of a notification service.
@@ -93,5 +92,27 @@ function watchCallsOfFields(schema: GraphQLSchema): void {
       },
       ({ extensions }) => isRoot || 'calls' in extensions,
     );
+  }
+}
+
+interface Described {
+  description?: string | null | undefined;
+}
+
+const scopeOf = ({ extensions }: { extensions: { scope?: unknown } }): unknown => extensions.scope;
+
+/** Adds the scope to the description of every type and field that requires one. */
+export function describeScopes(schema: GraphQLSchema): void {
+  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    addScope(type, scopeOf(type));
+    for (const field of Object.values(type.getFields())) {
+      addScope(field, scopeOf(field) ?? scopeOf(getNamedType(field.type)));
+    }
+  }
+}
+
+function addScope(part: Described, scope: unknown): void {
+  if (typeof scope === 'string') {
+    part.description = `${part.description ?? ''}\n\nToken scope: \`${scope}\`.`;
   }
 }

@@ -1,14 +1,18 @@
 import type { Logger } from 'pino';
 import { ClientTokenRefusal, type ClientTokens } from '../auth/client-tokens.ts';
-import { isCredential } from '../auth/credentials.ts';
+import { isCredential } from '../auth/identity.ts';
 import { Refusal } from '../lib/refusal.ts';
 import type { RateLimiter } from '../rate-limits/rate-limiter.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import { refuse } from '../settings/refuse.ts';
-import type { IncomingRequest, OutgoingResponse } from './request.ts';
-import { readBody } from './request-body.ts';
-import { requireJson } from './request-head.ts';
-import { REQUEST_ID, toRequestId } from './request-id.ts';
+import {
+  type IncomingRequest,
+  type OutgoingResponse,
+  REQUEST_ID,
+  readBody,
+  requireJson,
+  toRequestId,
+} from './request.ts';
 import type { UpstreamSelector } from './select-upstream.ts';
 
 /** Options of `createClientTokenRoute`. */

@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import type { ClientRules, RulesByClientKind } from '../auth/client-rules.ts';
 import type { ClientKind } from '../auth/identity.ts';
 import { toPrintable } from '../lib/to-printable.ts';
-import { CLIENT_NAME_HEADERS } from './client-name.ts';
-import type { IncomingRequest, OutgoingResponse } from './request.ts';
+import { CLIENT_NAME_HEADERS, type IncomingRequest, type OutgoingResponse } from './request.ts';
 
 /** Returns the CORS headers of a response. Origins that are not allowed get no `Access-Control-*` header. */
 export type CorsHeaders = (

@@ -1,5 +1,12 @@
-import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { bodyAlreadyRead, bodyTooLarge, clientClosed, decodeBody } from './request-body.ts';
+import { bodyTooLarge } from '../settings/refuse.ts';
+import {
+  bodyAlreadyRead,
+  clientClosed,
+  decodeBody,
+  type HandleRequest,
+  type IncomingRequest,
+  type OutgoingResponse,
+} from './request.ts';
 
 /** Creates a handler of Fetch API requests. */
 export const createFetchHandler =

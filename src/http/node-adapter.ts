@@ -1,12 +1,18 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { refuse } from '../settings/refuse.ts';
-import { joinBytes } from '../upstream/transport/join-bytes.ts';
-import { Abort } from '../upstream/transport/signal.ts';
-import { findDuplicateHeader } from './duplicate-headers.ts';
-import { createHostCheck } from './host.ts';
-import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { bodyAlreadyRead, bodyTooLarge, clientClosed, decodeBody, toBytes } from './request-body.ts';
-import { sendRefusal } from './send-refusal.ts';
+import { memoize } from '../lib/memoize.ts';
+import { sendRefusal } from '../lib/refusal.ts';
+import { bodyTooLarge, refuse } from '../settings/refuse.ts';
+import { Abort } from '../upstream/signal.ts';
+import { joinBytes } from '../upstream/transport/receive.ts';
+import {
+  bodyAlreadyRead,
+  clientClosed,
+  decodeBody,
+  type HandleRequest,
+  type IncomingRequest,
+  type OutgoingResponse,
+  toBytes,
+} from './request.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
 export function createListener(handle: HandleRequest): RequestListener {
@@ -149,4 +155,53 @@ function write(response: ServerResponse, { status, headers, body }: OutgoingResp
   const length = Buffer.byteLength(body);
   response.writeHead(status, { ...headers, 'content-length': length });
   response.end(body, length === body.length ? 'latin1' : 'utf8'); // ASCII is the same in both encodings; latin1 is copied faster.
+}
+
+/** Character codes of `a`, `c` and `h`. */
+const [A, C, H] = [0x61, 0x63, 0x68];
+
+/** Bit that converts the code of a letter to lower case. */
+const LOWER_CASE = 0x20;
+
+/**
+ * Returns the name of a header that must occur only once but occurs again: `Authorization`, `Content-Type` or `Host`.
+ *
+ * Node.js keeps only the first of them, but a proxy in front may have used the last (RFC 9110, 5.3). Because this runs for every request, it
+ * compares length and first letter before it converts a name to lower case.
+ */
+export function findDuplicateHeader(rawHeaders: readonly string[]): string | undefined {
+  let [hosts, contentTypes, authorizations] = [0, 0, 0];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    const first = name.charCodeAt(0) | LOWER_CASE;
+    if (name.length === 4 && first === H) {
+      hosts += Number(name.toLowerCase() === 'host');
+    } else if (name.length === 12 && first === C) {
+      contentTypes += Number(name.toLowerCase() === 'content-type');
+    } else if (name.length === 13 && first === A) {
+      authorizations += Number(name.toLowerCase() === 'authorization');
+    }
+  }
+  if (hosts > 1) {
+    return 'Host';
+  }
+  if (contentTypes > 1) {
+    return 'Content-Type';
+  }
+  return authorizations > 1 ? 'Authorization' : undefined;
+}
+
+/** Host name or address, with an optional port (RFC 9110, 7.2). */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/** Maximum cached results. A gateway is reached under few hosts. */
+const MAX_RESULTS = 100;
+
+/**
+ * Creates a function that validates the header `Host`, because an invalid one could change the path of a URL built from it. HTTP/1.0 requests
+ * don't require the header.
+ */
+export function createHostCheck(): (host: string | undefined) => boolean {
+  const isValid = memoize((host) => HOST.test(host) && URL.canParse(`http://${host}`), MAX_RESULTS);
+  return (host) => host === undefined || isValid(host);
 }

@@ -1,25 +1,27 @@
+import type { ExecutionResult } from 'graphql';
 import type { GraphQLParams } from 'graphql-yoga';
 import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { Identity } from '../auth/identity.ts';
-import type { CreateContext } from '../graphql/context.ts';
+import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
-import type { Admission } from './admission.ts';
-import type { Authenticate } from './authenticate.ts';
-import { authorize } from './authorize.ts';
-import { bypassesCache } from './cache-control.ts';
-import { type Exchange, openExchange, type StartExchangeTrace } from './exchange.ts';
-import { explain } from './explain.ts';
-import type { InFlightRequests } from './in-flight.ts';
-import { lazyRequest } from './lazy-request.ts';
-import type { NegotiateMediaType } from './media-type.ts';
-import { type Params, paramsFromBody, paramsFromQuery } from './params.ts';
-import type { Prepare } from './prepare.ts';
-import { takeAllowance } from './rate-limit.ts';
-import type { HandleRequest, IncomingRequest, OutgoingResponse } from './request.ts';
-import { readBody } from './request-body.ts';
-import { readExtensions } from './request-extensions.ts';
-import { readHead } from './request-head.ts';
+import { type Admission, type Authenticate, authorize, type InFlightRequests, takeAllowance } from './access.ts';
+import type { Operation, Prepare } from './engine.ts';
+import {
+  bypassesCache,
+  type HandleRequest,
+  type IncomingRequest,
+  lazyRequest,
+  type NegotiateMediaType,
+  type OutgoingResponse,
+  type Params,
+  paramsFromBody,
+  paramsFromQuery,
+  readBody,
+  readExtensions,
+  readHead,
+} from './request.ts';
+import { type Exchange, openExchange, type StartExchangeTrace } from './request-state.ts';
 import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
@@ -132,3 +134,19 @@ const toYogaParams = ({ operationName, variables, extensions }: Params, query: s
   ...(operationName !== undefined && { operationName }),
   ...(extensions !== undefined && { extensions }),
 });
+
+const NO_SCOPES = new Set<never>();
+
+/** Adds the explanation to the result of an operation that was executed without sending anything upstream. */
+export async function explain(
+  result: ExecutionResult,
+  { document, operationName }: Operation,
+  { explainer }: GatewayContext,
+  { variables }: Params,
+  readRequiredScopes: ReadRequiredScopes,
+): Promise<ExecutionResult> {
+  if (explainer === undefined || !('data' in result)) {
+    return result;
+  }
+  return explainer.explain(result, readRequiredScopes(document, operationName).missing(NO_SCOPES, variables));
+}

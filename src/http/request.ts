@@ -1,4 +1,11 @@
-import type { Signal } from '../upstream/transport/signal.ts';
+import { isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import type { ClientRules } from '../auth/client-rules.ts';
+import { isRecord } from '../lib/is-record.ts';
+import { memoize } from '../lib/memoize.ts';
+import type { Refusal } from '../lib/refusal.ts';
+import { bodyTooLarge, refuse } from '../settings/refuse.ts';
+import type { Signal } from '../upstream/signal.ts';
 
 /** Request from `node:http` or the Fetch API, in the form that the pipeline reads. */
 export interface IncomingRequest {
@@ -42,4 +49,383 @@ export function pathOf({ target = '' }: IncomingRequest): string {
 export function queryOf({ target = '' }: IncomingRequest): string {
   const mark = target.indexOf('?');
   return mark < 0 ? '' : target.slice(mark + 1);
+}
+
+/** Parameters of a GraphQL request (GraphQL over HTTP, section 5.1), and the id of a trusted document. */
+export interface Params {
+  /** Text of the document. */
+  query: string | undefined;
+  /** Id of a trusted document. */
+  documentId: string | undefined;
+  operationName: string | undefined;
+  variables: Readonly<Record<string, unknown>>;
+  extensions: Readonly<Record<string, unknown>> | undefined;
+}
+
+const KNOWN = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions']);
+
+/**
+ * Reads the parameters from a parsed body.
+ *
+ * @throws {Refusal} BAD_REQUEST with the name of the invalid parameter
+ */
+export function paramsFromBody(body: unknown): Params {
+  if (Array.isArray(body)) {
+    throw refuse('BAD_REQUEST', 'Batching is not supported; send one operation per request.');
+  }
+  if (!isRecord(body)) {
+    throw refuse('BAD_REQUEST', 'The request body must be a JSON object with a "query".');
+  }
+  for (const name in body) {
+    if (!KNOWN.has(name) && body[name] != null) {
+      throw refuse('BAD_REQUEST', `Unknown parameter "${name.slice(0, 100)}". Use only ${[...KNOWN].join(', ')}.`);
+    }
+  }
+  return {
+    query: readString(body, 'query'),
+    documentId: readString(body, 'documentId'),
+    operationName: readString(body, 'operationName'),
+    variables: readObject(body, 'variables') ?? {},
+    extensions: readObject(body, 'extensions'),
+  };
+}
+
+/**
+ * Reads the parameters from the query string of a GET request. Unknown parameters are ignored, because links can contain tracking parameters.
+ *
+ * @throws {Refusal} BAD_REQUEST with the name of the invalid parameter
+ */
+export function paramsFromQuery(query: string): Params {
+  const search = new URLSearchParams(query);
+  return paramsFromBody({
+    query: search.get('query') || undefined,
+    documentId: search.get('documentId') ?? undefined,
+    operationName: search.get('operationName') || undefined,
+    variables: parseParam('variables', search),
+    extensions: parseParam('extensions', search),
+  });
+}
+
+function parseParam(name: string, search: URLSearchParams): unknown {
+  try {
+    return JSON.parse(search.get(name) || 'null');
+  } catch {
+    throw refuse('BAD_REQUEST', `The URL parameter "${name}" is not valid JSON.`);
+  }
+}
+
+function readString(body: Record<string, unknown>, name: string): string | undefined {
+  const value = body[name] ?? undefined;
+  if (value !== undefined && typeof value !== 'string') {
+    throw refuse('BAD_REQUEST', `"${name}" must be a string.`);
+  }
+  return value;
+}
+
+function readObject(body: Record<string, unknown>, name: string): Record<string, unknown> | undefined {
+  const value = body[name] ?? undefined;
+  if (value !== undefined && !isRecord(value)) {
+    throw refuse('BAD_REQUEST', `"${name}" must be an object.`);
+  }
+  return value;
+}
+
+/** Parts of a request that the pipeline needs before its body is read. */
+export interface RequestHead {
+  method: 'GET' | 'POST';
+  /** Query string, without the question mark. */
+  query: string;
+}
+
+/** Headers that a browser sends to another origin only after a successful CORS preflight. */
+const PREFLIGHTED_HEADERS = [
+  'authorization',
+  'graphql-require-preflight',
+  'apollo-require-preflight',
+  'x-requested-with',
+];
+
+/** Whether a Content-Type header announces JSON. */
+const isJsonType = (contentType: string | undefined): boolean =>
+  contentType === 'application/json' || /^application\/(?:graphql\+)?json\s*(?:;|$)/i.test(contentType ?? '');
+
+/**
+ * Validates everything that precedes the body: path, method, CSRF headers, content type and acceptable media types.
+ *
+ * @param paths exact paths of the GraphQL endpoint
+ * @param mediaType media type of the response; undefined if the client accepts none of the available types
+ * @throws {Refusal} BAD_REQUEST, NOT_FOUND, METHOD_NOT_ALLOWED, CSRF_REFUSED, UNSUPPORTED_MEDIA_TYPE or NOT_ACCEPTABLE
+ */
+export function readHead(
+  request: IncomingRequest,
+  paths: ReadonlySet<string>,
+  mediaType: string | undefined,
+): RequestHead {
+  const { method } = request;
+  if (request.target === undefined) {
+    throw refuse('BAD_REQUEST', 'The Host header or the request target is invalid.', {
+      headers: { connection: 'close' },
+    });
+  }
+  if (!paths.has(request.target) && !paths.has(pathOf(request))) {
+    throw refuse('NOT_FOUND', `Unknown path. The GraphQL endpoint is ${[...paths].join(' or ')}.`);
+  }
+  if (method !== 'GET' && method !== 'POST') {
+    throw refuse('METHOD_NOT_ALLOWED', 'Use POST, or GET for queries.', { headers: { allow: 'GET, POST' } });
+  }
+  if (method === 'GET') {
+    requirePreflight(request);
+  } else {
+    requireJson(request);
+  }
+  if (mediaType === undefined) {
+    throw refuse('NOT_ACCEPTABLE', 'Accept application/graphql-response+json or application/json, in UTF-8.');
+  }
+  return { method, query: queryOf(request) };
+}
+
+/** Requires a header that triggers a CORS preflight: without one, browsers send GET requests to any origin. */
+function requirePreflight(request: IncomingRequest): void {
+  if (!PREFLIGHTED_HEADERS.some((name) => request.header(name) !== undefined)) {
+    throw refuse(
+      'CSRF_REFUSED',
+      'GET requests require a header that prevents cross-site request forgery: send Authorization, or "GraphQL-Require-Preflight: true".',
+    );
+  }
+}
+
+/** Requires an uncompressed JSON body. Browsers send forms and text to any origin without a preflight; compressed bodies could be bombs. */
+export function requireJson(request: IncomingRequest): void {
+  if (!isJsonType(request.header('content-type'))) {
+    throw refuse(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Send the request as JSON, with the header "Content-Type: application/json".',
+    );
+  }
+  if ((request.header('content-encoding') ?? 'identity') !== 'identity') {
+    throw refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the request uncompressed, without a Content-Encoding header.');
+  }
+}
+
+/**
+ * Reads the body as JSON. A body whose `Content-Length` exceeds the limit is rejected before it is read.
+ *
+ * @throws {Refusal} PAYLOAD_TOO_LARGE, BAD_REQUEST or CLIENT_CLOSED
+ */
+export async function readBody(request: IncomingRequest, maxBytes: number): Promise<unknown> {
+  if (Number(request.header('content-length')) > maxBytes) {
+    throw bodyTooLarge(maxBytes);
+  }
+  const text = await request.body(maxBytes);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refuse('BAD_REQUEST', 'The request body is not valid JSON.');
+  }
+}
+
+/**
+ * Decodes a body. Bytes that are not UTF-8 would become replacement characters, which a write would store.
+ *
+ * @throws {Refusal} BAD_REQUEST
+ */
+export function decodeBody(bytes: Buffer): string {
+  if (!isUtf8(bytes)) {
+    throw refuse('BAD_REQUEST', 'The request body is not UTF-8.');
+  }
+  return bytes.toString('utf8');
+}
+
+/**
+ * Returns the bytes of a body that a body parser has left: an object, its text or its bytes.
+ *
+ * @throws {Refusal} BAD_REQUEST
+ */
+export function toBytes(parsed: unknown): Buffer {
+  if (parsed instanceof Uint8Array) {
+    return Buffer.from(parsed.buffer, parsed.byteOffset, parsed.byteLength);
+  }
+  try {
+    return Buffer.from(typeof parsed === 'string' ? parsed : JSON.stringify(parsed));
+  } catch {
+    throw refuse('BAD_REQUEST', 'The request body is nested too deeply.'); // JSON.parse accepts more levels than JSON.stringify.
+  }
+}
+
+/** Creates the error for a body that the host has read without leaving a parsed one. */
+export const bodyAlreadyRead = (): Refusal =>
+  refuse(
+    'BODY_ALREADY_READ',
+    'The server has read the request body and left none for the gateway. Mount the gateway before body parsers.',
+  );
+
+/** Creates the error that stops a request whose client has disconnected. */
+export const clientClosed = (): Refusal => refuse('CLIENT_CLOSED', 'The client disconnected.');
+
+/** Flags in the `extensions` of a request. */
+export interface RequestExtensions {
+  /** Whether the operation is only explained: its REST calls are listed, not made. */
+  explain: boolean;
+  /** Whether the response reports the REST calls that were made. */
+  upstream: boolean;
+}
+
+const NONE: RequestExtensions = { explain: false, upstream: false };
+
+/**
+ * Reads the flags. Other extensions are ignored, because clients may send their own.
+ *
+ * @throws {Refusal} BAD_REQUEST if a flag is no boolean, FORBIDDEN if a setting hides REST calls from this kind of client
+ */
+export function readExtensions({ extensions }: Params, { hidesCalls }: ClientRules): RequestExtensions {
+  if (extensions === undefined) {
+    return NONE;
+  }
+  const flags = { explain: readFlag(extensions, 'explain'), upstream: readFlag(extensions, 'upstream') };
+  if (hidesCalls !== undefined && (flags.explain || flags.upstream)) {
+    const name = flags.explain ? 'explain' : 'upstream';
+    throw refuse('FORBIDDEN', `"extensions.${name}" is not allowed, because ${hidesCalls} is off.`);
+  }
+  return flags;
+}
+
+function readFlag(extensions: Readonly<Record<string, unknown>>, name: keyof RequestExtensions): boolean {
+  const value = Object.hasOwn(extensions, name) ? extensions[name] : false;
+  if (typeof value !== 'boolean') {
+    throw refuse('BAD_REQUEST', `"extensions.${name}" must be true or false.`);
+  }
+  return value;
+}
+
+const JSON_TYPE = 'application/json';
+const GRAPHQL_TYPE = 'application/graphql-response+json';
+
+/** Maximum cached results. Clients send few different headers. */
+const MAX_RESULTS = 100;
+
+/** Maximum length of a cached header. Longer ones are parsed each time. */
+const MAX_LENGTH = 500;
+
+/** Returns the media type of a response for an `Accept` header, or undefined if none of its types is available. */
+export type NegotiateMediaType = (accept: string | undefined) => string | undefined;
+
+/** Creates the function that chooses media types. Results are cached, because parsing the header costs more than a pipeline step. */
+export function createNegotiateMediaType(): NegotiateMediaType {
+  const chooseOnce = memoize(choose, MAX_RESULTS);
+  return (accept) => {
+    const types = accept || '*/*';
+    return types.length > MAX_LENGTH ? choose(types) : chooseOnce(types);
+  };
+}
+
+/** Returns the first available type in the list, or JSON for a wildcard. */
+function choose(accept: string): string | undefined {
+  for (const entry of accept.replace(/\s/g, '').toLowerCase().split(',')) {
+    const [type, ...params] = entry.split(';');
+    const charset = params.find((param) => param.includes('charset=')) ?? 'charset=utf-8';
+    if (charset === 'charset=utf-8') {
+      if (type === JSON_TYPE || type === 'application/*' || type === '*/*' || type === '*/json') {
+        return `${JSON_TYPE}; charset=utf-8`;
+      }
+      if (type === GRAPHQL_TYPE) {
+        return `${GRAPHQL_TYPE}; charset=utf-8`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Directives that ask for a response from the service itself (RFC 9111, 5.2.1). Browsers send the second one for `fetch(…, { cache: 'no-cache' })`.
+ * `no-store` would ask for more: that the response isn't stored either.
+ */
+const BYPASS = /(?:^|,)\s*(?:no-cache|max-age="?0+"?)\s*(?:,|$)/i;
+
+/** Whether the client asks for current data, past the cache. */
+export function bypassesCache(request: IncomingRequest): boolean {
+  const directives = request.header('cache-control');
+  return directives !== undefined && BYPASS.test(directives);
+}
+
+/** Name and version that a client gives itself, for metrics and the log. Not verified: any client can give any name. */
+export interface ClientName {
+  /** Name of the app; undefined if it gave none, or none of the accepted form. */
+  client: string | undefined;
+  clientVersion: string | undefined;
+}
+
+/** Headers with the name and version. Apollo Client sends its own. */
+const HEADERS = [
+  ['x-graphql-client-name', 'x-graphql-client-version'],
+  ['apollographql-client-name', 'apollographql-client-version'],
+] as const;
+
+/** Names of these headers, for CORS. */
+export const CLIENT_NAME_HEADERS: readonly string[] = HEADERS.flat();
+
+/** Form of names and versions, such as `@acme/web` and `1.4.0-beta+5`. It excludes tokens and everything that needs escaping. */
+const CLIENT_NAME_FORM = /^[\w@][\w .@/+:-]{0,63}$/;
+
+const NO_NAME: ClientName = { client: undefined, clientVersion: undefined };
+
+/** Reads the name and version of the client from the first pair of headers that has a name. */
+export function readClientName(request: IncomingRequest): ClientName {
+  for (const [nameHeader, versionHeader] of HEADERS) {
+    const name = request.header(nameHeader);
+    if (name !== undefined) {
+      return { client: acceptable(name), clientVersion: acceptable(request.header(versionHeader)) };
+    }
+  }
+  return NO_NAME;
+}
+
+const acceptable = (text: string | undefined): string | undefined =>
+  text !== undefined && CLIENT_NAME_FORM.test(text) ? text : undefined;
+
+/** Form of ids from clients, which must fit into a header and a log line. */
+const REQUEST_ID_FORM = /^[\w.:-]{1,128}$/;
+
+/** Name of the header with the request id, in requests and responses. */
+export const REQUEST_ID = 'x-request-id';
+
+/** Returns the client's id if it is acceptable, otherwise a new one. */
+export const toRequestId = (given: string | undefined): string =>
+  given !== undefined && REQUEST_ID_FORM.test(given) ? given : randomUUID();
+
+/**
+ * Returns a Fetch `Request` that is built when a plugin first reads anything but its method. Building one costs as much as a pipeline step,
+ * and Yoga itself reads only the method.
+ */
+export const lazyRequest = (incoming: IncomingRequest): Request => new Proxy(Request.prototype, new Handler(incoming));
+
+/** Proxy handler that reads from the request and never from the proxy's target. */
+class Handler implements ProxyHandler<Request> {
+  readonly #incoming: IncomingRequest;
+  #request: Request | undefined;
+
+  constructor(incoming: IncomingRequest) {
+    this.#incoming = incoming;
+  }
+
+  get(_target: Request, name: string | symbol): unknown {
+    if (name === 'method') {
+      return this.#incoming.method;
+    }
+    const request = this.#build();
+    const value: unknown = Reflect.get(request, name, request);
+    return typeof value === 'function' ? value.bind(request) : value;
+  }
+
+  has(_target: Request, name: string | symbol): boolean {
+    return Reflect.has(this.#build(), name);
+  }
+
+  getPrototypeOf(): object {
+    return Request.prototype;
+  }
+
+  #build(): Request {
+    this.#request ??= this.#incoming.toFetchRequest();
+    return this.#request;
+  }
 }

@@ -1,17 +1,15 @@
-import type { ExecutionResult } from 'graphql';
-import type { CreateClientErrors, ToClientError } from '../graphql/client-errors.ts';
+import { type ExecutionResult, GraphQLError } from 'graphql';
+import type { GatewayContext } from '../graphql/context.ts';
+import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/errors.ts';
+import { isRecord } from '../lib/is-record.ts';
+import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import { type AccessLog, type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
-import type { Usage } from '../upstream/client.ts';
-import type { Admission } from './admission.ts';
-import { readClientName } from './client-name.ts';
+import type { UpstreamRateLimit, Usage } from '../upstream/client.ts';
+import type { Admission, AdmissionAllowance } from './access.ts';
 import type { CorsHeaders } from './cors.ts';
-import { toErrorResponse } from './error-response.ts';
-import type { Exchange, StartExchangeTrace } from './exchange.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
-import type { OutgoingResponse } from './request.ts';
-import { REQUEST_ID } from './request-id.ts';
-import { limitSize, type ResponseBody } from './response-size.ts';
-import { createUpstreamReport } from './upstream-report.ts';
+import { InvalidDocument, type Operation } from './engine.ts';
+import { type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
+import type { Exchange, StartExchangeTrace } from './request-state.ts';
 
 /** Result of an execution, or the value that was thrown instead. */
 export type Outcome = { result: ExecutionResult } | { error: unknown };
@@ -155,3 +153,243 @@ const createToClientError = (
     isDisconnected: request.signal.aborted,
     clientKind: identity?.clientKind,
   });
+
+/** Content of a response to a request that was not executed. */
+export interface ErrorResponse {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  errors: readonly ClientError[];
+}
+
+/** Codes of errors in the document or its variables, as opposed to errors in the HTTP request. */
+const DOCUMENT_ERROR_CODES = new Set<string>(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'BAD_USER_INPUT']);
+
+/** Options of `toErrorResponse`. */
+interface ErrorResponseOptions {
+  requestId: string;
+  isMutation: boolean;
+  /** Whether errors in the document have status 200, as in responses of type `application/json` (GraphQL over HTTP, section 6.4.1). */
+  allowsStatus200: boolean;
+}
+
+/** Converts a thrown value to a response. The client sees refusals and GraphQL errors; everything else is a bug and masked. */
+export function toErrorResponse(
+  failure: unknown,
+  toClientError: ToClientError,
+  { requestId, isMutation, allowsStatus200 }: ErrorResponseOptions,
+): ErrorResponse {
+  if (failure instanceof Refusal) {
+    const errors = refusalErrors(failure, { requestId, ...(isMutation && { outcome: 'NOT_APPLIED' as const }) });
+    return { status: failure.status, headers: failure.headers, errors };
+  }
+  const graphqlErrors = toGraphQLErrors(failure);
+  const errors = graphqlErrors.map(toClientError);
+  const areDocumentErrors = errors.every(({ extensions }) => DOCUMENT_ERROR_CODES.has(extensions.code));
+  return {
+    status:
+      areDocumentErrors && allowsStatus200
+        ? 200
+        : Math.max(...errors.map((error, i) => statusOf(error, graphqlErrors[i]))),
+    headers: Object.assign({}, ...graphqlErrors.map(headersOf)),
+    errors,
+  };
+}
+
+function toGraphQLErrors(failure: unknown): readonly GraphQLError[] {
+  if (failure instanceof InvalidDocument) {
+    return failure.errors;
+  }
+  if (failure instanceof GraphQLError) {
+    return [failure];
+  }
+  if (Array.isArray(failure) && failure.length > 0 && failure.every((error) => error instanceof GraphQLError)) {
+    return failure;
+  }
+  const originalError =
+    failure instanceof Error ? failure : new Error(`thrown value is not an error: ${String(failure)}`);
+  return [new GraphQLError('Unexpected error.', { originalError })];
+}
+
+/** Returns `extensions.http`, in which Yoga plugins set a status and headers. */
+const httpExtensionOf = (error: GraphQLError | undefined): Record<string, unknown> =>
+  isRecord(error?.extensions.http) ? error.extensions.http : {};
+
+function statusOf({ extensions }: ClientError, error: GraphQLError | undefined): number {
+  const { status } = httpExtensionOf(error);
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) {
+    return status;
+  }
+  return extensions.code === 'INTERNAL_SERVER_ERROR' ? 500 : 400;
+}
+
+const headersOf = (error: GraphQLError): Record<string, string> => {
+  const { headers } = httpExtensionOf(error);
+  return isRecord(headers)
+    ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
+    : {};
+};
+
+/** Body of a GraphQL response. */
+export interface ResponseBody {
+  data?: ExecutionResult['data'];
+  errors?: readonly ClientError[];
+  extensions?: { upstream?: unknown; [name: string]: unknown };
+}
+
+/**
+ * Serializes a response. If it exceeds the maximum size, its data is replaced by an error. The executor already stops at an estimated size,
+ * which non-ASCII text can exceed; this counts bytes. In a mutation, each executed root field gets an error with an unknown outcome. The report of
+ * upstream calls is kept, because they were made.
+ *
+ * @param type type of the operation; undefined if it was not executed
+ */
+export function limitSize(
+  body: ResponseBody,
+  maxBytes: number,
+  requestId: string,
+  type: Operation['type'] | undefined,
+): { text: string; errors: readonly ClientError[] | undefined } {
+  const text = JSON.stringify(body);
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) {
+    return { text, errors: body.errors };
+  }
+  const message = `The result is larger than ${maxBytes} bytes and was dropped. Request less data, or use several operations.`;
+  const details = { code: 'RESULT_LIMIT_EXCEEDED', retryable: false, requestId } as const;
+  const rootFields = type === 'mutation' ? Object.keys(body.data ?? {}) : [];
+  const errors: readonly ClientError[] =
+    rootFields.length === 0
+      ? [{ message, extensions: details }]
+      : rootFields.map(
+          (name) =>
+            findNotApplied(body.errors, name) ?? {
+              message,
+              path: [name],
+              extensions: { ...details, outcome: 'UNKNOWN' },
+            },
+        );
+  const data = type === 'mutation' ? Object.fromEntries(rootFields.map((name) => [name, null])) : null;
+  const { upstream } = body.extensions ?? {};
+  return {
+    text: JSON.stringify({ data, errors, ...(upstream !== undefined && { extensions: { upstream } }) }),
+    errors,
+  };
+}
+
+/** Returns the error of a root field that was not executed because execution had already stopped. */
+const findNotApplied = (errors: readonly ClientError[] = [], name: string): ClientError | undefined =>
+  errors.find(({ path, extensions }) => path?.length === 1 && path[0] === name && extensions.outcome === 'NOT_APPLIED');
+
+/** Sources of the rate-limit headers of a response. */
+export interface RateLimitState {
+  /** State of the gateway's own limit when the operation was admitted; undefined if there is no limit. */
+  allowance: AdmissionAllowance | undefined;
+  /** Cost of the operation, in calls. */
+  cost: number;
+  /** Upstream calls of the operation, with the limit reported by the service. */
+  usage: Readonly<Usage> | undefined;
+  /** Errors of the response, as the client sees them. */
+  errors?: readonly { extensions?: unknown }[] | undefined;
+}
+
+/** Tolerance of sums of fractions, in calls. */
+const ROUNDING_ERROR = 1e-6;
+
+const NO_RATE_LIMIT: Readonly<Record<string, string>> = {};
+
+/** Returns the `RateLimit-*` headers of the lower limit, and `Retry-After` if a field failed because of a rate limit. */
+export function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitState): Readonly<Record<string, string>> {
+  const upstream = usage?.rateLimit;
+  if (allowance === undefined && upstream === undefined && errors === undefined) {
+    return NO_RATE_LIMIT;
+  }
+  const own = allowance && afterCharge(allowance, cost);
+  const { limit, remaining, resetSeconds } = lowerOf(own, upstream) ?? {};
+  const retryAfterSeconds = findRetryAfter(errors);
+  return {
+    ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
+    ...(remaining !== undefined && { 'ratelimit-remaining': String(remaining) }),
+    ...(resetSeconds !== undefined && { 'ratelimit-reset': String(resetSeconds) }),
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  };
+}
+
+/**
+ * Returns the state of the gateway's limit after the operation. One call was taken before it ran; the rest is computed here, because querying
+ * the limiter again would delay the response. The limiter has already rounded both numbers, so `resetSeconds` can be one second too long, but never
+ * too short, and with a fractional cost, `remaining` can be one call too few, but never too many.
+ */
+function afterCharge(
+  { limit, remaining: before, resetSeconds: until, secondsPerCall }: AdmissionAllowance,
+  cost: number,
+): UpstreamRateLimit {
+  const remaining = Math.min(limit, Math.max(0, Math.floor(before + 1 - cost + ROUNDING_ERROR)));
+  const resetSeconds = remaining === limit ? 0 : Math.max(1, Math.ceil(until + (cost - 1) * secondsPerCall));
+  return { limit, remaining, resetSeconds };
+}
+
+/** Returns the limit with fewer remaining calls. */
+function lowerOf(
+  own: UpstreamRateLimit | undefined,
+  upstream: UpstreamRateLimit | undefined,
+): UpstreamRateLimit | undefined {
+  const isUpstream = (upstream?.remaining ?? Number.POSITIVE_INFINITY) < (own?.remaining ?? Number.POSITIVE_INFINITY);
+  return isUpstream ? upstream : (own ?? upstream);
+}
+
+/** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */
+function findRetryAfter(errors: RateLimitState['errors']): number | undefined {
+  let longest: number | undefined;
+  for (const { extensions } of errors ?? []) {
+    if (typeof extensions === 'object' && extensions !== null && 'retryAfterSeconds' in extensions) {
+      const { retryAfterSeconds } = extensions;
+      if (typeof retryAfterSeconds === 'number' && 'code' in extensions && extensions.code === 'RATE_LIMITED') {
+        longest = Math.max(longest ?? 0, retryAfterSeconds);
+      }
+    }
+  }
+  return longest;
+}
+
+/** Cost of an operation, in `extensions.upstream` of its response. */
+export interface UpstreamReport {
+  /** Calls that fields needed: as in the call budget, and items of bulk writes. */
+  calls: number;
+  /** Calls that used the response of an identical call, of another operation or another field. */
+  shared: number;
+  /** Calls that were answered from the cache, without a request. */
+  cached: number;
+  /** Requests that were sent again. Sent requests = calls - shared - cached - unsent + retries. */
+  retries: number;
+  /** Calls that failed before a request was sent. Absent if there are none. */
+  unsent?: number;
+  /** Calls that the service still permits in its current window; absent if it says nothing. */
+  rateLimitRemaining?: number;
+  /** Time during which at least one call was in flight, in milliseconds. */
+  ms: number;
+  /** Calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
+  fields: Record<string, number>;
+}
+
+/** Creates the report of an operation; undefined if its request doesn't ask for it. */
+export function createUpstreamReport({
+  usage,
+  fieldCalls,
+}: Pick<GatewayContext, 'usage' | 'fieldCalls'>): UpstreamReport | undefined {
+  if (fieldCalls === undefined) {
+    return undefined;
+  }
+  const { requests, shared = 0, retries = 0, rateLimit, timer } = usage;
+  const calls = usage.calls + usage.bulkItems;
+  const cached = (usage.cached ?? 0) - (usage.refreshed ?? 0); // A refresh sends or shares a request, as other calls do.
+  const unsent = calls - shared - cached + retries - requests;
+  return {
+    calls,
+    shared,
+    cached,
+    retries,
+    ...(unsent > 0 && { unsent }),
+    ...(rateLimit !== undefined && { rateLimitRemaining: rateLimit.remaining }),
+    ms: Math.round((timer?.elapsedMs() ?? 0) * 10) / 10,
+    fields: fieldCalls.byField(),
+  };
+}

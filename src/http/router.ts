@@ -1,7 +1,14 @@
+import { createCondition } from '../lib/condition.ts';
 import type { Cors } from './cors.ts';
 import type { FindPage } from './graphiql/graphiql.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from './request.ts';
-import { REQUEST_ID, toRequestId } from './request-id.ts';
+import {
+  type HandleRequest,
+  type IncomingRequest,
+  type OutgoingResponse,
+  pathOf,
+  REQUEST_ID,
+  toRequestId,
+} from './request.ts';
 
 /** Handles requests that are not GraphQL requests. */
 type Route = (request: IncomingRequest) => Promise<OutgoingResponse>;
@@ -54,5 +61,30 @@ export function createRouter(options: RouterOptions): HandleRequest {
     return route === undefined
       ? handlerOf(request)(request)
       : route(request).then((response) => withCommonHeaders(request, response));
+  };
+}
+
+/** Handler whose requests are counted. */
+export interface TrackedRequests {
+  handle: HandleRequest;
+  /** Waits until all requests have ended. */
+  finished(): Promise<void>;
+}
+
+/** Counts the in-flight requests of a handler, so that what they use is closed after them. */
+export function trackRequests(inner: HandleRequest): TrackedRequests {
+  let running = 0;
+  const idle = createCondition(() => running === 0);
+  return {
+    async handle(request) {
+      running += 1;
+      try {
+        return await inner(request);
+      } finally {
+        running -= 1;
+        idle.check();
+      }
+    },
+    finished: idle.met,
   };
 }

@@ -1,5 +1,5 @@
 import type { ClientKind, Identity } from '../auth/identity.ts';
-import { defaultUpstream } from '../auth/tenant-upstreams.ts';
+import { defaultUpstream } from '../auth/tenants.ts';
 import { memoize } from '../lib/memoize.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { Settings } from '../settings/settings.ts';

@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+
 /** Error of a rejected request. All members except `message` appear in `extensions` of the error in the response. */
 export interface RefusalError {
   /** One of the codes of `settings/error-codes.ts`. */
@@ -31,3 +33,18 @@ export class Refusal extends Error {
 /** Returns the errors of a refusal as they appear in the response, with further extensions. */
 export const refusalErrors = <Extensions extends object>({ errors }: Refusal, extensions: Extensions) =>
   errors.map(({ message, ...details }) => ({ message, extensions: { ...details, ...extensions } }));
+
+/**
+ * Sends the response to a request that is rejected before the gateway sees it. The connection is closed if the rest of the request will not
+ * be read.
+ */
+export function sendRefusal(response: ServerResponse, refusal: Refusal, { closes = false } = {}): void {
+  const body = Buffer.from(JSON.stringify({ errors: refusalErrors(refusal, {}) }));
+  response.writeHead(refusal.status, {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    ...refusal.headers,
+    ...(closes && { connection: 'close' }),
+  });
+  response.end(body);
+}

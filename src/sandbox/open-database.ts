@@ -3,8 +3,8 @@ import { SandboxDatabase } from './database.ts';
 import { assertUsable } from './database-file.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
 import { type Migration, orderMigrations } from './migrations.ts';
+import type { SampleEnvironment } from './records/definition.ts';
 import type { Resource } from './resource.ts';
-import type { SampleEnvironment } from './sample/definition.ts';
 import { toSampleRows } from './sample/sample-rows.ts';
 import { SAMPLES } from './sample/samples.ts';
 

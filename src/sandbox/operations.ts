@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
+import type { SampleEnvironment } from './records/definition.ts';
 import type { OperationHandler, Resource } from './resource.ts';
-import type { SampleEnvironment } from './sample/definition.ts';
 
 /**
  * Collects the handlers of all resources by `operationId`.

@@ -2,10 +2,10 @@ import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
 import type { Migration } from './migrations.ts';
+import type { SampleEnvironment } from './records/definition.ts';
 import type { RecordRows } from './records/record-rows.ts';
 import type { SandboxResponse } from './response.ts';
 import type { Row } from './rows.ts';
-import type { SampleEnvironment } from './sample/definition.ts';
 
 /** List of one noun's records on the landing page. */
 export interface RecordList {

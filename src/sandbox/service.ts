@@ -7,13 +7,13 @@ import { createLandingPage } from './landing-page.ts';
 import { openDatabase } from './open-database.ts';
 import { createOperations } from './operations.ts';
 import { RateLimit } from './rate-limit.ts';
+import type { SampleEnvironment } from './records/definition.ts';
 import type { Records } from './records/records.ts';
-import { writeRecords } from './records/write-records.ts';
 import { resources } from './resources/index.gen.ts';
 import { createResponder, type Respond } from './responder.ts';
 import { createRouter } from './router.ts';
-import type { SampleEnvironment } from './sample/definition.ts';
 import { takeSnapshot } from './snapshot.ts';
+import { writeRecords } from './write-records.ts';
 
 /** Options of `createService`. */
 export interface ServiceOptions {

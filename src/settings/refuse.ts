@@ -15,3 +15,13 @@ export function refuse(code: RefusalCode, message: string, { headers, ...details
     ...headers,
   });
 }
+
+/** Creates the refusal of a gateway that handles too many requests. */
+export const gatewayOverloaded = (): Refusal =>
+  refuse('OVERLOADED', 'The gateway is overloaded. Send the request again in a moment.', { retryAfterSeconds: 1 });
+
+/** Creates the error for a body that is too large. The rest of it is never read, so the connection can't be reused. */
+export const bodyTooLarge = (maxBytes: number): Refusal =>
+  refuse('PAYLOAD_TOO_LARGE', `The request body is larger than ${maxBytes} bytes. Send a smaller one.`, {
+    headers: { connection: 'close' },
+  });

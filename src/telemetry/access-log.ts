@@ -1,9 +1,13 @@
+import { createHmac } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
+import type { Secret } from '../lib/files/secret-files.ts';
+import { readSingleSecret, requireLength } from '../lib/files/single-secret.ts';
 import { ERROR_CODES } from '../settings/error-codes.ts';
+import { MIN_LOG_SECRET } from '../settings/settings.ts';
 import type { CallEntry } from '../upstream/call-log.ts';
 import type { TraceIds } from '../upstream/transport/call-trace.ts';
-import type { TenantNames } from './tenant-names.ts';
 
 /** Options of `createAccessLog`. */
 export interface AccessLogOptions {
@@ -98,3 +102,38 @@ export function createAccessLog({ logger, nameTenant }: AccessLogOptions): Acces
     );
   };
 }
+
+/** Maximum size of the cache of names, which saves a hash per line. Limited in bytes, because an API key can have 2 KB. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/** Heap used by a cached name, without its key. */
+const BYTES_PER_TENANT = 200;
+
+/** Returns the name of an API key in logs: the first 8 hex digits of an HMAC, which distinguish callers without revealing keys. */
+export type TenantNames = (credential: string) => string;
+
+/**
+ * Creates a function that names API keys.
+ *
+ * @param secret secret that keeps the names stable across restarts and replicas
+ */
+export function createTenantNames(secret: string): TenantNames {
+  const names = new LRUCache<string, string>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_, credential) => BYTES_PER_TENANT + credential.length,
+  });
+  return (credential) => {
+    let name = names.get(credential);
+    if (name === undefined) {
+      name = createHmac('sha256', secret).update(credential).digest('hex').slice(0, 8);
+      names.set(credential, name);
+    }
+    return name;
+  };
+}
+
+/** Returns the problem of a secret that is too short. */
+export const findLogSecretProblem = requireLength('the secret of the log', MIN_LOG_SECRET);
+
+/** Reads the secret that names tenants in the log, once. @throws {SecretError} if its file can't be read, or it is too short */
+export const readLogSecret = (secret: Secret): string => readSingleSecret(secret, findLogSecretProblem);

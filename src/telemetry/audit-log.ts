@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import { errorCodeOf } from '../lib/error-code.ts';
+import { isRecord } from '../lib/is-record.ts';
+import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';
-import { isUpstreamError } from '../upstream/errors/errors.ts';
-import { auditUnavailable } from '../upstream/errors/failures.ts';
+import { createCredentialFilter } from '../upstream/credential-filter.ts';
+import { auditUnavailable, isUpstreamError } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 import type { WriteAudit, WriteAuthor, WriteRecord } from '../upstream/write-audit.ts';
-import type { AuditCounts } from './audit-counts.ts';
-import { openAuditFile } from './audit-file.ts';
-import { idsOf } from './audit-ids.ts';
-import type { TenantNames } from './tenant-names.ts';
+import type { TenantNames } from './access-log.ts';
+import type { CounterMemory } from './counter-memory.ts';
 
 /** Options of `createAuditLog`. */
 export interface AuditLogOptions {
@@ -114,3 +117,157 @@ function endingOf(error: unknown): Ending {
   }
   return { outcome: error.outcome ?? 'UNKNOWN', code: error.code, httpStatus: error.status };
 }
+
+/** Counts of the lines of audit logs. */
+export interface AuditCounts {
+  /** Counts a line. */
+  add(result: 'written' | 'failed'): void;
+}
+
+/** Creates the counts. They have no samples until there is a line, because most gateways have no audit log. */
+export function createAuditCounts(memory: CounterMemory): AuditCounts {
+  const addCount = memory.addFamily({
+    name: 'notigraph_audit_lines_total',
+    help: 'Lines of the audit log: written, or failed to be written.',
+    type: 'counter',
+  });
+  let positions: { written: number; failed: number } | undefined;
+  return {
+    add(result) {
+      positions ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
+      memory.increase(positions[result], 1);
+    },
+  };
+}
+
+/** Destination of an audit log. */
+export interface AuditFile extends Disposable {
+  /** Writes a line in one piece. Throws if it is not written completely. */
+  write(line: string): void;
+}
+
+/** An audit log that can't be opened. The message is a clause for the operator. */
+export class AuditError extends Error {
+  override readonly name = 'AuditError';
+}
+
+/** Only the owner may read who changed what. */
+const MODE = 0o600;
+
+/** File descriptor of standard output. */
+const STDOUT = 1;
+
+/** Duration of a wait for a slow reader, in milliseconds, and maximum number of waits per line. */
+const WAIT_MS = 1;
+const MAX_WAITS = 50;
+
+/**
+ * Opens the destination. A file is only appended to, so that several processes can share it, and opened again when it was renamed or
+ * removed.
+ *
+ * @throws {AuditError} if it can't be opened
+ */
+export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
+  if (to === 'stdout') {
+    return { write: (line) => writeLine(STDOUT, line), [Symbol.dispose]() {} };
+  }
+  const { file: path } = to;
+  let file = open(path);
+  let isTorn = false;
+
+  return {
+    write(line) {
+      if (!isAt(path, file)) {
+        const next = open(path);
+        closeSync(file);
+        file = next;
+        isTorn = false;
+      }
+      const text = isTorn ? `\n${line}` : line;
+      isTorn = true; // A line of which only a part fits on the disk must not swallow the next one.
+      writeLine(file, text);
+      isTorn = false;
+    },
+    [Symbol.dispose]: () => closeSync(file),
+  };
+}
+
+/** Returns why a file can't be opened, as a clause; undefined if it can. The file is not created. */
+export function findAuditProblem(path: string): string | undefined {
+  try {
+    const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+    if (isThere) {
+      closeSync(openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK));
+    } else {
+      accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    }
+    return undefined;
+  } catch (error) {
+    return toAuditError(path, error).message;
+  }
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, 'a', MODE);
+  } catch (error) {
+    throw toAuditError(path, error);
+  }
+}
+
+function toAuditError(path: string, cause: unknown): AuditError {
+  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : cause;
+  return new AuditError(`the audit log ${path} can't be opened (${code})`, { cause });
+}
+
+/** Whether a path still leads to an open file. */
+function isAt(path: string, file: number): boolean {
+  const { ino, dev } = fstatSync(file);
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && found.ino === ino && found.dev === dev;
+}
+
+/** Writes with one call, which other processes' lines can't interrupt. */
+function writeLine(file: number, line: string): void {
+  const bytes = Buffer.from(line);
+  for (let waits = 0; ; waits += 1) {
+    try {
+      if (writeSync(file, bytes) < bytes.length) {
+        throw new AuditError('only a part of a line was written');
+      }
+      return;
+    } catch (error) {
+      if (waits === MAX_WAITS || errorCodeOf(error) !== 'EAGAIN') {
+        throw error;
+      }
+      pauseSync(WAIT_MS); // Standard output can be a pipe that is full.
+    }
+  }
+}
+
+/** Ids in bodies, with their names in a line. Everything else in a body is a value. */
+const BODY_IDS = [
+  ['_id', 'id'],
+  ['id', 'id'],
+  ['subscriberId', 'subscriberId'],
+] as const;
+
+/** Maximum length of an id. */
+const MAX_ID = 256;
+
+/** Returns the ids of the records that a write is about: those in its path, the one that the caller chose, and that of a new record. */
+export function idsOf({ authorization, call }: UpstreamRequest, body?: unknown): Record<string, string> {
+  const ids: Record<string, string> = {};
+  const isShowable = createCredentialFilter(authorization);
+  for (const [name, value] of [...idsIn(body), ...idsIn(call.body), ...Object.entries(call.params ?? {})]) {
+    const id = value.slice(0, MAX_ID);
+    ids[name] = isShowable(id) ? id : '[key]';
+  }
+  return ids;
+}
+
+const idsIn = (body: unknown): [string, string][] =>
+  BODY_IDS.flatMap(([member, name]): [string, string][] => {
+    const value: unknown = isRecord(body) && Object.hasOwn(body, member) ? body[member] : undefined;
+    return typeof value === 'string' ? [[name, value]] : [];
+  }).toReversed();

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { describeCause } from '../upstream/errors/errors.ts';
-import type { ReportCircuitChange } from '../upstream/resilience/circuit-breaker.ts';
-import type { TenantNames } from './tenant-names.ts';
+import { describeCause } from '../upstream/errors.ts';
+import type { ReportCircuitChange } from '../upstream/policies/circuit-breaker.ts';
+import type { TenantNames } from './access-log.ts';
 
 /** Options of `createCircuitLog`. */
 export interface CircuitLogOptions {

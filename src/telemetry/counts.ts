@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
-import { type AuditCounts, createAuditCounts } from './audit-counts.ts';
-import { type ClientCounts, createClientCounts } from './client-counts.ts';
-import { createCounterMemory } from './counter-memory.ts';
-import { createDeprecatedCounts, type DeprecatedCounts } from './deprecated-counts.ts';
-import { createDriftReport, type DriftReport } from './drift-report.ts';
+import type { ReportDeviation } from '../upstream/contract/drift.ts';
+import type { AccessLogEntry } from './access-log.ts';
+import { type AuditCounts, createAuditCounts } from './audit-log.ts';
+import { type CounterMemory, createCounterMemory } from './counter-memory.ts';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
 
 /** Counts of a gateway, which the gateway that replaces it continues. */
@@ -27,3 +26,155 @@ export const createCounts = (logger: Logger, memory = createCounterMemory()): Co
   deprecated: createDeprecatedCounts(memory),
   audit: createAuditCounts(memory),
 });
+
+/** Counts of operations by the client that sent them. */
+export interface ClientCounts {
+  /** Counts an operation. Requests rejected before they are an operation are not counted. */
+  operation(entry: ClientEntry): void;
+}
+
+type ClientEntry = Pick<AccessLogEntry, 'type' | 'code' | 'resolverCalls' | 'identity' | 'client' | 'clientVersion'>;
+
+/** Maximum number of clients with their own count. Each version of an app is a client. */
+const MAX_CLIENTS = 100;
+
+/** Label of operations without a name or version. Names of clients can't contain parentheses. */
+const NONE = '(none)';
+
+/** Label of the operations of all clients without their own count. */
+const OTHER = '(other)';
+
+/** Creates the counts of clients. */
+export function createClientCounts(memory: CounterMemory): ClientCounts {
+  const addCount = memory.addFamily({
+    name: 'notigraph_client_operations_total',
+    help: 'Operations by the name and version that the client gave itself.',
+    type: 'counter',
+  });
+  const none = addCount({ client: NONE, version: NONE });
+  const other = addCount({ client: OTHER, version: OTHER });
+  const counts = new Map<string, Map<string, number>>();
+  let clients = 0;
+
+  function addClient(client: string, version: string): number {
+    const versions = counts.get(client) ?? new Map<string, number>();
+    const position = addCount({ client, version });
+    counts.set(client, versions.set(version, position));
+    clients += 1;
+    return position;
+  }
+
+  function positionOf(entry: ClientEntry): number {
+    const { client, clientVersion: version = NONE } = entry;
+    if (client === undefined) {
+      return none;
+    }
+    const isNew = clients < MAX_CLIENTS && isAuthenticated(entry);
+    return counts.get(client)?.get(version) ?? (isNew ? addClient(client, version) : other);
+  }
+
+  return {
+    operation(entry) {
+      if (entry.type !== undefined) {
+        memory.increase(positionOf(entry), 1);
+      }
+    },
+  };
+}
+
+/**
+ * Whether the caller's credential is verified, so that others can't fill the counts with made-up names. An API key is verified only once
+ * the service has accepted it.
+ */
+const isAuthenticated = ({ identity, resolverCalls, code }: ClientEntry): boolean =>
+  identity?.clientKind === 'browser' || (identity?.clientKind === 'server' && resolverCalls > 0 && code === undefined);
+
+/** Counts of operations that use deprecated elements of the schema. */
+export interface DeprecatedCounts {
+  /** Adds elements without counting them. */
+  declare(coordinates: readonly string[]): void;
+  /** Counts an operation that uses the elements. */
+  add(coordinates: readonly string[]): void;
+}
+
+/** Maximum number of elements with a count, because a plugin can replace the schema any number of times. */
+const MAX_ELEMENTS = 1_000;
+
+const FAMILY = {
+  name: 'notigraph_deprecated_fields_total',
+  help: 'Operations that use a deprecated field, argument, input field or enum value.',
+  type: 'counter',
+} as const;
+
+/** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */
+export function createDeprecatedCounts(memory: CounterMemory): DeprecatedCounts {
+  let addCount: ReturnType<CounterMemory['addFamily']> | undefined;
+  const counts = new Map<string, number>();
+
+  const increase = (coordinates: readonly string[], by: 0 | 1) => {
+    for (const coordinate of coordinates) {
+      const position = counts.get(coordinate);
+      if (position !== undefined) {
+        memory.increase(position, by);
+      } else if (counts.size < MAX_ELEMENTS) {
+        addCount ??= memory.addFamily(FAMILY);
+        const added = addCount({ field: coordinate });
+        counts.set(coordinate, added);
+        memory.increase(added, by);
+      }
+    }
+  };
+
+  return {
+    declare: (coordinates) => increase(coordinates, 0),
+    add: (coordinates) => increase(coordinates, 1),
+  };
+}
+
+/** Counts of a gateway's deviations from the contract. */
+export interface DriftReport {
+  /**
+   * Returns the function that counts the deviations of an upstream, and logs each one that is the first of its kind at its place. With a
+   * name, its metric has the label `upstream`.
+   */
+  reporterOf(upstream: string | undefined): ReportDeviation;
+}
+
+/** Maximum number of places with their own count and log line. A service that sends other bodies altogether could have any number. */
+const MAX_PLACES = 200;
+
+/** Path of all further places. No field has this name. */
+const OTHER_PATHS = '(other)';
+
+/** Creates the report of deviations. */
+export function createDriftReport(logger: Logger, memory: CounterMemory): DriftReport {
+  const addCount = memory.addFamily({
+    name: 'notigraph_upstream_deviations_total',
+    help: 'Inspected responses of the service that deviate from the contract, by place and kind.',
+    type: 'counter',
+  });
+  const counts = new Map<string, number>();
+  let places = 0;
+
+  return {
+    reporterOf: (upstream) => (endpoint, deviation) => {
+      const { method, route } = endpoint;
+      const { kind } = deviation;
+      const keyOf = (path: string) => [upstream, method, route, kind, path].join(' ');
+      const isKnown = counts.has(keyOf(deviation.path));
+      const path = isKnown || places < MAX_PLACES ? deviation.path : OTHER_PATHS;
+      let position = counts.get(keyOf(path));
+      if (position === undefined) {
+        const labels = { ...(upstream !== undefined && { upstream }), method, route, path, kind };
+        position = addCount(labels);
+        counts.set(keyOf(path), position);
+        places += path === OTHER_PATHS ? 0 : 1;
+        logger.warn(
+          labels,
+          'a response of the service deviates from the contract; operations that do not use the field are unaffected',
+        );
+      }
+      memory.increase(position, 1);
+    },
+  };
+}

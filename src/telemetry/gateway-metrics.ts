@@ -1,10 +1,16 @@
 import { isErrorCode } from '../settings/error-codes.ts';
-import type { CircuitState, UpstreamObserver, UpstreamState } from '../upstream/transport/observer.ts';
+import type { StoreStats } from '../upstream/cache/store.ts';
+import type {
+  CachedReadResult,
+  CacheObserver,
+  CircuitState,
+  InvalidationReason,
+  UpstreamObserver,
+  UpstreamState,
+} from '../upstream/transport/observer.ts';
 import type { AccessLogEntry } from './access-log.ts';
-import { createCacheCounts } from './cache-counts.ts';
-import { createCounterMemory } from './counter-memory.ts';
-import { gauge, type Labels, type MetricSamples } from './metrics-snapshot.ts';
-import { addOutcomes, type OutcomeSamples, samplesOf } from './outcome-samples.ts';
+import { type CounterMemory, createCounterMemory, type Family } from './counter-memory.ts';
+import { counter, gauge, type Labels, type MetricSamples } from './metrics-snapshot.ts';
 
 /** Metrics of a gateway. */
 export interface GatewayMetrics {
@@ -119,4 +125,176 @@ function codeOf(code: unknown, status: number): string {
     return status < 400 ? 'OK' : 'OTHER';
   }
   return isErrorCode(code) ? code : 'OTHER';
+}
+
+/** Counts and durations of outcomes with the same labels. */
+export interface OutcomeSamples {
+  /** Counts an outcome. */
+  add(outcome: string, milliseconds: number): void;
+}
+
+/** Metrics of outcomes. */
+interface OutcomeMetrics {
+  /** Number of outcomes. */
+  counts: Omit<Family, 'type'>;
+  /** Label of the counts that tells the outcome. */
+  label: string;
+  /** Durations of all outcomes. */
+  durations: Omit<Family, 'type'>;
+}
+
+/** Upper bounds of the buckets, in seconds. The last one is the default timeout of operations. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+/** Adds the metrics of outcomes to a memory. Returns a function that creates the samples of outcomes with some labels. */
+export function addOutcomes(memory: CounterMemory, { counts, label, durations }: OutcomeMetrics) {
+  const addCount = memory.addFamily({ ...counts, type: 'counter' });
+  const addDuration = memory.addFamily({ ...durations, type: 'histogram' });
+
+  return (labels: Labels): OutcomeSamples => {
+    const positions = new Map<string, number>();
+    const buckets = BOUNDS.map((le) => addDuration({ le, ...labels }, `${durations.name}_bucket`));
+    const infinite = addDuration({ le: '+Inf', ...labels }, `${durations.name}_bucket`);
+    const count = addDuration(labels, `${durations.name}_count`); // Next to the last bucket, which has the same value.
+    const sum = addDuration(labels, `${durations.name}_sum`);
+
+    return {
+      add(outcome, milliseconds) {
+        let position = positions.get(outcome);
+        if (position === undefined) {
+          position = addCount({ ...labels, [label]: outcome });
+          positions.set(outcome, position);
+        }
+        memory.increase(position, 1);
+        const seconds = milliseconds / 1_000;
+        let bucket = 0;
+        while (seconds > (BOUNDS[bucket] ?? Number.POSITIVE_INFINITY)) {
+          bucket += 1;
+        }
+        memory.count(buckets[bucket] ?? infinite, count);
+        memory.increase(sum, seconds);
+      },
+    };
+  };
+}
+
+/** Returns the samples of a key. Creates them if there are none. */
+export function samplesOf<Key>(all: Map<Key, OutcomeSamples>, key: Key, create: () => OutcomeSamples): OutcomeSamples {
+  let samples = all.get(key);
+  if (samples === undefined) {
+    samples = create();
+    all.set(key, samples);
+  }
+  return samples;
+}
+
+/** Counts of the caches of all upstreams. */
+export interface CacheCounts {
+  /** Returns the observer of an upstream's cache. With a name, its metrics have the label `upstream`. */
+  observerOf(upstream: string | undefined): CacheObserver;
+}
+
+type Resource = Parameters<CacheObserver['read']>[0];
+
+/** Positions of counts in the memory, which are added when they are first needed. */
+type Positions<Key extends string> = Partial<Record<Key, number>>;
+
+/** Creates the counts of caches. */
+export function createCacheCounts(memory: CounterMemory): CacheCounts {
+  const addRead = memory.addFamily({
+    name: 'notigraph_cache_reads_total',
+    help: 'Reads that can be cached, by the answer: from the cache (fresh, revalidating, stale) or the service (miss, bypass, unavailable).',
+    type: 'counter',
+  });
+  const addStaleAge = memory.addFamily({
+    name: 'notigraph_cache_stale_seconds_total',
+    help: 'Sum of the ages of stored responses that were used because the service failed.',
+    type: 'counter',
+  });
+  const addInvalidation = memory.addFamily({
+    name: 'notigraph_cache_invalidations_total',
+    help: 'Times that stored responses became unusable because of a write or a rejected key.',
+    type: 'counter',
+  });
+  // By name, so that a gateway that replaces another one continues its counts.
+  const observers = new Map<string | undefined, CacheObserver>();
+
+  function createObserver(labels: Labels): CacheObserver {
+    const reads: Partial<Record<Resource, Positions<CachedReadResult>>> = {};
+    const staleAges: Positions<Resource> = {};
+    const invalidations: Positions<InvalidationReason> = {};
+    return {
+      read(resource, result, ageMs = 0) {
+        reads[resource] ??= {};
+        const positions = reads[resource];
+        positions[result] ??= addRead({ ...labels, resource, result });
+        memory.increase(positions[result], 1);
+        if (result === 'stale') {
+          staleAges[resource] ??= addStaleAge({ ...labels, resource });
+          memory.increase(staleAges[resource], ageMs / 1_000);
+        }
+      },
+      invalidated(reason) {
+        invalidations[reason] ??= addInvalidation({ ...labels, reason });
+        memory.increase(invalidations[reason], 1);
+      },
+    };
+  }
+
+  return {
+    observerOf(upstream) {
+      const observer = observers.get(upstream) ?? createObserver(upstream === undefined ? {} : { upstream });
+      observers.set(upstream, observer);
+      return observer;
+    },
+  };
+}
+
+/** Returns the samples of the cache's store; none without a cache. */
+export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {
+  if (stats === undefined) {
+    return [];
+  }
+  const { entries, bytes, evictions, problem } = stats;
+  return [
+    ...(entries === undefined
+      ? [
+          gauge(
+            'notigraph_cache_store_up',
+            'Whether Redis, which holds the cache, works.',
+            problem === undefined ? 1 : 0,
+            'min',
+          ),
+        ]
+      : [gauge('notigraph_cache_entries', 'Stored responses in memory.', entries)]),
+    ...(bytes === undefined
+      ? []
+      : [gauge('notigraph_cache_bytes', 'Size of the stored responses on the heap.', bytes)]),
+    ...(evictions === undefined
+      ? []
+      : [
+          counter('notigraph_cache_evictions_total', 'Stored responses that were removed because the store was full.', [
+            [{}, evictions],
+          ]),
+        ]),
+  ];
+}
+
+/** Returns the samples of a store of rate limits that processes share; none without a store. */
+export function rateLimitSamples(store: { isUp: boolean; fallbacks: number } | undefined): MetricSamples[] {
+  if (store === undefined) {
+    return [];
+  }
+  const { isUp, fallbacks } = store;
+  return [
+    gauge(
+      'notigraph_rate_limit_store_up',
+      'Whether Redis counts rate limits (1), or a process on its own (0).',
+      isUp ? 1 : 0,
+      'min',
+    ),
+    counter('notigraph_rate_limit_fallbacks_total', 'Times that a process started to count rate limits on its own.', [
+      [{}, fallbacks],
+    ]),
+  ];
 }

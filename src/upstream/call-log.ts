@@ -1,4 +1,4 @@
-import { type Endpoint, isUpstreamError } from './errors/errors.ts';
+import { type Endpoint, isUpstreamError } from './errors.ts';
 import type { UpstreamRequest } from './request.ts';
 import type { UpstreamResult } from './transport/exchange.ts';
 

@@ -1,8 +1,8 @@
 import type { CallLog } from './call-log.ts';
 import type { CallTimer } from './call-timer.ts';
-import type { UpstreamRateLimit } from './errors/rate-limit.ts';
+import type { UpstreamRateLimit } from './errors.ts';
+import type { Signal } from './signal.ts';
 import type { CallTrace } from './transport/call-trace.ts';
-import type { Signal } from './transport/signal.ts';
 import type { WriteAuthor } from './write-audit.ts';
 
 /** Credential, deadline and cancellation of the operation that makes the calls. */

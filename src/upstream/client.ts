@@ -1,28 +1,26 @@
 import { ReadCache, type UpstreamCache } from './cache/read-cache.ts';
 import type { Caller, Usage } from './caller.ts';
-import { createDriftCheck, type ReportDeviation } from './contract/drift-check.ts';
-import { type Endpoint, isUpstreamError, type UpstreamError } from './errors/errors.ts';
-import { clientClosed, endedEarly } from './errors/failures.ts';
-import type { UpstreamRateLimit } from './errors/rate-limit.ts';
+import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
+import type { UpstreamRateLimit } from './errors.ts';
+import { clientClosed, type Endpoint, endedEarly, isUpstreamError, type UpstreamError } from './errors.ts';
 import type { CallingOperation, LoadOptions } from './load.ts';
-import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
-import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
-import { isTimeoutError } from './resilience/abortable.ts';
 import {
   type CircuitBreakerSettings,
   createCircuitBreaker,
   type ReportCircuitChange,
-} from './resilience/circuit-breaker.ts';
-import { createCoalescing } from './resilience/coalescing.ts';
-import { type ConcurrencySettings, limitConcurrency } from './resilience/concurrency.ts';
-import { createOperationDeadline } from './resilience/operation-deadline.ts';
-import { createRetry, type RetrySettings } from './resilience/retry.ts';
-import { createThrottle } from './resilience/throttle.ts';
+} from './policies/circuit-breaker.ts';
+import { createCoalescing } from './policies/coalescing.ts';
+import { type ConcurrencySettings, limitConcurrency } from './policies/concurrency.ts';
+import { createOperationDeadline } from './policies/operation-deadline.ts';
+import { createRetry, type RetrySettings } from './policies/retry.ts';
+import { createThrottle } from './policies/throttle.ts';
+import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
+import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
 import { createSend, type SendSettings } from './send.ts';
+import { isTimeoutError, type Signal } from './signal.ts';
 import { createExchange, type ExchangeSettings, type UpstreamResult } from './transport/exchange.ts';
 import type { UpstreamObserver } from './transport/observer.ts';
 import { serviceAddressOf } from './transport/path.ts';
-import type { Signal } from './transport/signal.ts';
 import type { SocketPool } from './transport/socket-pool.ts';
 import type { WriteAudit, WriteRecord } from './write-audit.ts';
 

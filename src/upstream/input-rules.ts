@@ -1,5 +1,4 @@
-import type { Endpoint, InputIssue } from './errors/errors.ts';
-import { invalidInput } from './errors/failures.ts';
+import { type Endpoint, type InputIssue, invalidInput } from './errors.ts';
 
 /** Line breaks and other control characters. Services put names and addresses into the headers of emails. */
 const CONTROL_CHARACTER = /[\p{Cc}\p{Zl}\p{Zp}]/u;

@@ -1,6 +1,6 @@
 import type { Caller } from './caller.ts';
+import type { OperationDeadline } from './policies/operation-deadline.ts';
 import type { UpstreamRequest } from './request.ts';
-import type { OperationDeadline } from './resilience/operation-deadline.ts';
 import type { UpstreamResult } from './transport/exchange.ts';
 
 /** Operation that makes calls: its caller and its deadline. */

@@ -1,7 +1,6 @@
 import type { Settings } from '../settings/settings.ts';
 import type { Caller } from './caller.ts';
-import type { Endpoint } from './errors/errors.ts';
-import { callBudgetExceeded, missingCredential } from './errors/failures.ts';
+import { callBudgetExceeded, type Endpoint, missingCredential } from './errors.ts';
 import { assertBody } from './input-rules.ts';
 import type { UpstreamRequest } from './request.ts';
 import { buildPath, pathPrefixOf } from './transport/path.ts';

@@ -1,6 +1,5 @@
-import type { Endpoint } from './errors/errors.ts';
+import type { Endpoint } from './errors.ts';
 import type { paths } from './openapi.gen.ts';
-import type { Expected } from './transport/body.ts';
 
 /** Call of one REST endpoint. */
 export interface UpstreamCall {
@@ -52,3 +51,6 @@ export interface WriteResult<T> {
   /** Whether the service returned its stored response to an earlier write with the same idempotency key. */
   replayed: boolean;
 }
+
+/** Form of a successful response: one object, a list of objects, or a body that is ignored. */
+export type Expected = 'record' | 'list' | 'nothing';

@@ -1,13 +1,13 @@
 import type { Settings } from '../settings/settings.ts';
 import type { Caller, Usage } from './caller.ts';
+import type { CircuitBreaker, PermittedAttempt } from './policies/circuit-breaker.ts';
+import type { ConcurrencyLimit } from './policies/concurrency.ts';
+import type { Retries, Retry } from './policies/retry.ts';
+import type { Pause, UpstreamThrottle } from './policies/throttle.ts';
 import type { UpstreamRequest } from './request.ts';
-import type { CircuitBreaker, PermittedAttempt } from './resilience/circuit-breaker.ts';
-import type { ConcurrencyLimit } from './resilience/concurrency.ts';
-import type { Retries, Retry } from './resilience/retry.ts';
-import type { Pause, UpstreamThrottle } from './resilience/throttle.ts';
+import type { Signal } from './signal.ts';
 import { serverAddressOf } from './transport/call-trace.ts';
 import type { Exchange, UpstreamResult } from './transport/exchange.ts';
-import type { Signal } from './transport/signal.ts';
 import type { WriteRecord } from './write-audit.ts';
 
 /** Settings of sending. */

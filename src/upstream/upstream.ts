@@ -1,5 +1,5 @@
 import type { UpstreamClient } from './client.ts';
-import { Endpoints } from './resources/index.gen.ts';
+import { Endpoints } from './endpoints/index.gen.ts';
 
 /** Endpoints of the service, bound to one caller. `Omit` drops the private field of the class, which plain objects lack. */
 export type Upstream = Readonly<Omit<Endpoints, never>>;

@@ -10,15 +10,15 @@ import {
   type UpstreamClient,
   type UpstreamDeps,
 } from './client.ts';
-import type { ReportDeviation } from './contract/drift-check.ts';
+import type { ReportDeviation } from './contract/drift.ts';
+import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts';
-import type { ReportCircuitChange } from './resilience/circuit-breaker.ts';
+import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
 import { createSocketPool } from './transport/create-socket-pool.ts';
 import type { UpstreamObserver } from './transport/observer.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
-import { Abort } from './transport/signal.ts';
 import type { ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
 import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-files.ts';
 

@@ -11,7 +11,7 @@ const TOPICS = fileURLToPath(new URL('topics/', import.meta.url));
 /** Files of the resource `topics`, apart from its paths in the OpenAPI document. */
 const FILES = [
   'src/graphql/types/topic.ts',
-  'src/upstream/resources/topics.ts',
+  'src/upstream/endpoints/topics.ts',
   'src/sandbox/resources/topics.ts',
   'schema/operations/Topics.graphql',
 ];

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { startServer } from '../../src/http/server.ts';
+import { startServer } from '../../src/server/server.ts';
 import { startTarget } from '../support/attack.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';

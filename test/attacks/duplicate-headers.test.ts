@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findDuplicateHeader } from '../../src/http/duplicate-headers.ts';
+import { findDuplicateHeader } from '../../src/http/node-adapter.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { connectRaw } from '../support/raw-client.ts';
 

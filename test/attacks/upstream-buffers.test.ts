@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { startServer } from '../../src/http/server.ts';
+import { startServer } from '../../src/server/server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const MIB = 1024 * 1024;

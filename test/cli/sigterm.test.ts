@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
-import { startServer } from '../../src/http/server.ts';
+import { startServer } from '../../src/server/server.ts';
 import { startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

@@ -8,7 +8,7 @@ import { formatReport } from '../../src/cli/check/format-report.ts';
 import { createReport } from '../../src/cli/check/report.ts';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { ConfigError } from '../../src/cli/config/config-error.ts';
+import { ConfigError } from '../../src/cli/config/problem.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { SCOPES } from '../../src/settings/scopes.ts';

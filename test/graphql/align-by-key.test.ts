@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { alignByKey } from '../../src/graphql/loaders/align-by-key.ts';
+import { alignByKey } from '../../src/graphql/loaders/notification-group-loader.ts';
 
 interface Row {
   id: string | undefined;

@@ -19,9 +19,8 @@ import {
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
 import { type CoerceVariablesOptions, coerceVariables } from '../../src/graphql/executor/coerce-variables.ts';
-import { createExecutor } from '../../src/graphql/executor/execute.ts';
+import { createExecutor, useExecutor } from '../../src/graphql/executor/execute.ts';
 import type { Limits } from '../../src/graphql/executor/limits.ts';
-import { useExecutor } from '../../src/graphql/executor/use-executor.ts';
 import { DEFAULTS } from '../support/settings.ts';
 
 type Resolve = NonNullable<GraphQLFieldConfig<unknown, unknown>['resolve']>;

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Agent, request as sendRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createOverloadMonitor } from '../../src/http/overload.ts';
-import { startServer } from '../../src/http/server.ts';
+import { createOverloadMonitor } from '../../src/server/load-shedding.ts';
+import { startServer } from '../../src/server/server.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw } from '../support/raw-client.ts';
 

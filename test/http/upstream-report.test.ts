@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { UpstreamReport } from '../../src/http/upstream-report.ts';
+import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';

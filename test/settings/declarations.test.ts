@@ -27,7 +27,7 @@ it('every error code is used', () => {
   expect(findUnused(Object.keys(ERROR_CODES), (file) => file.startsWith(SETTINGS_FOLDER))).toEqual([]);
 });
 
-it.each(filesOf('src/upstream/resources/*.ts'))('every endpoint of %s is used', (resource) => {
+it.each(filesOf('src/upstream/endpoints/*.ts'))('every endpoint of %s is used', (resource) => {
   const endpoints = [...(sources.get(resource) ?? '').matchAll(/^export (?:const|function) (\w+)/gm)];
   expect(endpoints.length).toBeGreaterThan(0);
   expect(

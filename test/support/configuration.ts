@@ -1,9 +1,9 @@
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { ConfigError } from '../../src/cli/config/config-error.ts';
 import type { Config } from '../../src/cli/config/create-config.ts';
 import { readEnvironment } from '../../src/cli/config/environment.ts';
 import { type Files, loadConfig } from '../../src/cli/config/load-config.ts';
+import { ConfigError } from '../../src/cli/config/problem.ts';
 
 /** Sources of a configuration. */
 export interface Sources {

@@ -84,7 +84,7 @@ const timerHook = createHook({
   init(id, type) {
     if (
       type === 'Timeout' &&
-      /[\\/]src[\\/](?!http[\\/]connections\.ts|lib[\\/]files[\\/]file-watcher\.ts)\w+[\\/]/.test(
+      /[\\/]src[\\/](?!server[\\/]connections\.ts|lib[\\/]files[\\/]file-watcher\.ts)\w+[\\/]/.test(
         new Error().stack ?? '',
       )
     ) {

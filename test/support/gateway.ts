@@ -1,8 +1,8 @@
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
 import { createGateway, createGatewayState, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
-import { startServer } from '../../src/http/server.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startServer } from '../../src/server/server.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { createContractCheck } from './contract.ts';
 import { fetchListener } from './fetch-listener.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type RunningServer, type ServerOptions, startServer } from '../../src/http/server.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../src/server/server.ts';
 
 /** Server that keeps requests pending until the test releases them. */
 export interface PausedServer extends AsyncDisposable {

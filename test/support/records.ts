@@ -1,7 +1,7 @@
-import type { FeedBody } from '../../src/upstream/resources/feeds.ts';
-import type { NotificationGroupBody } from '../../src/upstream/resources/notification-groups.ts';
-import type { SubscriberBody } from '../../src/upstream/resources/subscribers.ts';
-import type { WorkflowBody } from '../../src/upstream/resources/workflows.ts';
+import type { FeedBody } from '../../src/upstream/endpoints/feeds.ts';
+import type { NotificationGroupBody } from '../../src/upstream/endpoints/notification-groups.ts';
+import type { SubscriberBody } from '../../src/upstream/endpoints/subscribers.ts';
+import type { WorkflowBody } from '../../src/upstream/endpoints/workflows.ts';
 
 /** Records with all fields that the contract requires, for scripted upstreams. */
 

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import { type ServerOptions, startServer } from '../../src/http/server.ts';
+import { type ServerOptions, startServer } from '../../src/server/server.ts';
 import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';

@@ -24,7 +24,7 @@ import {
   type WorkflowResult,
 } from '../../src/client/index.ts';
 import type { Explanation as GatewayExplanation } from '../../src/graphql/explain/explanation.ts';
-import type { UpstreamReport as GatewayReport } from '../../src/http/upstream-report.ts';
+import type { UpstreamReport as GatewayReport } from '../../src/http/respond.ts';
 
 type Equals<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 

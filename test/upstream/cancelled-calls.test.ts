@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
-import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors/errors.ts';
+import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
+import { Abort } from '../../src/upstream/signal.ts';
 import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { createExchange } from '../../src/upstream/transport/exchange.ts';
-import { Abort } from '../../src/upstream/transport/signal.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { DEFAULTS, settingsOf } from '../support/settings.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { errorFromResponse } from '../../src/upstream/errors/error-from-response.ts';
+import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 

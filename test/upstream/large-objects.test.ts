@@ -1,7 +1,7 @@
 import { GraphQLScalarType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.ts';
-import { containsLargeObject } from '../../src/upstream/transport/large-objects.ts';
+import { containsLargeObject } from '../../src/upstream/transport/body.ts';
 
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
 const items = (count: number, item = '1') => `[${Array(count).fill(item).join(',')}]`;

@@ -2,15 +2,20 @@ import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { createUpstreamClient } from '../../src/upstream/client.ts';
-import { errorFromFailure } from '../../src/upstream/errors/error-from-failure.ts';
-import { errorFromResponse } from '../../src/upstream/errors/error-from-response.ts';
-import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.ts';
-import { brokenConnection, notConnected, serviceUnavailable, timedOut } from '../../src/upstream/errors/failures.ts';
-import { createCircuitBreaker } from '../../src/upstream/resilience/circuit-breaker.ts';
-import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
-import { type ConcurrencySettings, limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
-import { createRetry, type RetryableCall, type RetrySettings } from '../../src/upstream/resilience/retry.ts';
+import {
+  brokenConnection,
+  type Endpoint,
+  notConnected,
+  serviceUnavailable,
+  timedOut,
+  type UpstreamError,
+} from '../../src/upstream/errors.ts';
+import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
+import { createCoalescing } from '../../src/upstream/policies/coalescing.ts';
+import { type ConcurrencySettings, limitConcurrency } from '../../src/upstream/policies/concurrency.ts';
+import { createRetry, type RetryableCall, type RetrySettings } from '../../src/upstream/policies/retry.ts';
 import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
+import { errorFromFailure, errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bytesInUse } from '../support/heap.ts';

@@ -1,11 +1,11 @@
 import { validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isCredential } from '../../src/auth/credentials.ts';
+import { isCredential } from '../../src/auth/identity.ts';
 import { unwrap } from '../../src/upstream/contract/envelope.ts';
-import { errorFromResponse } from '../../src/upstream/errors/error-from-response.ts';
-import type { Endpoint, UpstreamError } from '../../src/upstream/errors/errors.ts';
-import { parseRetryAfter } from '../../src/upstream/errors/retry-after.ts';
+import type { Endpoint, UpstreamError } from '../../src/upstream/errors.ts';
+import { parseRetryAfter } from '../../src/upstream/transport/rate-limit-headers.ts';
+import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway } from '../support/gateway.ts';
 import { formatResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';

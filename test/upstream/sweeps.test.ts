@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
 import { MemoryStore } from '../../src/upstream/cache/memory-store.ts';
 import type { WriteEnd, WriteInProgress } from '../../src/upstream/cache/store.ts';
-import type { Endpoint } from '../../src/upstream/errors/errors.ts';
-import { throttled } from '../../src/upstream/errors/failures.ts';
-import { createCoalescing } from '../../src/upstream/resilience/coalescing.ts';
-import { limitConcurrency } from '../../src/upstream/resilience/concurrency.ts';
-import { createThrottle } from '../../src/upstream/resilience/throttle.ts';
+import { type Endpoint, throttled } from '../../src/upstream/errors.ts';
+import { createCoalescing } from '../../src/upstream/policies/coalescing.ts';
+import { limitConcurrency } from '../../src/upstream/policies/concurrency.ts';
+import { createThrottle } from '../../src/upstream/policies/throttle.ts';
 
 // What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
 // step of random histories.

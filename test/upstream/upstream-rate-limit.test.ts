@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { createUpstreamClient, type Usage } from '../../src/upstream/client.ts';
-import { readRateLimit } from '../../src/upstream/errors/rate-limit.ts';
 import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
+import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';

@@ -1,5 +1,5 @@
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
-import { createAssets } from '../../http/graphiql/assets.ts';
+import { createAssets } from '../../http/graphiql/graphiql.ts';
 import { InstallationError } from '../../lib/installation.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';

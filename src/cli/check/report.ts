@@ -1,17 +1,19 @@
-import type { CommandLine, Host } from '../commands/command.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { secretsOf } from '../../auth/tenants.ts';
+import { createManifestFiles } from '../../graphql/documents/manifest.ts';
+import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
+import { createSchema } from '../../graphql/schema.ts';
+import { readTools } from '../../graphql/tools/tool-files.ts';
+import { createSecretFiles } from '../../lib/files/secret-files.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { CommandLine, Host } from '../command.ts';
 import { CONFIG_FILES } from '../config/config-files.ts';
+import type { Config } from '../config/create-config.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type CheckedConfig, checkConfig } from '../config/load-config.ts';
-import { type Problem, sortProblems } from '../config/problem.ts';
+import { ConfigError, type Problem, sortProblems } from '../config/problem.ts';
 import { readConfigText } from '../config/read-config-text.ts';
-import { findDocumentWarnings } from './document-warnings.ts';
 import { findInstallationProblems } from './installation-problems.ts';
-import { findSandboxProblems } from './sandbox-problems.ts';
-import { findSecretFileWarnings } from './secret-file-warnings.ts';
-import { countOf, summarize } from './summary.ts';
-import { type ConfiguredTools, findToolProblems, readConfiguredTools } from './tool-problems.ts';
-import { findWarnings } from './warnings.ts';
+import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
 
 /** Environment that is checked. */
 type CheckedHost = Pick<Host, 'env' | 'platform'>;
@@ -67,4 +69,67 @@ function toValid(checked: CheckedConfig, found: readonly Problem[], tools: Confi
   const subject = checked.config.source ?? 'The configuration';
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
   return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(checked, tools)}.` };
+}
+
+/** Returns what a configuration contains: `12 settings, 2 tenants, 14 trusted documents, 5 tools`. */
+export function summarize({ config, values }: CheckedConfig, tools: ConfiguredTools | undefined): string {
+  const { clients, trustedDocuments } = config;
+  const { tenants = {}, tenantKeys } = clients.browser ?? {};
+  const keys = createSecretFiles({ secrets: secretsOf(tenants), directory: tenantKeys?.directory }).secrets();
+  const manifests = createManifestFiles(trustedDocuments.manifests).manifests();
+  const documents = new Set(manifests.flatMap((manifest) => Object.keys(manifest)));
+  return [
+    countOf(countSettings(values), 'setting'),
+    ...(clients.browser === undefined ? [] : [countOf(keys.size, 'tenant')]),
+    ...(trustedDocuments.manifests.length === 0 ? [] : [countOf(documents.size, 'trusted document')]),
+    ...(tools === undefined ? [] : [countOf(tools.tools.length, 'tool')]),
+  ].join(', ');
+}
+
+/** Returns a number with its unit: `1 problem`, `2 problems`. */
+export const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
+
+/** Counts the settings in sections, not the sections. The file of a secret is one, like a list. */
+const countSettings = (value: unknown): number =>
+  isRecord(value) && !('file' in value)
+    ? Object.values(value).reduce((sum: number, member) => sum + countSettings(member), 0)
+    : 1;
+
+/** Tools of a configuration, with their problems. */
+export type ConfiguredTools = ReturnType<typeof readTools>;
+
+/** Returns the problems of tools, each of which prevents a start. */
+export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick<CheckedConfig, 'locate'>): Problem[] {
+  return problems.map(({ path, problem }) => {
+    const { place, name } = locate(['mcp', ...path]);
+    return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
+  });
+}
+
+/** Reads the tools of a configuration; undefined if it has none. */
+export function readConfiguredTools(config: Config): ConfiguredTools | undefined {
+  if (config.mcp === undefined) {
+    return undefined;
+  }
+  const { manifest = shippedManifest(), mutations } = config.mcp;
+  const manifests = createManifestFiles([manifest]).manifests();
+  return readTools(manifests, mutations, { schema: createSchema(config), limits: config });
+}
+
+/** Returns why the sandbox couldn't use its file. The file stays unchanged. The sandbox is loaded only if it is configured. */
+export async function findSandboxProblems({ config: { upstream }, values, locate }: CheckedConfig): Promise<Problem[]> {
+  if (upstream.kind !== 'sandbox') {
+    return [];
+  }
+  const { SandboxError, checkSandboxFile } = await import('../../sandbox/sandbox.ts');
+  try {
+    checkSandboxFile(upstream.file);
+    return [];
+  } catch (error) {
+    if (error instanceof SandboxError) {
+      const { place, name } = values.sandbox === undefined ? { name: 'The sandbox' } : locate(['sandbox']);
+      return [{ place, sentence: `${name}: ${error.message}` }];
+    }
+    throw error;
+  }
 }

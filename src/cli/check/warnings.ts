@@ -1,5 +1,13 @@
-import { routerSecretOf } from '../../graphql/federation/router-secret.ts';
+import { statSync } from 'node:fs';
+import { secretsOf } from '../../auth/tenants.ts';
+import { createManifestFiles } from '../../graphql/documents/manifest.ts';
+import { findDocumentProblem } from '../../graphql/documents/validate.ts';
+import { routerSecretOf } from '../../graphql/federation.ts';
+import { createSchema } from '../../graphql/schema.ts';
+import { listSecretFiles, type Secret } from '../../lib/files/secret-files.ts';
 import { isLoopbackHost } from '../../lib/urls.ts';
+import { cacheSettingsOf } from '../../settings/cache.ts';
+import type { TlsSettings } from '../../settings/upstreams.ts';
 import type { Config } from '../config/create-config.ts';
 import type { CheckedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
@@ -122,3 +130,93 @@ function listCombinations(config: Config): Rule[] {
     ],
   ];
 }
+
+/** Permission of users who are neither the owner nor in the group (POSIX). */
+const OTHERS_READ = 0o004;
+
+/** Returns a warning for each secret whose file every user of the machine can read. */
+export function findSecretFileWarnings({ config, locate }: CheckedConfig): Problem[] {
+  const { cache, clients, clientTokens, logSecret, rateLimits, tls, upstreams = {} } = config;
+  const { secret, store = 'memory' } = cacheSettingsOf(cache) ?? {};
+  const routerSecret = routerSecretOf(config);
+  const { tenants = {}, tenantKeys } = clients.browser ?? {};
+  const files: [path: readonly string[], file: string][] = [
+    ...filesOf(['clients', 'browser', 'tenants'], secretsOf(tenants)),
+    ...listSecretFiles({ directory: tenantKeys?.directory }).map(([, file]): [string[], string] => [
+      ['clients', 'browser', 'tenantKeys'],
+      file,
+    ]),
+    ...filesOf(['cache'], secret === undefined ? {} : { secret }),
+    ...filesOf(['cache', 'store', 'redis'], store === 'memory' ? {} : { url: store.redis.url }),
+    ...filesOf(
+      ['rateLimits', 'store', 'redis'],
+      rateLimits.store === 'memory' ? {} : { url: rateLimits.store.redis.url },
+    ),
+    ...filesOf(['tls'], keyOf(tls)),
+    ...Object.entries(upstreams).flatMap(([name, own]) => filesOf(['upstreams', name, 'tls'], keyOf(own.tls))),
+    ...filesOf(['clientTokens', 'secrets'], Object.fromEntries((clientTokens?.secrets ?? []).entries())),
+    ...filesOf([], logSecret === undefined ? {} : { logSecret }),
+    ...filesOf(['federation'], routerSecret === undefined ? {} : { routerSecret }),
+  ];
+  return files
+    .filter(([, file]) => isReadableByEveryone(file))
+    .map(([path, file]) => {
+      const { place, name } = locate(path);
+      return { place, sentence: `${name}: every user can read the file ${file}; remove that permission.` };
+    });
+}
+
+/** Returns the only secret among the certificates. */
+const keyOf = ({ clientKey }: Partial<TlsSettings> = {}): Readonly<Record<string, Secret>> =>
+  clientKey === undefined ? {} : { clientKey };
+
+const filesOf = (path: readonly string[], secrets: Readonly<Record<string, Secret>>): [string[], string][] =>
+  listSecretFiles({ secrets }).map(([name, file]) => [[...path, name], file]);
+
+function isReadableByEveryone(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats?.isFile() === true && (stats.mode & OTHERS_READ) !== 0;
+}
+
+/** Maximum number of documents that are named. */
+const MAX_WARNINGS = 20;
+
+/**
+ * Returns a warning for each trusted document that would be rejected, and one if there are no documents but only those are served. A gateway starts
+ * nevertheless, because it also serves apps that were released before or after it.
+ */
+export function findDocumentWarnings({ config, locate }: CheckedConfig): Problem[] {
+  const { clients } = config;
+  const { manifests } = config.trustedDocuments;
+  const documents = manifests.flatMap((manifest, index) =>
+    createManifestFiles([manifest])
+      .manifests()
+      .flatMap((texts) => Object.entries(texts).map(([id, text]) => ({ index, id, text }))),
+  );
+  if (documents.length === 0) {
+    const isEnforced = [clients.server, clients.browser].some(
+      (client) => client && client.trustedDocuments === 'enforce',
+    );
+    const { place, name } = locate(['trustedDocuments', 'manifests']);
+    return isEnforced ? [{ place, sentence: `${name} contain no document, so all operations are rejected.` }] : [];
+  }
+  const schema = createSchema(config);
+  const warnings = documents.flatMap(({ index, id, text }): Problem[] => {
+    const problem = findDocumentProblem(schema, text, config);
+    const { place, name } = locate(['trustedDocuments', 'manifests', index]);
+    return problem === undefined
+      ? []
+      : [{ place, sentence: `${name}: the document ${nameOf(id, text)} is rejected: ${problem}` }];
+  });
+  const { length } = warnings;
+  return length <= MAX_WARNINGS
+    ? warnings
+    : [
+        ...warnings.slice(0, MAX_WARNINGS),
+        { sentence: `${length - MAX_WARNINGS} more trusted documents are rejected.` },
+      ];
+}
+
+/** Returns the name of a document's operation, or the beginning of its id. */
+const nameOf = (id: string, text: string): string =>
+  /^\s*(?:query|mutation)\s+(\w+)/m.exec(text)?.[1] ?? (id.length > 20 ? `${id.slice(0, 20)}…` : id);

@@ -1,7 +1,7 @@
+import { type Command, wordsOf } from '../command.ts';
 import { writeBashCompletion } from '../completion/bash.ts';
 import { writeZshCompletion } from '../completion/zsh.ts';
-import { ConfigError } from '../config/config-error.ts';
-import { type Command, wordsOf } from './command.ts';
+import { ConfigError } from '../config/problem.ts';
 
 const SHELLS = 'bash|zsh';
 

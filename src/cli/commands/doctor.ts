@@ -1,5 +1,5 @@
-import { ConfigError } from '../config/config-error.ts';
-import { type Command, wordsOf } from './command.ts';
+import { type Command, wordsOf } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 import { serve } from './serve.ts';
 
 const FORMATS = 'text|json';

@@ -1,5 +1,5 @@
+import type { Command } from '../command.ts';
 import { check } from './check.ts';
-import type { Command } from './command.ts';
 import { completion } from './completion.ts';
 import { doctor } from './doctor.ts';
 import { help } from './help.ts';

@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command } from '../command.ts';
 import { serve } from './serve.ts';
 
 /** Serves tools to a desktop client over standard input and output. */

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
-import { ConfigError } from '../config/config-error.ts';
+import type { Command, Host } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 import { DEFAULT_SANDBOX_FILE, findSandboxFileProblem } from '../sandbox-file.ts';
-import type { Command, Host } from './command.ts';
 
 /** Replaces the records of a sandbox's file by the samples. */
 export const sandboxReset: Command = {

@@ -1,7 +1,7 @@
-import { ConfigError } from '../config/config-error.ts';
+import type { Command, CommandLine } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 import { DEFAULT_SANDBOX_FILE, findSandboxFileProblem } from '../sandbox-file.ts';
 import { catchStopSignals } from '../stop-signals.ts';
-import type { Command, CommandLine } from './command.ts';
 
 const DEFAULT_PORT = 4010;
 

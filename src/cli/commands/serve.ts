@@ -1,7 +1,7 @@
+import type { Command } from '../command.ts';
 import { catchHangups } from '../hangups.ts';
+import { writeEntries } from '../help.ts';
 import { listSettingOptions, listSettingVariables } from '../setting-options.ts';
-import { writeEntries } from '../write-entries.ts';
-import type { Command } from './command.ts';
 
 /** Serves the GraphQL API. Its options are settings of the settings table. */
 export const serve: Command = {

@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command } from '../command.ts';
 import { serve } from './serve.ts';
 
 /** Creates or updates the subscribers of a file. */

@@ -1,6 +1,6 @@
-import { ConfigError } from '../config/config-error.ts';
+import type { Command } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 import { writeHelp } from '../help.ts';
-import type { Command } from './command.ts';
 
 /** Prints the commands for subscribers. */
 export const subscribers: Command = {

@@ -1,4 +1,4 @@
-import { COMMON_OPTIONS, type Command, type CommandOption, innerOf, topLevelOf, wordsOf } from '../commands/command.ts';
+import { COMMON_OPTIONS, type Command, type CommandOption, innerOf, topLevelOf, wordsOf } from '../command.ts';
 import { isPath, namesOf } from './values.ts';
 
 /** Writes the completion script for bash. It works with bash 3.2, which macOS has, and needs no other package. */

@@ -1,4 +1,4 @@
-import type { CommandOption } from '../commands/command.ts';
+import type { CommandOption } from '../command.ts';
 
 /** Whether a placeholder stands for the path of a file. */
 export const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);

@@ -6,7 +6,7 @@ import {
   isOptional,
   topLevelOf,
   wordsOf,
-} from '../commands/command.ts';
+} from '../command.ts';
 import { isPath, namesOf } from './values.ts';
 
 /** Writes the completion script for zsh. */

@@ -2,7 +2,7 @@ import type { GatewaySettingOptions } from '../../settings/gateway-options.gen.t
 import { type PartialSettings, parseSettings, toSentence } from '../../settings/parse-settings.ts';
 import { GATEWAY_SETTINGS } from '../../settings/settings.ts';
 import { DEFAULT_SANDBOX_FILE } from '../sandbox-file.ts';
-import { ConfigError } from './config-error.ts';
+import { ConfigError } from './problem.ts';
 
 /** Plain data that a configuration is made from. It may contain secrets. */
 export interface ConfigOrigin {

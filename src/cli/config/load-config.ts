@@ -1,16 +1,15 @@
 import { findConflicts } from '../../settings/conflicts.ts';
 import { parseSettings, type SettingProblem } from '../../settings/parse-settings.ts';
 import { suggest, variableOf } from '../../settings/setting.ts';
-import type { CommandLine } from '../commands/command.ts';
+import type { CommandLine } from '../command.ts';
 import { countWorkers } from '../count-workers.ts';
 import { findSandboxFileProblem } from '../sandbox-file.ts';
-import { ConfigError } from './config-error.ts';
 import { readConfigFile } from './config-file.ts';
 import { findSource, SOURCE_VARIABLES } from './config-source.ts';
 import { type Config, createConfig, sandboxFileOf } from './create-config.ts';
 import type { Environment } from './environment.ts';
 import { type MergedSettings, mergeSources, SETTING_NAMES, VARIABLE_NAMES } from './merge-sources.ts';
-import { type Problem, sortProblems } from './problem.ts';
+import { ConfigError, type Problem, sortProblems } from './problem.ts';
 import { applyProxyVariables } from './proxy-variables.ts';
 import type { ReadFile } from './read-config-text.ts';
 

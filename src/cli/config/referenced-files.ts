@@ -1,9 +1,8 @@
-import { findSecretProblem } from '../../auth/client-token-keys.ts';
-import { findKeyProblem } from '../../auth/public-key.ts';
-import { findTenantProblem, findUpstreamProblem } from '../../auth/tenant-keys.ts';
-import { createTenantUpstreams } from '../../auth/tenant-upstreams.ts';
-import { findManifestProblems } from '../../graphql/documents/manifest-files.ts';
-import { findRouterSecretProblem } from '../../graphql/federation/router-secret.ts';
+import { findSecretProblem } from '../../auth/client-tokens.ts';
+import { findKeyProblem } from '../../auth/signing-keys.ts';
+import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../auth/tenants.ts';
+import { findManifestProblems } from '../../graphql/documents/manifest.ts';
+import { findRouterSecretProblem } from '../../graphql/federation.ts';
 import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { findRedisServerProblems } from '../../redis/redis-server.ts';
@@ -12,8 +11,8 @@ import type { SettingProblem } from '../../settings/parse-settings.ts';
 import { findRedisUrlProblem } from '../../settings/redis-url.ts';
 import { SETTINGS } from '../../settings/settings.ts';
 import { file, secret } from '../../settings/text-or-file.ts';
-import { findAuditProblem } from '../../telemetry/audit-file.ts';
-import { findLogSecretProblem } from '../../telemetry/log-secret.ts';
+import { findLogSecretProblem } from '../../telemetry/access-log.ts';
+import { findAuditProblem } from '../../telemetry/audit-log.ts';
 import { findCacheSecretProblem } from '../../upstream/cache/cache-secret.ts';
 import { findTlsProblems } from '../../upstream/transport/tls-files.ts';
 

@@ -1,5 +1,5 @@
-import { type DeviationKind, findDeviations } from '../../upstream/contract/find-deviations.ts';
-import type { Endpoint } from '../../upstream/errors/errors.ts';
+import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
+import type { Endpoint } from '../../upstream/errors.ts';
 import { type Finding, type Level, note, problem, warning } from './finding.ts';
 
 /** Weight and wording of each kind of deviation. */

@@ -1,4 +1,4 @@
-import { createCredentialFilter } from '../../upstream/errors/credential-filter.ts';
+import { createCredentialFilter } from '../../upstream/credential-filter.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
 import { examineKey, examineService, noKey } from './access.ts';
 import { examineConnection } from './connection.ts';

@@ -1,5 +1,5 @@
-import { readRateLimit } from '../../upstream/errors/rate-limit.ts';
 import { headerOf } from '../../upstream/transport/body.ts';
+import { readRateLimit } from '../../upstream/transport/rate-limit-headers.ts';
 import { type Finding, note, ok, warning } from './finding.ts';
 import { LIST, type ReadResponse, type Session } from './session.ts';
 

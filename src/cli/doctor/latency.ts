@@ -1,4 +1,4 @@
-import { readRateLimit } from '../../upstream/errors/rate-limit.ts';
+import { readRateLimit } from '../../upstream/transport/rate-limit-headers.ts';
 import { type Finding, note, ok, problem, warning } from './finding.ts';
 import { LIST, type ReadResponse, type Session } from './session.ts';
 

@@ -1,4 +1,4 @@
-import type { CommandLine, Host } from '../commands/command.ts';
+import type { CommandLine, Host } from '../command.ts';
 import { CONFIG_FILES } from '../config/config-files.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';

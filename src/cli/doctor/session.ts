@@ -2,16 +2,15 @@ import type { Socket } from 'node:net';
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
-import { errorFromFailure } from '../../upstream/errors/error-from-failure.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';
-import { isTimeoutError } from '../../upstream/resilience/abortable.ts';
+import { Abort, isTimeoutError } from '../../upstream/signal.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/receive.ts';
-import { Abort } from '../../upstream/transport/signal.ts';
 import type { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
+import { errorFromFailure } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
 
 /** Read of the contract. */

@@ -1,6 +1,5 @@
-import type { UpstreamError } from '../../upstream/errors/errors.ts';
-import { OUTCOME_UNKNOWN } from '../../upstream/errors/failures.ts';
-import type { SubscriberFields } from '../../upstream/resources/subscribers.ts';
+import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import { OUTCOME_UNKNOWN, type UpstreamError } from '../../upstream/errors.ts';
 
 /** Shorter values, such as a locale, are too common to be replaced. */
 const MIN_LENGTH = 3;

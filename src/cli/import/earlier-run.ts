@@ -1,6 +1,6 @@
 import { createReadStream, lstatSync } from 'node:fs';
 import { assertRegularFile, FileError } from '../../lib/files/text-file.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/problem.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { parseJson } from './json-rows.ts';
 import { isApplied, isBeginning, PROBLEMS, RESULT, RUN, type Run } from './results.ts';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { assertRegularFile, toFileError } from '../../lib/files/text-file.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/problem.ts';
 
 /** File to import. It stays open between the passes, so that replacing it by another file doesn't mix both. */
 export interface InputFile extends AsyncDisposable {

@@ -1,5 +1,5 @@
-import type { CommandLine } from '../commands/command.ts';
-import { ConfigError } from '../config/config-error.ts';
+import type { CommandLine } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 import type { Format } from './row.ts';
 
 /** Options of an import. */

@@ -1,6 +1,5 @@
-import type { UpstreamRateLimit } from '../../upstream/errors/rate-limit.ts';
-import { sleep } from '../../upstream/resilience/abortable.ts';
-import type { Signal } from '../../upstream/transport/signal.ts';
+import type { UpstreamRateLimit } from '../../upstream/errors.ts';
+import { type Signal, sleep } from '../../upstream/signal.ts';
 
 /** Options of the pace. */
 export interface PaceOptions {

@@ -1,4 +1,4 @@
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/problem.ts';
 import type { CheckedFile } from './check-rows.ts';
 import type { EarlierRun } from './earlier-run.ts';
 import { formatCount } from './format.ts';

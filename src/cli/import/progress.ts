@@ -1,4 +1,4 @@
-import type { Host } from '../commands/command.ts';
+import type { Host } from '../command.ts';
 import { formatCount, formatDuration } from './format.ts';
 
 /** Numbers of rows. */

@@ -2,8 +2,8 @@ import { lutimesSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { errorCodeOf } from '../../lib/error-code.ts';
-import type { Host } from '../commands/command.ts';
-import { ConfigError } from '../config/config-error.ts';
+import type { Host } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 import { parseJson } from './json-rows.ts';
 import { attempt } from './results-file.ts';
 

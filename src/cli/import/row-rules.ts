@@ -2,8 +2,8 @@ import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import { findTextProblem } from '../../upstream/input-rules.ts';
-import type { SubscriberFields } from '../../upstream/resources/subscribers.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import { describeUnknown } from './unknown-names.ts';
 

@@ -1,4 +1,4 @@
-import type { SubscriberFields } from '../../upstream/resources/subscribers.ts';
+import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 
 /** Valid row of the file. */
 export interface Row {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
-import { isUpstreamError } from '../../upstream/errors/errors.ts';
+import { isUpstreamError } from '../../upstream/errors.ts';
+import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
-import { Abort } from '../../upstream/transport/signal.ts';
-import type { CommandLine, Host } from '../commands/command.ts';
-import { ConfigError } from '../config/config-error.ts';
+import type { CommandLine, Host } from '../command.ts';
 import { CONFIG_FILES } from '../config/config-files.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { ConfigError } from '../config/problem.ts';
 import { readConfigText } from '../config/read-config-text.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findService } from '../service/find-service.ts';

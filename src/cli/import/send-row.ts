@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { isUpstreamError, type UpstreamError } from '../../upstream/errors/errors.ts';
-import type { SubscriberBody } from '../../upstream/resources/subscribers.ts';
-import type { Signal } from '../../upstream/transport/signal.ts';
+import type { SubscriberBody } from '../../upstream/endpoints/subscribers.ts';
+import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
+import type { Signal } from '../../upstream/signal.ts';
 import { describeError } from './describe-error.ts';
 import { ImportError } from './import-error.ts';
 import type { Pace } from './pace.ts';

@@ -1,4 +1,4 @@
-import type { Abort } from '../../upstream/transport/signal.ts';
+import type { Abort } from '../../upstream/signal.ts';
 import type { AppliedLines } from './applied-lines.ts';
 import type { CheckedFile } from './check-rows.ts';
 import { ImportError } from './import-error.ts';

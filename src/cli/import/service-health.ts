@@ -1,4 +1,4 @@
-import type { UpstreamError } from '../../upstream/errors/errors.ts';
+import type { UpstreamError } from '../../upstream/errors.ts';
 import { formatDuration } from './format.ts';
 import { ImportError } from './import-error.ts';
 import type { RowResult } from './results.ts';

@@ -1,6 +1,6 @@
 import { suggest } from '../../settings/setting.ts';
-import { ConfigError } from '../config/config-error.ts';
 import type { Config } from '../config/create-config.ts';
+import { ConfigError } from '../config/problem.ts';
 
 /** Settings of a service, with those that all services share. */
 export type ServiceSettings = Omit<Config, 'upstream'>;

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { isCredential } from '../../auth/credentials.ts';
+import { isCredential } from '../../auth/identity.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
-import type { Host } from '../commands/command.ts';
-import { ConfigError } from '../config/config-error.ts';
+import type { Host } from '../command.ts';
+import { ConfigError } from '../config/problem.ts';
 
 /** Maximum size of a file with a key, in bytes. */
 const MAX_BYTES = 64 * 1024;

@@ -3,8 +3,7 @@ import { isRecord } from '../../lib/is-record.ts';
 import { memoizeBySource } from '../../lib/memoize.ts';
 import type { TrustedDocumentsMode } from '../../settings/clients.ts';
 import { refuse } from '../../settings/refuse.ts';
-import { type Manifest, sha256Of, withoutHashPrefix } from './manifest.ts';
-import type { ManifestFiles } from './manifest-files.ts';
+import { type Manifest, type ManifestFiles, sha256Of, withoutHashPrefix } from './manifest.ts';
 
 /** Parameters of a request that identify its document. */
 export interface DocumentRequest {

@@ -10,7 +10,7 @@ import {
   Kind,
   type ValueNode,
 } from 'graphql';
-import { DocumentError, truncateMessage } from './located-error.ts';
+import { DocumentError, truncateMessage } from '../located-error.ts';
 
 /** Values of variables by name. */
 export type Variables = Readonly<Record<string, unknown>>;

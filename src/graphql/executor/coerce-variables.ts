@@ -13,8 +13,8 @@ import {
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
 import { printPathArray } from 'graphql/jsutils/printPathArray.js';
+import { excerpt, setNodes, truncateMessage } from '../located-error.ts';
 import type { Limits } from './limits.ts';
-import { excerpt, setNodes, truncateMessage } from './located-error.ts';
 
 /** Maximum errors of variables in one response. One more error says that there are others, as in graphql-js. */
 const MAX_ERRORS = 5;

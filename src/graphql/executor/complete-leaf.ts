@@ -9,9 +9,9 @@ import {
   isSpecifiedScalarType,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
+import { excerpt, markInvalidValue } from '../located-error.ts';
 import type { Complete } from './complete.ts';
 import type { Execution } from './execution.ts';
-import { excerpt, markInvalidValue } from './located-error.ts';
 
 /** Maximum depth at which sizes are estimated, deeper than any JSON the scalars accept. Guards against cyclic objects. */
 const MAX_DEPTH = 64;

@@ -1,10 +1,10 @@
 import { GraphQLError, type GraphQLResolveInfo, type ResponsePath } from 'graphql';
+import { markInvalidValue } from '../located-error.ts';
 import type { Complete, ValuePlan } from './complete.ts';
 import { completeLeaf, isPrimitive } from './complete-leaf.ts';
 import { completeResolved } from './complete-resolved.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
-import { markInvalidValue } from './located-error.ts';
 import { Pending, PendingList } from './pending.ts';
 
 /** Creates the completion function of lists with these items. */

@@ -1,6 +1,6 @@
 import type { GraphQLLeafType, GraphQLResolveInfo, ResponsePath } from 'graphql';
+import { markInvalidValue } from '../located-error.ts';
 import type { Execution, Position } from './execution.ts';
-import { markInvalidValue } from './located-error.ts';
 
 /**
  * Completes a value of one type. Returns the value or a Pending one, and throws if null is not allowed. Implementations avoid closures,

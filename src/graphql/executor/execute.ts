@@ -1,4 +1,5 @@
 import { assertValidSchema, type ExecutionArgs, type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
 import { coerceVariables } from './coerce-variables.ts';
 import { executeFields } from './execute-fields.ts';
 import { Execution } from './execution.ts';
@@ -67,3 +68,12 @@ const resultOf = (execution: Execution, pending: PendingObject | SerialExecution
       'data',
     );
   });
+
+/** Creates a plugin that executes operations with the gateway's executor. */
+export function useExecutor(execute: Execute): Plugin {
+  return {
+    onExecute({ setExecuteFn }) {
+      setExecuteFn(execute);
+    },
+  };
+}

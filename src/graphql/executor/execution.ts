@@ -12,9 +12,9 @@ import {
   OperationTypeNode,
   type ResponsePath,
 } from 'graphql';
+import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
-import { locate, toOperationError } from './located-error.ts';
 
 /** Inputs of an execution. */
 interface ExecutionOptions extends PlanSource {

@@ -1,10 +1,9 @@
 import { type DocumentNode, GraphQLError, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { createFieldCount } from '../documents/document-limits.ts';
+import { createFieldCount } from '../documents/limits.ts';
+import { DocumentError } from '../located-error.ts';
 import type { Variables } from './arguments.ts';
-import type { Fragments } from './collect-fields.ts';
-import { conditionsKey, findConditionVariables } from './conditions.ts';
-import { DocumentError } from './located-error.ts';
+import { conditionsKey, type Fragments, findConditionVariables } from './collect-fields.ts';
 import { planSelection } from './plan.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 

@@ -12,7 +12,7 @@ import {
   isObjectType,
   type SelectionSetNode,
 } from 'graphql';
-import { type DependentCalls, dependentCallsOf } from '../dependent-calls.ts';
+import { type DependentCalls, dependentCallsOf } from '../declarations.ts';
 import { planSelection } from '../executor/plan.ts';
 import type { FieldPlan } from '../executor/selection-plan.ts';
 

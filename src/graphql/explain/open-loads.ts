@@ -1,4 +1,4 @@
-import { dependentCallsOf } from '../dependent-calls.ts';
+import { dependentCallsOf } from '../declarations.ts';
 import { type Dependent, findDependents, mostOf } from './dependents.ts';
 import type { FieldRun } from './field-run.ts';
 

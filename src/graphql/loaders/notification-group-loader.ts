@@ -1,10 +1,9 @@
 import DataLoader from 'dataloader';
-import type { Endpoint } from '../../upstream/errors/errors.ts';
-import type { NotificationGroupBody } from '../../upstream/resources/notification-groups.ts';
+import type { NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
+import type { Endpoint } from '../../upstream/errors.ts';
 import { assertPathParams } from '../../upstream/transport/path.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { toId } from '../sent-values.ts';
-import { alignByKey } from './align-by-key.ts';
+import { toId } from '../field-errors.ts';
 
 const GROUP_BY_ID: Endpoint = { method: 'GET', route: '/v1/notification-groups/{id}' };
 
@@ -93,3 +92,22 @@ const idOf = (group: NotificationGroupBody): string | undefined => toId(group._i
 /** Adds the requested id to a group without one. The contract allows `_id` to be absent. */
 const withId = (group: NotificationGroupBody, id: string): NotificationGroupBody =>
   group._id === undefined ? { ...group, _id: id } : group;
+
+/**
+ * Returns one row per key, in the order of the keys, as DataLoader requires. The entry is null if no row has the key. Other rows are omitted;
+ * of several rows with the same key, the first is used.
+ */
+export function alignByKey<Row>(
+  keys: readonly string[],
+  rows: readonly Row[],
+  keyOf: (row: Row) => string | undefined,
+): (Row | null)[] {
+  const byKey = new Map<string, Row>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (key !== undefined && !byKey.has(key)) {
+      byKey.set(key, row);
+    }
+  }
+  return keys.map((key) => byKey.get(key) ?? null);
+}

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
+import type { WorkflowBody } from '../../upstream/endpoints/workflows.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import { createLimit } from '../limit.ts';
 

@@ -1,10 +1,101 @@
+import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse } from 'graphql';
 import type { WatchedFiles } from '../../lib/files/file-watcher.ts';
 import type { McpSettings } from '../../settings/mcp.ts';
-import { type Manifest, ManifestError } from '../documents/manifest.ts';
-import { createManifestFiles } from '../documents/manifest-files.ts';
+import { suggest } from '../../settings/setting.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { DocumentLimits } from '../documents/limits.ts';
+import { createManifestFiles, type Manifest, ManifestError, shortenId } from '../documents/manifest.ts';
 import { shippedManifest } from '../documents/shipped-operations.ts';
-import { readTools, type ToolProblem, type ToolRules } from './read-tools.ts';
-import type { Tool } from './tool.ts';
+import { findDocumentProblem } from '../documents/validate.ts';
+import { createTool, type Tool } from './tool.ts';
+
+/** Rules for the documents of tools. */
+export interface ToolRules {
+  schema: GraphQLSchema;
+  /** Limits of documents, which apply to tools as to other operations. */
+  limits: DocumentLimits & Pick<Settings, 'introspection'>;
+}
+
+/** Problem of a tool. */
+export interface ToolProblem {
+  /** Path of the setting in `mcp`. */
+  path: ['manifest'] | ['mutations', number];
+  /** Problem as a clause. */
+  problem: string;
+}
+
+/** Longest name that MCP permits. */
+const MAX_NAME = 128;
+
+/** Reads the tools in manifests: queries, and the mutations that the settings list. Returns all problems. */
+export function readTools(
+  manifests: readonly Manifest[],
+  mutations: McpSettings['mutations'],
+  rules: ToolRules,
+): { tools: readonly Tool[]; problems: readonly ToolProblem[] } {
+  const documents = new Map(
+    manifests.flatMap((manifest) => Object.entries(manifest)).map(([id, text]) => [text, id] as const),
+  );
+  const tools = new Map<string, Tool>();
+  const problems: ToolProblem[] = [];
+  for (const [text, id] of documents) {
+    const { tool, problem } = readTool(shortenId(id), text, rules);
+    if (problem !== undefined) {
+      problems.push({ path: ['manifest'], problem });
+    } else if (tools.has(tool.name)) {
+      problems.push({ path: ['manifest'], problem: `two operations have the name ${tool.name}; rename one` });
+    } else {
+      tools.set(tool.name, tool);
+    }
+  }
+  const names = [...tools.values()].filter(({ type }) => type === 'mutation').map(({ name }) => name);
+  for (const [index, name] of mutations.entries()) {
+    const problem = findListProblem(name, tools, names);
+    if (problem !== undefined && problems.every(({ path }) => path[0] === 'mutations')) {
+      problems.push({ path: ['mutations', index], problem });
+    }
+  }
+  const isTool = ({ type, name }: Tool) => type === 'query' || mutations.includes(name);
+  return { tools: [...tools.values()].filter(isTool), problems };
+}
+
+type Reading = { tool: Tool; problem?: never } | { tool?: never; problem: string };
+
+function readTool(id: string, text: string, { schema, limits }: ToolRules): Reading {
+  const rejection = findDocumentProblem(schema, text, limits);
+  if (rejection !== undefined) {
+    return { problem: `the document ${id} is rejected: ${withoutPeriod(rejection)}` };
+  }
+  const document = parse(text);
+  const [operation, ...others] = document.definitions.filter(
+    (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
+  );
+  if (operation === undefined || others.length > 0) {
+    return { problem: `the document ${id} must contain exactly one operation` };
+  }
+  const name = operation.name?.value;
+  if (name === undefined) {
+    return { problem: `the operation in the document ${id} needs a name, which becomes the name of the tool` };
+  }
+  return name.length > MAX_NAME
+    ? { problem: `the name of the operation in the document ${id} has more than ${MAX_NAME} characters` }
+    : { tool: createTool(name, operation, { document, text, schema }) };
+}
+
+/** Returns why a name can't be in the list of mutations. */
+function findListProblem(
+  name: string,
+  tools: ReadonlyMap<string, Tool>,
+  mutations: readonly string[],
+): string | undefined {
+  const type = tools.get(name)?.type;
+  if (type === undefined) {
+    return `names "${name}", which is not in the manifest${suggest(name, mutations)}`;
+  }
+  return type === 'query' ? `names the query "${name}"; remove it, because queries need no entry` : undefined;
+}
+
+const withoutPeriod = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /** Tools that can be reloaded while the process runs. */
 export interface ToolFiles extends WatchedFiles {

@@ -1,19 +1,20 @@
-import type { FeedBody } from '../../upstream/resources/feeds.ts';
-import { ADDS_ONLY } from '../adds-only.ts';
+import type { FeedBody } from '../../upstream/endpoints/feeds.ts';
 import { builder } from '../builder.ts';
+import { ADDS_ONLY, requireScopes } from '../declarations.ts';
 import { Entity, NO_ENDPOINT } from '../entity.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
 import {
   asConflict,
   asInvalidInput,
   asNotFound,
   asNotFoundByMessage,
   ConflictError,
+  deriveIdempotencyKey,
+  IDEMPOTENCY_KEY,
   InvalidInputError,
   NotFoundError,
+  REPLAYED,
   toMutationResult,
-} from '../mutation-errors.ts';
-import { requireScopes } from '../require-scopes.ts';
+} from '../mutations.ts';
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',

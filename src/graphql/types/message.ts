@@ -1,7 +1,7 @@
-import type { ChannelName } from '../../upstream/resources/messages.ts';
+import type { ChannelName } from '../../upstream/endpoints/messages.ts';
 import { builder } from '../builder.ts';
-import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutationResult } from '../mutation-errors.ts';
-import { requireScopes } from '../require-scopes.ts';
+import { requireScopes } from '../declarations.ts';
+import { asInvalidInput, asNotFound, InvalidInputError, NotFoundError, toMutationResult } from '../mutations.ts';
 
 export const Channel = builder.enumType('Channel', {
   description: 'A channel over which the service sends messages.',

@@ -1,19 +1,19 @@
-import type { DeletionBody, NotificationGroupBody } from '../../upstream/resources/notification-groups.ts';
-import { ADDS_ONLY } from '../adds-only.ts';
+import type { DeletionBody, NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
 import { builder } from '../builder.ts';
-import { declareCalls } from '../dependent-calls.ts';
+import { ADDS_ONLY, declareCalls, requireScopes } from '../declarations.ts';
 import { Entity } from '../entity.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
 import {
   asConflict,
   asInvalidInput,
   asNotFound,
   ConflictError,
+  deriveIdempotencyKey,
+  IDEMPOTENCY_KEY,
   InvalidInputError,
   NotFoundError,
+  REPLAYED,
   toMutationResult,
-} from '../mutation-errors.ts';
-import { requireScopes } from '../require-scopes.ts';
+} from '../mutations.ts';
 
 export const NotificationGroup = builder.objectRef<NotificationGroupBody>('NotificationGroup').implement({
   description: 'A group of workflows, such as "Billing". Every workflow belongs to one.',

@@ -1,22 +1,23 @@
-import type { SubscriberBody, SubscriberFields } from '../../upstream/resources/subscribers.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { SubscriberBody, SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import { builder } from '../builder.ts';
-import { mapBounded } from '../bulk.ts';
 import type { GatewayContext } from '../context.ts';
-import { declareCalls } from '../dependent-calls.ts';
+import { declareCalls, requireScopes } from '../declarations.ts';
 import { Entity, NO_ENDPOINT } from '../entity.ts';
-import { assertRange } from '../field-errors.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY, REPLAYED } from '../idempotency.ts';
-import { maskCredentials } from '../mask-credentials.ts';
+import { assertRange, requireValue } from '../field-errors.ts';
+import { createLimit } from '../limit.ts';
 import {
   asConflict,
   asInvalidInput,
   asUpstreamFailure,
   ConflictError,
+  deriveIdempotencyKey,
+  IDEMPOTENCY_KEY,
   InvalidInputError,
+  REPLAYED,
   toMutationResult,
   UpstreamFailure,
-} from '../mutation-errors.ts';
-import { requireScopes } from '../require-scopes.ts';
+} from '../mutations.ts';
 
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
@@ -209,3 +210,60 @@ builder.mutationFields((t) => ({
     },
   }),
 }));
+
+/** Replacement for a credential. */
+const MASK = '[masked]';
+
+/** Members that identify the provider of a channel. All others can contain a token or a webhook URL. */
+const VISIBLE_MEMBERS = new Set(['providerId', 'provider', 'type', 'integrationIdentifier', '_integrationId']);
+
+/** Form of member names that are shown. Other names can be tokens used as keys. */
+const MEMBER_NAME = /^[a-z_]{1,32}$/i;
+
+/** Maximum nesting of settings; deeper values are masked as a whole. */
+const MAX_DEPTH = 16;
+
+/**
+ * Masks the credentials in a subscriber's channel settings. Shows the providers and which settings have a value.
+ *
+ * @param channels the settings as the service sent them
+ * @throws {GraphQLError} UPSTREAM_BAD_RESPONSE if they are not a list of objects
+ */
+export function maskCredentials(channels: unknown): Record<string, unknown>[] {
+  const records: unknown[] | undefined = Array.isArray(channels) ? channels : undefined;
+  return requireValue(records).map((channel) => {
+    const members = Object.entries(requireValue(isRecord(channel) ? channel : undefined));
+    return Object.fromEntries(
+      members.map(([name, value]) =>
+        VISIBLE_MEMBERS.has(name) && typeof value === 'string' ? [name, value] : [maskName(name), mask(value, 1)],
+      ),
+    );
+  });
+}
+
+/** Masks a value. Keeps its structure, and null and empty values. */
+function mask(value: unknown, depth: number): unknown {
+  if (value === null || value === '') {
+    return value;
+  }
+  if (typeof value !== 'object' || depth > MAX_DEPTH) {
+    return MASK;
+  }
+  return Array.isArray(value)
+    ? value.map((item) => mask(item, depth + 1))
+    : Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskName(name), mask(inner, depth + 1)]));
+}
+
+const maskName = (name: string): string => (MEMBER_NAME.test(name) ? name : MASK);
+
+/** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
+const CONCURRENCY = 10;
+
+/** Runs `work` for every item with bounded concurrency. Results are in the order of the items. */
+export const mapBounded = <Item, Result>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> => {
+  const limit = createLimit(CONCURRENCY);
+  return Promise.all(items.map((item, index) => limit(() => work(item, index))));
+};

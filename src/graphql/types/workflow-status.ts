@@ -1,7 +1,7 @@
-import type { WorkflowBody } from '../../upstream/resources/workflows.ts';
+import type { WorkflowBody } from '../../upstream/endpoints/workflows.ts';
 import { builder } from '../builder.ts';
 import type { GatewayContext } from '../context.ts';
-import { declareCalls } from '../dependent-calls.ts';
+import { declareCalls, requireScopes } from '../declarations.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -11,8 +11,7 @@ import {
   isRejectedInput,
   NotFoundError,
   toMutationResult,
-} from '../mutation-errors.ts';
-import { requireScopes } from '../require-scopes.ts';
+} from '../mutations.ts';
 import { Workflow } from './workflow.ts';
 
 const UpdateWorkflowStatusInput = builder.inputType('UpdateWorkflowStatusInput', {

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
+import { access, constants, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-import { type IncomingRequest, type OutgoingResponse, queryOf } from '../request.ts';
-import { type Bytes, createAssets, type Encoding, type Manifest } from './assets.ts';
-import { respondNotBuilt, respondTurnedOff } from './message-page.ts';
-import { createPageConfig, type PageConfigOptions } from './page-config.ts';
+import { gunzip, gzip } from 'node:zlib';
+import type { RulesByClientKind } from '../../auth/client-rules.ts';
+import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
+import { describeUnreadable, packageUrl } from '../../lib/installation.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import type { GatewaySettings } from '../../settings/settings.ts';
+import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
+import { respondNotBuilt, respondTurnedOff, securityHeaders } from './message-page.ts';
+import { createPageConfig, type PageConfigOptions, type Scheme } from './page-config.ts';
 import { FILE_PARAMETER, renderPage } from './page-html.ts';
-import { securityHeaders } from './security-headers.ts';
 
 /** Route of a request for a page or one of its files; undefined for any other request. */
 export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
@@ -126,3 +130,100 @@ const toPage = async (html: string): Promise<Page> => ({
   gzipped: new Uint8Array(await promisify(gzip)(html)),
   etag: `"${createHash('sha256').update(html).digest('base64url')}"`,
 });
+
+const CLIENT_KINDS = { ApiKey: 'server', Bearer: 'browser' } as const satisfies Record<Scheme, string>;
+
+/** Options of `createPages`. */
+interface PagesOptions {
+  /** Exact paths of the GraphQL endpoint, which is also that of the pages. */
+  paths: ReadonlySet<string>;
+  schemes: PageConfigOptions['schemes'];
+  clientRules: RulesByClientKind;
+}
+
+/** Creates the pages of the endpoint that the settings ask for. */
+export function createPages({ graphiql }: GatewaySettings, { paths, schemes, clientRules }: PagesOptions): FindPage {
+  const { authorization, sandbox: isSandbox = false } = typeof graphiql === 'boolean' ? {} : graphiql;
+  const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
+  const findPage =
+    graphiql === false
+      ? findTurnedOffPage
+      : createFindPage({ operations: loadOperations(), schemes, explains, authorization, isSandbox });
+  return (request) => (paths.has(pathOf(request)) ? findPage(request) : undefined);
+}
+
+/** Content encoding of a response; undefined for none. */
+export type Encoding = 'br' | 'gzip' | undefined;
+
+/** Bytes of a response, in the form that both adapters write. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** List of the files of GraphiQL's page, as written by `npm run build:graphiql`. */
+export interface Manifest {
+  /** Names of the files that the page refers to. */
+  script: string;
+  style: string;
+  /** Media types of all files by their names. */
+  types: ReadonlyMap<string, string>;
+}
+
+/** Files of GraphiQL's page. */
+export interface Assets {
+  /** Reads the list of files. Returns undefined if the page has not been built. */
+  readManifest(): Promise<Manifest | undefined>;
+  /** Returns why the page can't be served, as a clause; undefined if all its files can be read. */
+  findProblem(): Promise<string | undefined>;
+  /** Reads a file of the list, the first time from the disk. Rejects if it has been deleted. */
+  read(name: string, encoding: Encoding): Promise<Bytes>;
+}
+
+const SUFFIXES = { br: '.br', gzip: '.gz' };
+
+/** Creates the access to the built files. They are stored compressed. */
+export function createAssets(): Assets {
+  const folder = packageUrl('dist/graphiql/');
+  const contents = new Map<string, Promise<Bytes>>();
+
+  /** Returns what `load` resolves to. All responses share it, so that many of them at once need no more memory than one. */
+  async function once(key: string, load: () => Promise<Bytes>): Promise<Bytes> {
+    const content = contents.get(key) ?? load();
+    contents.set(key, content);
+    return content.catch((error: unknown) => {
+      contents.delete(key);
+      throw error;
+    });
+  }
+
+  const readStored = (file: string): Promise<Bytes> =>
+    once(file, async () => new Uint8Array(await readFile(new URL(file, folder))));
+
+  const readManifest = () => readFile(new URL('manifest.json', folder), 'utf8').then(parseManifest, () => undefined);
+
+  return {
+    readManifest,
+    async findProblem() {
+      const names = [...((await readManifest())?.types.keys() ?? [])];
+      const stored = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
+      for (const file of ['manifest.json', ...stored].map((name) => new URL(name, folder))) {
+        try {
+          await access(file, constants.R_OK);
+        } catch (error) {
+          return describeUnreadable(file, error);
+        }
+      }
+      return undefined;
+    },
+    read: (name, encoding) =>
+      encoding === undefined
+        ? once(name, async () => new Uint8Array(await promisify(gunzip)(await readStored(name + SUFFIXES.gzip))))
+        : readStored(name + SUFFIXES[encoding]),
+  };
+}
+
+function parseManifest(text: string): Manifest {
+  const { script, style, types }: Record<string, unknown> = JSON.parse(text);
+  if (typeof script !== 'string' || typeof style !== 'string' || !isRecord(types)) {
+    throw new TypeError('dist/graphiql/manifest.json is not a list of files.');
+  }
+  return { script, style, types: new Map(Object.entries(types).map(([name, type]) => [name, String(type)])) };
+}

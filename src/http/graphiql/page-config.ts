@@ -3,7 +3,7 @@ import { ERROR_CODES } from '../../settings/error-codes.ts';
 import { withoutMarkdown } from '../../settings/markdown.ts';
 
 export type { ExplainedCall, Explanation } from '../../graphql/explain/explanation.ts';
-export type { UpstreamReport } from '../upstream-report.ts';
+export type { UpstreamReport } from '../respond.ts';
 
 /** Authentication scheme of the header `Authorization`. */
 export type Scheme = 'ApiKey' | 'Bearer';

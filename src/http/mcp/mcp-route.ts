@@ -1,19 +1,26 @@
+import { type GraphQLSchema, isEnumType, isInterfaceType } from 'graphql';
 import type { Logger } from 'pino';
 import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { refuse } from '../../settings/refuse.ts';
-import { type Authenticate, type AuthenticateOptions, challenge } from '../authenticate.ts';
+import { type Authenticate, type AuthenticateOptions, challenge } from '../access.ts';
 import type { Cors } from '../cors.ts';
-import { type Exchange, openExchange } from '../exchange.ts';
-import type { NegotiateMediaType } from '../media-type.ts';
-import { type HandleRequest, type IncomingRequest, type OutgoingResponse, pathOf } from '../request.ts';
-import { readBody } from '../request-body.ts';
-import { readHead } from '../request-head.ts';
-import { REQUEST_ID } from '../request-id.ts';
+import {
+  type HandleRequest,
+  type IncomingRequest,
+  type NegotiateMediaType,
+  type OutgoingResponse,
+  pathOf,
+  REQUEST_ID,
+  readBody,
+  readHead,
+} from '../request.ts';
+import { type Exchange, openExchange } from '../request-state.ts';
 import type { Respond } from '../respond.ts';
-import { findMessageProblem } from './message-problem.ts';
+import { findMessageProblem } from './messages.ts';
 import { loadProtocol } from './protocol.ts';
-import type { CreateToolServer } from './tool-server.ts';
+import { type McpStreams, serveStreams } from './streams.ts';
+import { type CreateToolServer, createToolServers, type ToolServerOptions } from './tool-server.ts';
 
 /** Options of `createMcpRoute`. */
 export interface McpRouteOptions {
@@ -132,4 +139,50 @@ async function toOutgoing(response: Response, common: OutgoingResponse['headers'
   const { connection: _, ...headers } = Object.fromEntries(response.headers);
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: { ...headers, ...common }, body: body.length === 0 ? undefined : body };
+}
+
+/** Options of `createMcp`. */
+export interface McpOptions extends Omit<McpRouteOptions, 'createToolServer'>, Omit<ToolServerOptions, 'failures'> {
+  schema: GraphQLSchema;
+}
+
+/** Tools for AI agents, over HTTP and over streams. */
+export interface Mcp {
+  paths: ReadonlySet<string>;
+  /** Request headers of the protocol. */
+  headers: readonly string[];
+  route: HandleRequest;
+  /**
+   * Serves one client over streams until one of them ends, or the signal is aborted.
+   *
+   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
+   */
+  serve(streams: McpStreams): Promise<void>;
+}
+
+/** Creates the tools. Both ways to call them differ only in how messages arrive. */
+export function createMcp({ schema, ...options }: McpOptions): Mcp {
+  const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
+  const { paths, endpoint, authenticate, logger } = options;
+  return {
+    paths,
+    headers: MCP_HEADERS,
+    route: createMcpRoute({ ...options, createToolServer }),
+    async serve(streams) {
+      const identity = await authenticate(streams.authorization);
+      await serveStreams({ ...streams, identity, endpoint, createToolServer, logger });
+    },
+  };
+}
+
+/** Returns the types of mutation results that are failures, and their codes. */
+function failuresOf(schema: GraphQLSchema): ReadonlySet<unknown> {
+  const codes = schema.getType('MutationErrorCode');
+  const error = schema.getType('MutationError');
+  return new Set(
+    [
+      ...(isEnumType(codes) ? codes.getValues() : []),
+      ...(isInterfaceType(error) ? schema.getPossibleTypes(error) : []),
+    ].map(({ name }) => name),
+  );
 }

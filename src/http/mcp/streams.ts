@@ -1,4 +1,65 @@
-import type { Readable, Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
+import type { Logger } from 'pino';
+import { createCondition } from '../../lib/condition.ts';
+import { toRequestId } from '../request.ts';
+import { loadStdio } from './protocol.ts';
+import type { CreateToolServer, IdentifiedCaller } from './tool-server.ts';
+
+/** Options of `serveStreams`. */
+export interface ServeStreamsOptions extends McpStreams, Pick<IdentifiedCaller, 'identity'> {
+  /** Path of the GraphQL endpoint. */
+  endpoint: string;
+  createToolServer: CreateToolServer;
+  logger: Logger;
+}
+
+/** Maximum length of a problem in the log, which may quote what a client sent. */
+const MAX_PROBLEM = 200;
+
+/** Serves one client over streams until one of them ends. Requests that are in flight when the input ends are answered. */
+export async function serveStreams(options: ServeStreamsOptions): Promise<void> {
+  const { input, output, authorization, signal, identity, endpoint, createToolServer, logger } = options;
+  const { serveStdio, StdioServerTransport } = loadStdio();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const pending = createPendingRequests();
+
+  /** Delays the end of the input, at which the transport would cancel all requests. */
+  async function* readInput(): AsyncGenerator<unknown> {
+    try {
+      yield* input;
+    } catch {
+      return; // It was closed before its end.
+    }
+    await setImmediate(); // The transport gets the last chunk first.
+    await pending.answered();
+  }
+
+  const caller = {
+    host: undefined,
+    endpoint,
+    get requestId() {
+      return toRequestId(undefined); // A new one for each call.
+    },
+    header: (name: string) => (name === 'authorization' ? authorization : undefined),
+    toFetchRequest: () =>
+      new Request(new URL(endpoint, 'http://localhost'), { method: 'POST', headers: { authorization } }),
+  };
+  const lines = Readable.from(readInput());
+  const transport = pending.watch(new StdioServerTransport(lines, output), end);
+  output.once('close', end).once('error', end);
+  const connection = serveStdio(() => createToolServer({ caller, identity }), {
+    transport,
+    onerror: ({ message }) => logger.warn({ problem: message.slice(0, MAX_PROBLEM) }, 'mcp message rejected'),
+  });
+  signal?.addEventListener('abort', () => end(), { once: true });
+  if (signal?.aborted !== true) {
+    await ended;
+  }
+  await connection.close();
+  lines.destroy();
+}
 
 /** Streams to one client, such as standard input and output. Part of the package's types, so it must not need the types of an optional package. */
 export interface McpStreams {
@@ -8,4 +69,59 @@ export interface McpStreams {
   authorization: string;
   /** Ends the connection when it is aborted, and cancels calls in flight. @default none */
   signal?: AbortSignal | undefined;
+}
+
+/** Requests of a client that are not answered yet. */
+export interface PendingRequests {
+  /** Returns a transport that does the same as another one, and keeps track of its requests. Calls `onClose` when it closes. */
+  watch(transport: Transport, onClose: () => void): Transport;
+  /** Resolves once all requests received so far are answered or cancelled. */
+  answered(): Promise<void>;
+}
+
+/** Creates the record of requests, which is empty. */
+export function createPendingRequests(): PendingRequests {
+  const pending = new Set<unknown>();
+  const allAnswered = createCondition(() => pending.size === 0);
+
+  function remove(id: unknown): void {
+    pending.delete(id);
+    allAnswered.check();
+  }
+
+  function onReceived(message: JSONRPCMessage): void {
+    if ('method' in message && 'id' in message) {
+      pending.add(message.id);
+    } else if ('method' in message && message.method === 'notifications/cancelled') {
+      remove(message.params?.requestId); // It gets no response.
+    }
+  }
+
+  return {
+    watch(inner, onClose) {
+      const outer: Transport = {
+        start() {
+          inner.onmessage = (message, extra) => {
+            onReceived(message);
+            outer.onmessage?.(message, extra);
+          };
+          inner.onerror = (error) => outer.onerror?.(error);
+          inner.onclose = () => {
+            outer.onclose?.();
+            onClose();
+          };
+          return inner.start();
+        },
+        async send(message, options) {
+          await inner.send(message, options);
+          if (!('method' in message)) {
+            remove(message.id);
+          }
+        },
+        close: () => inner.close(),
+      };
+      return outer;
+    },
+    answered: allAnswered.met,
+  };
 }

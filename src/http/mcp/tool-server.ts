@@ -2,11 +2,15 @@ import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { Identity } from '../../auth/identity.ts';
 import type { ReadRequiredScopes } from '../../graphql/documents/required-scopes.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import type { HandleRequest } from '../request.ts';
+import { ERROR_CODES, isErrorCode } from '../../settings/error-codes.ts';
+import { withoutMarkdown } from '../../settings/markdown.ts';
+import { bodyTooLarge, refuse } from '../../settings/refuse.ts';
+import type { Signal } from '../../upstream/signal.ts';
+import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../request.ts';
+import { findJsonProblem } from './messages.ts';
 import { loadProtocol } from './protocol.ts';
-import { type ToolCaller, ToolRequest } from './tool-request.ts';
-import { toToolResult } from './tool-result.ts';
 
 /** Shown to agents. Text from the service must not pass for instructions. */
 const INSTRUCTIONS =
@@ -66,4 +70,143 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
     });
     return server;
   };
+}
+
+/** Caller of a tool: the request that contains the call. */
+export type ToolCaller = Pick<IncomingRequest, 'host' | 'header' | 'toFetchRequest'> & {
+  /** Path of the GraphQL endpoint, with the prefix of the upstream that the caller selected. */
+  readonly endpoint: string;
+  /** Id of the request that contains the call. */
+  readonly requestId: string;
+  /** Called for each call of a tool, which then has a log line of its own. @default none */
+  onCall?(): void;
+};
+
+/** Call of a tool. */
+export interface ToolCall {
+  tool: Tool;
+  args: Readonly<Record<string, unknown>>;
+  caller: ToolCaller;
+  /** Aborted when the call is cancelled. */
+  signal: Signal;
+}
+
+/** Headers of the GraphQL request, which describe another body than the caller's. */
+const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
+  accept: 'application/json',
+  'content-type': 'application/json',
+  'content-length': undefined,
+  'content-encoding': undefined,
+};
+
+/** GraphQL request that a call of a tool stands for. It takes the same path through the pipeline as any other. */
+export class ToolRequest implements IncomingRequest {
+  readonly method = 'POST';
+  readonly #call: ToolCall;
+  readonly #requestId: string;
+
+  constructor(call: ToolCall) {
+    this.#call = call;
+    this.#requestId = call.caller.requestId;
+  }
+
+  get target(): string {
+    return this.#call.caller.endpoint;
+  }
+
+  get host(): string | undefined {
+    return this.#call.caller.host;
+  }
+
+  get signal(): Signal {
+    return this.#call.signal;
+  }
+
+  header(name: string): string | undefined {
+    if (name === REQUEST_ID) {
+      return this.#requestId;
+    }
+    return Object.hasOwn(OWN_HEADERS, name) ? OWN_HEADERS[name] : this.#call.caller.header(name);
+  }
+
+  /** Rejects unknown arguments too, because GraphQL ignores unknown variables. */
+  async body(maxBytes: number): Promise<string> {
+    const { tool, args } = this.#call;
+    const known = Object.keys(tool.inputSchema.properties);
+    const unknown = Object.keys(args).find((name) => !known.includes(name));
+    if (unknown !== undefined) {
+      const list = known.length === 0 ? 'This tool takes none.' : `Use only ${known.join(', ')}.`;
+      throw refuse('BAD_USER_INPUT', `Unknown argument "${unknown.slice(0, 100)}". ${list}`);
+    }
+    const problem = findJsonProblem(args);
+    if (problem !== undefined) {
+      throw refuse('BAD_USER_INPUT', `The value of the arguments ${problem}.`);
+    }
+    const body = JSON.stringify({ documentId: tool.hash, variables: args });
+    if (Buffer.byteLength(body) > maxBytes) {
+      throw bodyTooLarge(maxBytes);
+    }
+    return body;
+  }
+
+  toFetchRequest(): Request {
+    return this.#call.caller.toFetchRequest();
+  }
+}
+
+/** Maximum errors whose messages are written out. The structured result has all of them. */
+const MAX_ERRORS = 5;
+
+/**
+ * Converts the response to a GraphQL request to the result of a tool. The structured result is the GraphQL response. The text is its data, or for an
+ * error its messages and what to do.
+ *
+ * @param failures types of mutation results that are failures, and their codes
+ */
+export function toToolResult({ body }: OutgoingResponse, failures: ReadonlySet<unknown>): CallToolResult {
+  const response: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+  if (!isRecord(response)) {
+    throw new TypeError('The response to a tool call is not a GraphQL response.');
+  }
+  const { data } = response;
+  const errors = Array.isArray(response.errors) ? response.errors.filter(isRecord) : [];
+  const hasData = isRecord(data) && Object.values(data).some((value) => value !== null);
+  const texts = [
+    ...errors.slice(0, MAX_ERRORS).map(explain),
+    ...(errors.length === 0 || hasData ? [JSON.stringify(data)] : []),
+  ];
+  const isFailure = (value: unknown) => isRecord(value) && (failures.has(value.code) || failures.has(value.__typename));
+  const isError = errors.length > 0 || (isRecord(data) && Object.values(data).some(isFailure));
+  return {
+    content: [{ type: 'text', text: texts.join('\n') }],
+    structuredContent: response,
+    ...(isError && { isError }),
+  };
+}
+
+/** Returns the message of an error, and what an agent can do about it. */
+function explain({ message, extensions }: Record<string, unknown>): string {
+  const { code, retryable, retryAfterSeconds, outcome } = isRecord(extensions) ? extensions : {};
+  const advice =
+    outcome === 'UNKNOWN'
+      ? 'Read the record before you call the tool again.'
+      : advise(code, retryable === true, retryAfterSeconds);
+  return [
+    toSentence(String(message)),
+    ...(outcome === 'NOT_APPLIED' ? ['The change was not applied.'] : []),
+    advice,
+  ].join(' ');
+}
+
+const toSentence = (message: string): string => (/[.!?]$/.test(message) ? message : `${message}.`);
+
+function advise(code: unknown, retryable: boolean, retryAfterSeconds: unknown): string {
+  if (retryable) {
+    return typeof retryAfterSeconds === 'number'
+      ? `Call the tool again in ${retryAfterSeconds} s.`
+      : 'Calling the tool again can succeed.';
+  }
+  return isErrorCode(code) && ERROR_CODES[code].retryable === false
+    ? withoutMarkdown(ERROR_CODES[code].remedy)
+    : 'Do not call the tool again with the same arguments.';
 }

@@ -1,8 +1,8 @@
 import type { Environment } from '../environments.ts';
-import { sampleId } from '../sample/definition.ts';
-import { createWorkflowDocument } from '../sample/workflow-document.ts';
+import { sampleId } from './definition.ts';
 import type { NamedRow, NotificationRow, RecordRows, WorkflowRow } from './record-rows.ts';
 import type { DayRecord, NamedRecord, Records, WorkflowRecord } from './records.ts';
+import { createWorkflowDocument } from './workflow-document.ts';
 
 /** Kinds of records that others refer to. */
 export type ReferredKind = 'group' | 'feed' | 'workflow';

@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
+import type { SampleEnvironment } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
-import type { SampleEnvironment } from '../sample/definition.ts';
 import { SampleTraffic } from '../sample/traffic.ts';
 
 /** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */

@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { createId } from '../ids.ts';
+import { sampleId } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { isRow, json, optionalText, type Row, text } from '../rows.ts';
-import { sampleId } from '../sample/definition.ts';
 import { checkSubscriber } from '../subscriber-rules.ts';
 
 export const resource: Resource = {

@@ -1,4 +1,4 @@
-import type { SampleWorkflow } from './definition.ts';
+import type { SampleWorkflow } from '../records/definition.ts';
 
 /** Workflows of Juniper, a fictional marketplace for crafts. */
 export const DEVELOPMENT_WORKFLOWS: readonly SampleWorkflow[] = [

@@ -1,5 +1,5 @@
 import { DEVELOPMENT } from '../environments.ts';
-import type { SampleEnvironment } from './definition.ts';
+import type { SampleEnvironment } from '../records/definition.ts';
 import { DEVELOPMENT_WORKFLOWS } from './development-workflows.ts';
 
 const chatChannel = { providerId: 'slack', credentials: { webhookUrl: 'https://hooks.chat.example/T01/B02' } };

@@ -1,5 +1,5 @@
 import { PRODUCTION } from '../environments.ts';
-import type { SampleEnvironment } from './definition.ts';
+import type { SampleEnvironment } from '../records/definition.ts';
 
 /** Samples of a smaller environment. No name occurs in development too, so that tests notice records of the wrong environment. */
 export const PRODUCTION_SAMPLE: SampleEnvironment = {

@@ -1,6 +1,6 @@
+import { type SampleEnvironment, sampleId } from '../records/definition.ts';
 import type { RecordRows } from '../records/record-rows.ts';
 import { toRecordRows } from '../records/to-record-rows.ts';
-import { type SampleEnvironment, sampleId } from './definition.ts';
 
 /** Returns the sample records of an environment as the resources write them, but no traffic. */
 export function toSampleRows(sample: SampleEnvironment, now: Date): RecordRows {

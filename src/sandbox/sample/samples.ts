@@ -1,4 +1,4 @@
-import type { SampleEnvironment } from './definition.ts';
+import type { SampleEnvironment } from '../records/definition.ts';
 import { DEVELOPMENT_SAMPLE } from './development.ts';
 import { PRODUCTION_SAMPLE } from './production.ts';
 

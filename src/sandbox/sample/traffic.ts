@@ -3,8 +3,8 @@ import type { StatementSync } from 'node:sqlite';
 import { type Clock, DAY_MS, dayBefore, dayOf } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
+import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from '../records/definition.ts';
 import { text } from '../rows.ts';
-import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from './definition.ts';
 import { createNotificationWriter } from './notification-writer.ts';
 import { createRandom, pick } from './random.ts';
 

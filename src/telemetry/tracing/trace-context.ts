@@ -1,4 +1,5 @@
 import { createTraceState, type SpanContext, TraceFlags, type TraceState } from '@opentelemetry/api';
+import type { Logger } from 'pino';
 import type { TraceHeaders } from '../../upstream/transport/exchange.ts';
 
 /** Source of request headers. */
@@ -57,4 +58,23 @@ export function writeTraceContext({ traceId, spanId, traceFlags, traceState }: S
   const traceparent = `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`;
   const tracestate = traceState?.serialize() ?? '';
   return tracestate === '' ? { traceparent } : { traceparent, tracestate };
+}
+
+/** Runs a call of the operator's SDK. Returns undefined if it throws, because a broken SDK must not fail a request. */
+export type GuardSdk = <T>(call: () => T) => T | undefined;
+
+/** Creates the guard. The first failure is logged; more would only repeat it. */
+export function createSdkGuard(logger: Logger): GuardSdk {
+  let hasFailed = false;
+  return (call) => {
+    try {
+      return call();
+    } catch (err) {
+      if (!hasFailed) {
+        hasFailed = true;
+        logger.error({ err }, 'The OpenTelemetry SDK failed. Requests are served, but traces may be incomplete.');
+      }
+      return undefined;
+    }
+  };
 }

@@ -1,11 +1,10 @@
 import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { ClientKind } from '../../auth/identity.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import { warnOfIgnoredSdk } from './ignored-sdk.ts';
 import { OperationTrace, type TraceParts } from './operation-trace.ts';
-import { createSdkGuard } from './sdk-guard.ts';
-import { type HeaderSource, readTraceContext, writeTraceContext } from './trace-context.ts';
+import { createSdkGuard, type HeaderSource, readTraceContext, writeTraceContext } from './trace-context.ts';
 
 /** Start of an operation. */
 export interface OperationStart {
@@ -68,4 +67,18 @@ function createTimeOrigin(): () => number {
     }
     return origin;
   };
+}
+
+/** Key of the registered SDK, which all copies of the API of major version 1 share. */
+const REGISTRY = Symbol.for('opentelemetry.js.api.1');
+
+/** Warns if an SDK is registered that the API silently ignores, because it was registered with an older minor version of the API. */
+export function warnOfIgnoredSdk(logger: Logger): void {
+  const registry: unknown = Reflect.get(globalThis, REGISTRY);
+  if (isRecord(registry) && registry.trace !== undefined && registry.trace !== trace.getTracerProvider()) {
+    logger.warn(
+      { apiVersion: registry.version },
+      'The OpenTelemetry SDK is ignored: it was registered with an older version of @opentelemetry/api. Install one version for both.',
+    );
+  }
 }

@@ -1,5 +1,5 @@
 import type { RequestDocument } from '../../client/index.ts';
-import { type Params, paramsFromBody, paramsFromQuery } from '../../http/params.ts';
+import { type Params, paramsFromBody, paramsFromQuery } from '../../http/request.ts';
 import { isRecord } from '../../lib/is-record.ts';
 
 /** Parameters of a request that sends a known document. */

@@ -1,4 +1,4 @@
-import { isUpstreamError, type UpstreamErrorCode } from '../errors/errors.ts';
+import { isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
 import type { WriteEnd } from './store.ts';
 
 /** Failures of a service that is down or too slow. If it is too slow, its calls also fill the queue of their credential. */

@@ -1,4 +1,4 @@
-import { isUpstreamError } from '../errors/errors.ts';
+import { isUpstreamError } from '../errors.ts';
 import type { UpstreamRequest } from '../request.ts';
 import type { Exchange, UpstreamResult } from '../transport/exchange.ts';
 import type { CacheObserver } from '../transport/observer.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../caller.ts';
-import type { Signal } from '../transport/signal.ts';
+import type { Signal } from '../signal.ts';
 
 /** Time in which other reads don't wait after one has waited too long, in milliseconds. */
 const SLOW_MS = 5_000;

@@ -1,12 +1,12 @@
 import type { CacheSettings } from '../../settings/cache.ts';
 import type { Caller } from '../caller.ts';
-import { isUpstreamError } from '../errors/errors.ts';
+import { isUpstreamError } from '../errors.ts';
 import type { CallingOperation, Load, LoadOptions } from '../load.ts';
+import { createOperationDeadline } from '../policies/operation-deadline.ts';
 import type { UpstreamRequest } from '../request.ts';
-import { createOperationDeadline } from '../resilience/operation-deadline.ts';
+import type { Signal } from '../signal.ts';
 import type { UpstreamResult } from '../transport/exchange.ts';
 import type { CachedReadResult, CacheObserver } from '../transport/observer.ts';
-import type { Signal } from '../transport/signal.ts';
 import { type CachedRead, cachedReadsOf, tagsOf } from './cached-reads.ts';
 import { isServiceFailure } from './failure-effects.ts';
 import { Invalidation } from './invalidation.ts';

@@ -1,5 +1,5 @@
 import { portOf } from '../../lib/urls.ts';
-import type { Endpoint } from '../errors/errors.ts';
+import type { Endpoint } from '../errors.ts';
 import type { TraceHeaders, UpstreamResult } from './exchange.ts';
 
 /** Address of the service. */

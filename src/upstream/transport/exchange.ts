@@ -1,19 +1,16 @@
 import { VERSION } from '../../lib/version.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { DriftCheck } from '../contract/drift-check.ts';
-import { errorFromFailure } from '../errors/error-from-failure.ts';
-import { errorFromResponse } from '../errors/error-from-response.ts';
-import { type Endpoint, isUpstreamError, type UpstreamError } from '../errors/errors.ts';
-import { endedEarly } from '../errors/failures.ts';
-import { readRateLimit, type UpstreamRateLimit } from '../errors/rate-limit.ts';
+import type { DriftCheck } from '../contract/drift.ts';
+import type { UpstreamRateLimit } from '../errors.ts';
+import { type Endpoint, endedEarly, isUpstreamError, type UpstreamError } from '../errors.ts';
 import type { UpstreamRequest, WriteResult } from '../request.ts';
-import { isTimeoutError } from '../resilience/abortable.ts';
+import { isTimeoutError, type Signal } from '../signal.ts';
 import { BodyError, headerOf, planBody, readErrorBody, readSuccess } from './body.ts';
-import { readETag } from './etag.ts';
 import { resultOf, type UpstreamObserver } from './observer.ts';
-import { type Progress, receive, type UpstreamResponse } from './receive.ts';
-import type { Signal } from './signal.ts';
+import { readRateLimit } from './rate-limit-headers.ts';
+import { type Headers, type Progress, receive, type UpstreamResponse } from './receive.ts';
 import type { SocketPool } from './socket-pool.ts';
+import { errorFromFailure, errorFromResponse } from './to-error.ts';
 
 /** Address of the service and the sockets to it. */
 export interface ExchangeTarget {
@@ -176,4 +173,13 @@ function buildHeaders(
     headers['if-none-match'] = known.etag;
   }
   return traceHeaders === undefined ? headers : Object.assign(headers, traceHeaders);
+}
+
+/** `ETag` (RFC 9110, section 8.8.3) of at most 256 characters. Without bytes above ASCII, which `If-None-Match` could change. */
+const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]{0,250}"$/;
+
+/** Returns the `ETag` of a response; undefined if there is none, or it can't be sent back safely. */
+export function readETag(headers: Headers): string | undefined {
+  const etag = headers.etag === undefined ? undefined : headerOf(headers, 'etag');
+  return etag !== undefined && ETAG.test(etag) ? etag : undefined;
 }

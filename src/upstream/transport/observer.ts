@@ -1,5 +1,5 @@
 import type { CachedResource } from '../../settings/cache.ts';
-import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from '../errors/errors.ts';
+import { type Endpoint, isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
 
 /** Result of a request: the class of its status, or the kind of failure. */
 export type RequestResult = '2xx' | '4xx' | '5xx' | UpstreamErrorCode | 'OTHER';

@@ -1,5 +1,4 @@
-import type { Endpoint } from '../errors/errors.ts';
-import { invalidInput } from '../errors/failures.ts';
+import { type Endpoint, invalidInput } from '../errors.ts';
 import type { UpstreamCall } from '../request.ts';
 
 /** Maximum length of an id. Real ids are much shorter. */

@@ -1,13 +1,13 @@
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import { errorFromFailure } from '../errors/error-from-failure.ts';
+import { Abort } from '../signal.ts';
 import { headerOf } from './body.ts';
 import { pathPrefixOf } from './path.ts';
 import { ProxyError } from './proxy-tunnel.ts';
 import { receive, type UpstreamResponse } from './receive.ts';
-import { Abort } from './signal.ts';
 import type { SocketPool } from './socket-pool.ts';
+import { errorFromFailure } from './to-error.ts';
 
 /** Read of the contract that takes no parameters. */
 const ROUTE = '/v1/notification-groups';

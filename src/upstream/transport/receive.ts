@@ -1,7 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { timeoutError } from '../resilience/abortable.ts';
-import { joinBytes } from './join-bytes.ts';
-import type { Signal } from './signal.ts';
+import { type Signal, timeoutError } from '../signal.ts';
 import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 
 /** Response headers as undici passes them. */
@@ -193,3 +191,9 @@ class Receiver implements WaitingHandler {
 
 /** Converts a reason, which can be any value, to the `Error` that undici requires. */
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));
+
+/** Concatenates chunks. A single chunk is not copied. */
+export function joinBytes(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
+}

@@ -1,4 +1,4 @@
-import { UpstreamError } from '../../../src/upstream/errors/errors.ts';
+import { UpstreamError } from '../../../src/upstream/errors.ts';
 import { feed, group, subscriber, workflow } from '../records.ts';
 import { createRandom } from './choices.ts';
 import { type CorruptionOptions, corrupt } from './corruption.ts';

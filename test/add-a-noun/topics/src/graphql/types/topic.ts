@@ -1,4 +1,4 @@
-import type { TopicBody } from '../../upstream/resources/topics.ts';
+import type { TopicBody } from '../../upstream/endpoints/topics.ts';
 import { builder } from '../builder.ts';
 import { deriveIdempotencyKey, IDEMPOTENCY_KEY } from '../idempotency.ts';
 import { asConflict, asInvalidInput, ConflictError, InvalidInputError, toMutationResult } from '../mutation-errors.ts';

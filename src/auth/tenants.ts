@@ -1,0 +1,122 @@
+import type { Secret, SecretFiles, SecretProblem } from '../lib/files/secret-files.ts';
+import { memoizeBySource } from '../lib/memoize.ts';
+import type { BrowserSettings } from '../settings/clients.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type Credential, isCredential } from './identity.ts';
+
+/** API keys of the service by tenant. */
+export interface TenantKeys {
+  /** Returns the credential with the tenant's API key. */
+  credentialOf(tenant: string): Credential | undefined;
+  /** Returns the tenant that an API key belongs to. */
+  tenantOf(credential: Credential): string | undefined;
+  /** Returns the name of the tenant's upstream; undefined if there is only one. */
+  upstreamOf(tenant: string): string | undefined;
+  /** Returns the name of the upstream of the tenant that an API key belongs to; undefined if it belongs to none, or there is only one upstream. */
+  upstreamOfKey(credential: Credential): string | undefined;
+}
+
+/** Form of a tenant's name, which must be usable in claims, file names and logs. */
+const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
+
+/** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
+export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams): TenantKeys {
+  const current = memoizeBySource(() => keys.secrets(), index);
+  return {
+    credentialOf: (tenant) => current().byTenant.get(tenant),
+    tenantOf: (credential) => current().byCredential.get(credential),
+    upstreamOf: (tenant) => upstreams.of(tenant),
+    upstreamOfKey(credential) {
+      const tenant = current().byCredential.get(credential);
+      return tenant === undefined ? undefined : upstreams.of(tenant);
+    },
+  };
+}
+
+function index(secrets: ReadonlyMap<string, string>) {
+  const byTenant = new Map<string, Credential>();
+  const byCredential = new Map<string, string>();
+  for (const [tenant, key] of secrets) {
+    const credential = `ApiKey ${key}`;
+    if (isCredential(credential)) {
+      byTenant.set(tenant, credential);
+      byCredential.set(credential, tenant);
+    }
+  }
+  return { byTenant, byCredential };
+}
+
+/** Returns the problem of the first tenant that selects no upstream if there is no default one, or undefined. */
+export function findUpstreamProblem(
+  keys: ReadonlyMap<string, string>,
+  upstreams: TenantUpstreams,
+): SecretProblem | undefined {
+  const name = [...keys.keys()].find((tenant) => !upstreams.has(tenant));
+  return name === undefined
+    ? undefined
+    : { name, problem: `the tenant ${name} selects no upstream, and none is the default` };
+}
+
+/** Returns the first problem of the tenants' names or keys, without quoting a key, or undefined. */
+export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProblem | undefined {
+  const owners = new Map<string, string>();
+  for (const [tenant, key] of keys) {
+    const problemOf = (problem: string) => ({ name: tenant, problem });
+    if (!TENANT_NAME.test(tenant)) {
+      const shown = JSON.stringify(tenant.slice(0, 128));
+      return problemOf(
+        `${shown} is not a valid tenant name; use at most 128 letters, digits, dots, dashes and underscores`,
+      );
+    }
+    if (!isCredential(`ApiKey ${key}`)) {
+      return problemOf(
+        `the key of tenant ${tenant} is empty, too long, or contains a space or another invalid character`,
+      );
+    }
+    const other = owners.get(key);
+    if (other !== undefined) {
+      return problemOf(`the tenants ${other} and ${tenant} have the same key`);
+    }
+    owners.set(key, tenant);
+  }
+  return undefined;
+}
+
+/** Upstreams that the entries of tenants select. */
+export interface TenantUpstreams {
+  /** Returns the name of a tenant's upstream; undefined if there is only one upstream, or the tenant has none. */
+  of(tenant: string): string | undefined;
+  /** Whether a tenant can be served. */
+  has(tenant: string): boolean;
+}
+
+/** Keys of tenants in the configuration, without the upstreams that they select. */
+export const secretsOf = (tenants: NonNullable<BrowserSettings['tenants']>): Record<string, Secret> =>
+  Object.fromEntries(
+    Object.entries(tenants).map(([name, entry]) => [
+      name,
+      typeof entry === 'object' && 'key' in entry ? entry.key : entry,
+    ]),
+  );
+
+/** Creates the mapping of tenants to upstreams. */
+export function createTenantUpstreams(
+  { tenants = {}, tenantKeys }: Pick<BrowserSettings, 'tenants' | 'tenantKeys'>,
+  upstreams: Settings['upstreams'],
+): TenantUpstreams {
+  const fallback = defaultUpstream(upstreams);
+  const selected = new Map(Object.entries(tenantKeys?.upstreams ?? {}));
+  for (const [name, entry] of Object.entries(tenants)) {
+    if (typeof entry === 'object' && 'key' in entry) {
+      selected.set(name, entry.upstream);
+    }
+  }
+  return {
+    of: (tenant) => selected.get(tenant) ?? fallback,
+    has: (tenant) => upstreams === undefined || selected.has(tenant) || fallback !== undefined,
+  };
+}
+
+/** Returns the name of the upstream for requests and tenants that select none. */
+export const defaultUpstream = (upstreams: Settings['upstreams'] = {}): string | undefined =>
+  Object.entries(upstreams).find(([, upstream]) => upstream.default)?.[0];

@@ -1,0 +1,40 @@
+import type { Scope } from '../settings/scopes.ts';
+
+/** Records that a field loads although neither its arguments nor those of its parents determine which: data does. */
+export class DependentCalls {
+  /** Loader that loads them. */
+  readonly loads: 'workflow' | 'notificationGroup';
+  /** Returns the maximum number of records that one value of the field needs. Throws if the resolver rejects these arguments. */
+  readonly most: (args: Readonly<Record<string, unknown>>) => number;
+  /** Reason why data decides the number of calls, in one sentence. */
+  readonly reason: string;
+
+  constructor({ loads, most, reason }: DependentCalls) {
+    this.loads = loads;
+    this.most = most;
+    this.reason = reason;
+  }
+}
+
+/**
+ * Returns the `extensions` of a field that doesn't make exactly one REST call.
+ *
+ * @param calls number of calls, for the documentation
+ * @param dependentCalls calls that data decides, for the explanation of operations. @default none
+ */
+export const declareCalls = (calls: string, dependentCalls?: DependentCalls) => ({
+  calls,
+  ...(dependentCalls !== undefined && { dependentCalls: new DependentCalls(dependentCalls) }),
+});
+
+/** Returns the calls in the `extensions` of a field. */
+export function dependentCallsOf(extensions: Readonly<{ dependentCalls?: unknown }> = {}): DependentCalls | undefined {
+  const { dependentCalls } = extensions;
+  return dependentCalls instanceof DependentCalls ? dependentCalls : undefined;
+}
+
+/** Declares the scope that a field requires, or all fields that return a type: `extensions: requireScopes('groups:read')`. */
+export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });
+
+/** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
+export const ADDS_ONLY = { addsOnly: true } as const;

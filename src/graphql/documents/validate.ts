@@ -1,0 +1,221 @@
+import {
+  type ASTNode,
+  type DocumentNode,
+  type ExecutionArgs,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  Lexer,
+  NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
+  OverlappingFieldsCanBeMergedRule,
+  parse,
+  Source,
+  specifiedRules,
+  TokenKind,
+  type ValidationRule,
+  validate,
+} from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { Settings } from '../../settings/settings.ts';
+import { setNodes, truncateMessage } from '../located-error.ts';
+import { createFieldCount, type DocumentLimits, findExceededLimit } from './limits.ts';
+import { findRepresentations, type ReadRepresentations } from './required-scopes.ts';
+
+/** Maximum errors reported per document. */
+const MAX_ERRORS = 5;
+
+/**
+ * Creates a plugin that rejects documents larger than any real client needs. It limits the text before parsing, and the document before
+ * validation, because some validation rules take more than linear time. It checks the final document, which another plugin may have
+ * replaced.
+ */
+export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'introspection'>): Plugin {
+  const { introspection, maxTokens, maxDocumentCharacters } = limits;
+  const accepted = new WeakSet<DocumentNode>();
+  return {
+    onParse({ params: { source }, setParseFn }) {
+      if (source.toString().length > maxDocumentCharacters) {
+        throw limitExceeded(`The document has more than ${maxDocumentCharacters} characters.`); // Thrown before the document is cached.
+      }
+      setParseFn((text, options) => parseWithin(maxTokens, text, options));
+    },
+    onValidate({ params: { documentAST }, setValidationFn, addValidationRule, setResult }) {
+      if (!introspection) {
+        addValidationRule(NoSchemaIntrospectionCustomRule);
+      }
+      setValidationFn((schema, document, rules) =>
+        validateDocument(schema, document, rules, { maxErrors: MAX_ERRORS, hideSuggestions: !introspection }),
+      );
+      if (accepted.has(documentAST)) {
+        return;
+      }
+      const problem = findExceededLimit(documentAST, limits);
+      if (problem === undefined) {
+        accepted.add(documentAST);
+      } else {
+        setResult([limitExceeded(problem)]);
+      }
+    },
+  };
+}
+
+/** Returns why requests with a document would be rejected; undefined if it is valid. */
+export function findDocumentProblem(
+  schema: GraphQLSchema,
+  text: string,
+  limits: DocumentLimits & Pick<Settings, 'introspection'>,
+): string | undefined {
+  const { introspection, maxTokens, maxDocumentCharacters } = limits;
+  if (text.length > maxDocumentCharacters) {
+    return `The document has more than ${maxDocumentCharacters} characters.`;
+  }
+  try {
+    const document = parseWithin(maxTokens, text);
+    const rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+    const [error] = validateDocument(schema, document, rules, { maxErrors: 1, hideSuggestions: false });
+    return findExceededLimit(document, limits) ?? error?.message;
+  } catch (error) {
+    if (error instanceof GraphQLError) {
+      return error.message;
+    }
+    throw error;
+  }
+}
+
+function parseWithin(maxTokens: number, ...[source, options]: Parameters<typeof parse>): DocumentNode {
+  try {
+    return withoutStack(() => parse(source, { ...options, maxLexicalTokens: maxTokens }));
+  } catch (error) {
+    const isLimit = error instanceof GraphQLError && hasMoreTokens(source, maxTokens);
+    throw isLimit ? limitExceeded(`The document has more than ${maxTokens} tokens.`) : error;
+  }
+}
+
+/** Checks whether a document has more than `max` tokens, as the parser counts them. The parser's error for that has no code. */
+function hasMoreTokens(source: string | Source, max: number): boolean {
+  const lexer = new Lexer(typeof source === 'string' ? new Source(source) : source);
+  try {
+    for (let count = 0; count <= max; count += 1) {
+      if (lexer.advance().kind === TokenKind.EOF) {
+        return false;
+      }
+    }
+    return true;
+  } catch {
+    return false; // The parser reported an invalid character before the limit.
+  }
+}
+
+/** Creates the error of a document that exceeds a limit. */
+export const limitExceeded = (problem: string): GraphQLError =>
+  new GraphQLError(problem, { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', http: { status: 400 } } });
+
+/** Options of `validateDocument`. */
+export interface ValidateDocumentOptions {
+  /** Maximum number of errors to report. */
+  maxErrors: number;
+  /** Whether messages leave out suggestions, which reveal names of the schema. */
+  hideSuggestions: boolean;
+}
+
+/** Maximum nodes of an error. A conflict of fields can name hundreds, and errors are cached with their document. */
+const MAX_NODES = 10;
+
+/**
+ * Validates a document as graphql-js does. Passes the rules a copy without locations, because GraphQLError's constructor would scan the
+ * source for the location of each node. The rule that compares fields in pairs runs only if there are no other errors.
+ */
+export function validateDocument(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  rules: readonly ValidationRule[] = specifiedRules,
+  { maxErrors, hideSuggestions }: ValidateDocumentOptions,
+): GraphQLError[] {
+  const originals = new Map<unknown, ASTNode>();
+  const copy = copyNode(document, originals);
+  const errorsBy = (some: readonly ValidationRule[]) => validate(schema, copy, some, { maxErrors, hideSuggestions });
+  const errors = [...errorsBy(rules.filter((rule) => rule !== OverlappingFieldsCanBeMergedRule))];
+  if (errors.length === 0 && rules.includes(OverlappingFieldsCanBeMergedRule)) {
+    errors.push(...errorsBy([OverlappingFieldsCanBeMergedRule]));
+  }
+  const toCached = ({ message, nodes = [], extensions }: GraphQLError): GraphQLError =>
+    setNodes(
+      new GraphQLError(truncateMessage(message), { extensions }),
+      nodes.slice(0, MAX_NODES).map((node) => originals.get(node) ?? node),
+    );
+  return withoutStack(() => errors.slice(0, maxErrors).map(toCached));
+}
+
+function copyNode<Node extends ASTNode>(node: Node, originals: Map<unknown, ASTNode>): Node {
+  const copy = { ...node, loc: undefined };
+  for (const key in copy) {
+    const value: unknown = Reflect.get(copy, key);
+    if (typeof value === 'object' && value !== null) {
+      Reflect.set(copy, key, copyChild(value, originals));
+    }
+  }
+  originals.set(copy, node);
+  return copy;
+}
+
+function copyChild(value: object, originals: Map<unknown, ASTNode>): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => copyChild(item, originals));
+  }
+  return isNode(value) ? copyNode(value, originals) : value;
+}
+
+const isNode = (value: object): value is ASTNode => 'kind' in value && typeof value.kind === 'string';
+
+/**
+ * Runs a function without recording stack traces in its errors. A trace keeps everything alive that its functions can reach: 24 KB per
+ * validation error, and these are cached with their documents.
+ */
+export function withoutStack<T>(run: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return run();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** Part of an operation that doesn't depend on variables. */
+interface Measured {
+  fields: number;
+  read: ReadRepresentations;
+}
+
+/**
+ * Creates the check that counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't
+ * see them.
+ *
+ * @returns a function that throws DOCUMENT_LIMIT_EXCEEDED; undefined if no schema has `_entities`
+ */
+export function createRepresentationLimit({
+  federation,
+  maxFields,
+}: Pick<Settings, 'federation' | 'maxFields'>): ((args: ExecutionArgs) => void) | undefined {
+  if (federation === false) {
+    return undefined;
+  }
+  const known = new WeakMap<OperationDefinitionNode, Measured | null>();
+  return ({ document, operationName, variableValues }) => {
+    const operation = getOperationAST(document, operationName);
+    if (operation == null) {
+      return;
+    }
+    let measured = known.get(operation);
+    if (measured === undefined) {
+      const read = findRepresentations(document, operation);
+      measured = read === undefined ? null : { read, fields: createFieldCount(document)(operation) };
+      known.set(operation, measured);
+    }
+    const found = measured?.read(variableValues ?? {}).reduce((sum, { length }) => sum + length, measured.fields) ?? 0;
+    if (found > maxFields) {
+      throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
+    }
+  };
+}

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { GraphQLError, type SourceLocation } from 'graphql';
+import type { Logger } from 'pino';
+import type { ClientKind } from '../auth/identity.ts';
+import type { ErrorCode } from '../settings/error-codes.ts';
+import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
+import type { TraceIds } from '../upstream/transport/call-trace.ts';
+import { DocumentError, isInvalidValueError, truncateMessage } from './located-error.ts';
+
+/** The `extensions` of errors in responses. Errors never have other members. */
+export interface ClientExtensions {
+  /** Code from `settings/error-codes.ts`, or a code defined by a plugin. */
+  code: string;
+  /** Whether sending the same request again can succeed and is safe. */
+  retryable: boolean;
+  requestId: string | undefined;
+  retryAfterSeconds?: number;
+  /** Outcome of the write; only on mutations. */
+  outcome?: WriteOutcome;
+  /** Problem with the credential; only with UNAUTHENTICATED. */
+  reason?: string;
+  /** Scope that the token lacks; only with FORBIDDEN. */
+  scope?: string;
+  /** Id of the failure in a log: the gateway's for INTERNAL_SERVER_ERROR, the upstream's for UPSTREAM_ERROR. */
+  errorId?: string;
+  /** Upstream call that failed. `route` is a template, without ids. */
+  upstream?: { status?: number; method: string; route: string };
+}
+
+/** Entry of `errors[]`, with its members in the order in which they are written. */
+export interface ClientError {
+  message: string;
+  locations?: readonly SourceLocation[];
+  path?: readonly (string | number)[];
+  extensions: ClientExtensions;
+}
+
+/** Facts about the failed request that decide how its errors are reported. */
+export interface ErrorContext {
+  requestId: string | undefined;
+  /** Ids of its span; undefined if there is none. */
+  traceIds: TraceIds | undefined;
+  isMutation: boolean;
+  /** Whether any request was sent upstream for it. */
+  wasSent: boolean;
+  /** Whether the client has disconnected, which cancels its upstream calls. */
+  isDisconnected: boolean;
+  /** Kind of client, if it was authenticated. */
+  clientKind: ClientKind | undefined;
+}
+
+/** Converts an error to the entry that the client sees. */
+export type ToClientError = (error: GraphQLError) => ClientError;
+
+/** Creates the conversion for one response. */
+export type CreateClientErrors = (context: ErrorContext) => ToClientError;
+
+/**
+ * Creates the conversion of errors to what clients see, which happens only here. An `UpstreamError` is shown with its code and a client's
+ * mistake with its message. An upstream value that GraphQL rejects becomes UPSTREAM_BAD_RESPONSE. Any other error is masked, and logged
+ * with an error id.
+ */
+export const createClientErrors =
+  (logger: Logger): CreateClientErrors =>
+  ({ requestId, traceIds, isMutation, wasSent, isDisconnected, clientKind }) => {
+    const logged = new Set<string>();
+
+    /** Logs each failure of an endpoint once per response, because a failed list can fail fifty fields. */
+    function logOnce(error: UpstreamError): void {
+      const endpointFailure = `${error.code} ${error.status} ${error.endpoint.method} ${error.endpoint.route}`;
+      if (!logged.has(endpointFailure)) {
+        logged.add(endpointFailure);
+        logUpstreamError(logger, error, { requestId, traceIds, clientKind });
+      }
+    }
+
+    /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream. */
+    const outcomeOf = (error: GraphQLError, known: WriteOutcome): { outcome?: WriteOutcome } => {
+      if (!isMutation) {
+        return {};
+      }
+      return { outcome: error.path === undefined ? (wasSent ? 'UNKNOWN' : 'NOT_APPLIED') : known };
+    };
+
+    function mask(error: GraphQLError, original: unknown): ClientError {
+      const errorId = randomUUID();
+      logger.error({ requestId, ...traceIds, errorId, path: error.path, err: original }, 'unexpected error');
+      const outcome = outcomeOf(error, 'UNKNOWN');
+      const code: ErrorCode = 'INTERNAL_SERVER_ERROR';
+      const extensions = { code, retryable: false, requestId, errorId, ...outcome } as const;
+      return { message: 'Unexpected error.', ...pickPlace(error), extensions };
+    }
+
+    function toUpstreamClientError(error: GraphQLError, original: UpstreamError): ClientError {
+      if (!isDisconnected) {
+        logOnce(original);
+      }
+      const extensions = upstreamExtensions(original, requestId);
+      // The tenant's key was rejected, not the browser's token, so signing in again would not help.
+      const isRejectedKey = clientKind === 'browser' && original.code === 'UNAUTHENTICATED' && original.sent;
+      return {
+        message: original.message,
+        ...pickPlace(error),
+        extensions: isRejectedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions,
+      };
+    }
+
+    return (error) => {
+      const original = originalOf(error);
+      if (isUpstreamError(original)) {
+        return toUpstreamClientError(error, original);
+      }
+      const code = codeOf(error, original);
+      if (code === undefined) {
+        return mask(error, original);
+      }
+      const isBadResponse = code === 'UPSTREAM_BAD_RESPONSE';
+      return {
+        message: isInvalidValueError(original)
+          ? 'The notification service sent an invalid value for this field.'
+          : truncateMessage(error.message),
+        ...pickPlace(error),
+        extensions: {
+          code,
+          retryable: false,
+          requestId,
+          ...(code !== 'RESULT_LIMIT_EXCEEDED' && outcomeOf(error, isBadResponse ? 'UNKNOWN' : 'NOT_APPLIED')),
+          ...readDetails(error.extensions),
+        },
+      };
+    };
+  };
+
+/** Maximum locations of an error. A conflict of fields can have hundreds. */
+const MAX_LOCATIONS = 10;
+
+const pickPlace = ({ locations, path }: GraphQLError): Pick<ClientError, 'locations' | 'path'> => ({
+  ...(locations !== undefined && { locations: locations.slice(0, MAX_LOCATIONS) }),
+  ...(path !== undefined && { path }),
+});
+
+/** Reads the details that the gateway's own errors add to their code. */
+function readDetails(extensions: GraphQLError['extensions'] | undefined): Partial<ClientExtensions> {
+  const { retryable, retryAfterSeconds, reason, scope, outcome } = extensions ?? {};
+  return {
+    ...((outcome === 'NOT_APPLIED' || outcome === 'UNKNOWN') && { outcome }),
+    ...(typeof retryable === 'boolean' && { retryable }),
+    ...(typeof retryAfterSeconds === 'number' && { retryAfterSeconds }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof scope === 'string' && { scope }),
+  };
+}
+
+/** Returns the innermost original error. Execution wraps a resolver's error, sometimes twice. */
+function originalOf(error: GraphQLError): unknown {
+  let inner: unknown = error;
+  while (inner instanceof GraphQLError && inner.originalError !== undefined) {
+    inner = inner.originalError;
+  }
+  return inner;
+}
+
+/** Returns the code of an error caused by the caller or the upstream. Returns undefined for a bug of the gateway. */
+function codeOf(error: GraphQLError, original: unknown): string | undefined {
+  if (isInvalidValueError(original)) {
+    return 'UPSTREAM_BAD_RESPONSE';
+  }
+  if (!(original instanceof GraphQLError)) {
+    return undefined;
+  }
+  const code = original.extensions?.code; // Subclasses of GraphQLError may have no extensions.
+  if (typeof code === 'string') {
+    return code === 'INTERNAL_SERVER_ERROR' ? undefined : code;
+  }
+  // A variable (before execution) or an argument that doesn't match its type.
+  return error.path === undefined || original instanceof DocumentError ? 'BAD_USER_INPUT' : undefined;
+}
+
+/** Returns the code that clients see. Conflicts and missing records have codes of their own only in result unions. */
+const visibleCode = (error: UpstreamError): ErrorCode =>
+  error.code === 'CONFLICT' || error.code === 'NOT_FOUND' ? 'UPSTREAM_ERROR' : error.code;
+
+const upstreamExtensions = (error: UpstreamError, requestId: string | undefined): ClientExtensions => ({
+  code: visibleCode(error),
+  retryable: error.retryable,
+  requestId,
+  ...(error.retryAfterSeconds !== undefined && { retryAfterSeconds: error.retryAfterSeconds }),
+  ...(error.outcome !== undefined && { outcome: error.outcome }),
+  ...(error.errorId !== undefined && { errorId: error.errorId }),
+  ...(error.sent && {
+    upstream: { ...(error.status !== undefined && { status: error.status }), ...error.endpoint },
+  }),
+});
+
+/**
+ * Logs failures of the service and rejected tenant keys, but not mistakes of the caller. The line never contains a body, an id or a key. The circuit
+ * breaker has its own lines, so the many calls that it rejects are only shown at the level debug.
+ */
+function logUpstreamError(
+  logger: Logger,
+  error: UpstreamError,
+  { requestId, traceIds, clientKind }: Pick<ErrorContext, 'requestId' | 'traceIds' | 'clientKind'>,
+): void {
+  if (/^UPSTREAM_/.test(error.code) || (clientKind === 'browser' && error.code === 'UNAUTHENTICATED' && error.sent)) {
+    const { code, status: httpStatus, errorId, endpoint } = error;
+    const cause = describeCause(error.cause);
+    const isPaused = code === 'UPSTREAM_UNAVAILABLE' && !error.sent;
+    logger[isPaused ? 'debug' : 'warn'](
+      { requestId, ...traceIds, code, httpStatus, errorId, ...endpoint, cause },
+      error.message,
+    );
+  }
+}

@@ -1,0 +1,218 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import {
+  type ConstDirectiveNode,
+  GraphQLError,
+  type GraphQLFieldConfig,
+  GraphQLList,
+  type GraphQLNamedType,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  GraphQLString,
+  GraphQLUnionType,
+  isObjectType,
+  isScalarType,
+  Kind,
+  lexicographicSortSchema,
+  parse,
+  print,
+  printSchema,
+  visit,
+} from 'graphql';
+import type { Secret } from '../lib/files/secret-files.ts';
+import { readSingleSecret, requireLength } from '../lib/files/single-secret.ts';
+import { listAny } from '../settings/setting.ts';
+import { MIN_ROUTER_SECRET, type Settings } from '../settings/settings.ts';
+import type { GatewayContext } from './context.ts';
+import { type Entity, entityOf } from './entity.ts';
+import { badUserInput } from './field-errors.ts';
+
+/** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
+export function toSubgraph(schema: GraphQLSchema, maySeeSchema: MaySeeSchema): GraphQLSchema {
+  const { query, types, ...config } = schema.toConfig();
+  const queryConfig = query?.toConfig();
+  if (query == null || queryConfig === undefined) {
+    throw new TypeError('A subgraph needs a type Query.');
+  }
+  const subgraphQuery = new GraphQLObjectType({
+    ...queryConfig,
+    fields: {
+      ...queryConfig.fields,
+      _entities: createEntitiesField(schema, maySeeSchema),
+      _service: createServiceField(printSubgraph(schema), maySeeSchema),
+    },
+  });
+  return new GraphQLSchema({ ...config, query: subgraphQuery, types: types.filter((type) => type !== query) });
+}
+
+function createEntitiesField(
+  schema: GraphQLSchema,
+  maySeeSchema: MaySeeSchema,
+): GraphQLFieldConfig<unknown, GatewayContext, { representations: readonly Representation[] }> {
+  const types = Object.values(schema.getTypeMap()).filter(
+    (type): type is GraphQLObjectType => isObjectType(type) && entityOf(type)?.isResolvable === true,
+  );
+  const resolveReference = createResolveReference(types, maySeeSchema);
+  const union = new GraphQLUnionType({
+    name: '_Entity',
+    description: 'A record that other subgraphs can refer to.',
+    types,
+  });
+  const jsonObject = schema.getType('JSONObject');
+  if (!isScalarType(jsonObject)) {
+    throw new TypeError('A subgraph needs the scalar JSONObject.');
+  }
+  const representation = new GraphQLScalarType({
+    ...jsonObject.toConfig(), // The limits of JSON values apply to representations.
+    name: '_Any',
+    description: 'A reference to a record: its `__typename` and a key.',
+  });
+  return {
+    type: new GraphQLNonNull(new GraphQLList(union)),
+    description:
+      "Returns the records that other subgraphs refer to, in the order of the references, with null for each that does not exist. For federation routers.\n\nREST: `GET /v1/workflows/{workflowIdOrIdentifier}` per distinct key of a workflow. `GET /v1/notification-groups/{id}` for one group, or a single `GET /v1/notification-groups` for several.\n\nToken scope: the scope of each record's type.",
+    args: {
+      representations: {
+        type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(representation))),
+        description: 'The references. Each counts as a field of the operation.',
+      },
+    },
+    resolve: (_root, { representations }, context) => representations.map((each) => resolveReference(each, context)),
+  };
+}
+
+function createServiceField(sdl: string, maySeeSchema: MaySeeSchema): GraphQLFieldConfig<unknown, GatewayContext> {
+  const service = new GraphQLObjectType({
+    name: '_Service',
+    description: 'This subgraph.',
+    fields: {
+      sdl: { type: new GraphQLNonNull(GraphQLString), description: 'The schema with the keys of its entities.' },
+    },
+  });
+  return {
+    type: new GraphQLNonNull(service),
+    description: 'Describes this subgraph for the composition of the federated graph.',
+    resolve(_root, _args, context) {
+      if (!maySeeSchema(context)) {
+        throw new GraphQLError(
+          'The schema is available only with `introspection`, or with the secret of the router in `Router-Authorization`.',
+          { extensions: { code: 'FORBIDDEN' } },
+        );
+      }
+      return { sdl };
+    },
+  };
+}
+
+/** The oldest version with everything that is used here, so that every router of version 2 composes it. */
+const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key"])';
+
+/** Prints the schema that a router composes: the same types, sorted, with the keys of the entities. */
+export function printSubgraph(schema: GraphQLSchema): string {
+  const document = visit(parse(printSchema(lexicographicSortSchema(schema))), {
+    ObjectTypeDefinition(node) {
+      const keys = keysOf(schema.getType(node.name.value));
+      return keys.length === 0 ? undefined : { ...node, directives: [...(node.directives ?? []), ...keys] };
+    },
+  });
+  return `${LINK}\n\n${print(document)}\n`;
+}
+
+/** Returns a directive `@key` for each key of a type. */
+function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
+  const entity = isObjectType(type) ? entityOf(type) : undefined;
+  const directives = [...(entity?.keys ?? [])].map(([field, load]) =>
+    load === undefined ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
+  );
+  return parse(`scalar Keys ${directives.join(' ')}`).definitions.flatMap((definition) =>
+    definition.kind === Kind.SCALAR_TYPE_DEFINITION ? (definition.directives ?? []) : [],
+  );
+}
+
+/** Reference of another subgraph to a record: the name of its type and the value of a key. */
+export type Representation = Readonly<Record<string, unknown>>;
+
+/** Loads the record that a representation refers to. Returns null if it doesn't exist. */
+export type ResolveReference = (representation: Representation, context: GatewayContext) => Promise<object | null>;
+
+/**
+ * Creates the function that loads records of these types. It calls loaders immediately, so that they batch the references of a list.
+ *
+ * @param maySeeSchema whether errors tell a caller the names of types and keys
+ */
+export function createResolveReference(
+  types: readonly GraphQLObjectType[],
+  maySeeSchema: MaySeeSchema,
+): ResolveReference {
+  const entities = new Map(
+    types.flatMap((type): [string, Entity][] => {
+      const entity = entityOf(type);
+      return entity === undefined ? [] : [[type.name, entity]];
+    }),
+  );
+
+  /** Creates the error of an invalid representation. Names the valid choices. */
+  const invalid = (problem: string, choices: Iterable<string>, context: GatewayContext) =>
+    badUserInput(maySeeSchema(context) ? `${problem}: ${listAny(choices)}.` : `${problem}.`);
+
+  return async (representation, context) => {
+    const { __typename: typeName } = representation;
+    const entity = typeof typeName === 'string' ? entities.get(typeName) : undefined;
+    if (entity === undefined) {
+      throw invalid('A representation must have the __typename of a resolvable entity', entities.keys(), context);
+    }
+    const found = findKey(entity, representation);
+    if (found === undefined) {
+      throw invalid(`A representation of ${typeName} must have a key as a string`, entity.keys.keys(), context);
+    }
+    const record = await found.load(found.key, context);
+    return record && { ...record, __typename: typeName };
+  };
+}
+
+/** Returns the first key of an entity that a representation has, and the function that loads the record by it. */
+function findKey({ keys }: Entity, representation: Representation) {
+  for (const [field, load] of keys) {
+    const value = representation[field];
+    if (load !== undefined && (typeof value === 'string' || Number.isSafeInteger(value))) {
+      return { key: String(value), load };
+    }
+  }
+  return undefined;
+}
+
+/** Returns the problem of a secret that is too short. */
+export const findRouterSecretProblem = requireLength('the secret of the router', MIN_ROUTER_SECRET);
+
+/** Returns the secret in the settings, or the file that holds it; undefined if there is none. */
+export const routerSecretOf = ({ federation }: Pick<Settings, 'federation'>): Secret | undefined =>
+  typeof federation === 'object' ? federation.routerSecret : undefined;
+
+/** Reads the secret. @throws {SecretError} if its file can't be read, or it is too short */
+export const readRouterSecret = (secret: Secret): string => readSingleSecret(secret, findRouterSecretProblem);
+
+/** Header with the secret of a router. */
+const ROUTER_AUTHORIZATION = 'router-authorization';
+
+/** Returns whether a caller may read the schema. */
+export type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean;
+
+/**
+ * Creates the function that lets a caller read the schema if clients can introspect it, or with the secret of the router.
+ *
+ * @throws {SecretError} if the file of the secret can't be used
+ */
+export function createSchemaAccess(settings: Pick<Settings, 'introspection' | 'federation'>): MaySeeSchema {
+  const source = routerSecretOf(settings);
+  const secret = source && readRouterSecret(source);
+  if (settings.introspection || secret === undefined) {
+    return () => settings.introspection;
+  }
+  return ({ request }) => isSame(request.headers.get(ROUTER_AUTHORIZATION) ?? '', secret);
+}
+
+/** Compares hashes, so that the time reveals neither the secret nor its length. */
+const isSame = (a: string, b: string): boolean => timingSafeEqual(hash(a), hash(b));
+
+const hash = (value: string): Buffer => createHash('sha256').update(value).digest();

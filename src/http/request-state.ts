@@ -1,0 +1,42 @@
+import type { Identity } from '../auth/identity.ts';
+import type { GatewayContext } from '../graphql/context.ts';
+import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
+import type { AdmissionAllowance } from './access.ts';
+import type { Operation } from './engine.ts';
+import {
+  type IncomingRequest,
+  type NegotiateMediaType,
+  REQUEST_ID,
+  type RequestExtensions,
+  toRequestId,
+} from './request.ts';
+
+/** State of one request. The steps of the pipeline fill it in. */
+export interface Exchange {
+  readonly request: IncomingRequest;
+  /** Start time, as in `performance.now()`. */
+  readonly startedAt: number;
+  readonly requestId: string;
+  /** Media type of the response; undefined if the client accepts none of the available types. */
+  readonly mediaType: string | undefined;
+  identity?: Identity;
+  /** State of the caller's rate limit; undefined if the caller has none, or before it is checked. */
+  allowance?: AdmissionAllowance | undefined;
+  /** Trace of the operation; undefined if there is none, or before the caller is identified. */
+  trace?: OperationTrace | undefined;
+  /** Flags of the request; undefined before they are read. */
+  extensions?: RequestExtensions;
+  context?: GatewayContext;
+  operation?: Operation;
+}
+
+/** Starts the trace of a request. */
+export type StartExchangeTrace = (exchange: Exchange) => OperationTrace | undefined;
+
+/** Creates the state of a new request. */
+export const openExchange = (request: IncomingRequest, negotiateMediaType: NegotiateMediaType): Exchange => ({
+  request,
+  startedAt: performance.now(),
+  requestId: toRequestId(request.header(REQUEST_ID)),
+  mediaType: negotiateMediaType(request.header('accept')),
+});

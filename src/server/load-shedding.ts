@@ -1,0 +1,157 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import type { Logger } from 'pino';
+import { logEpisodes } from '../lib/episodes.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Connections } from './connections.ts';
+import type { OpenResponses } from './open-responses.ts';
+
+/** Settings for load shedding. */
+export type SheddingSettings = Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>;
+
+/** Dependencies of load shedding. */
+export interface SheddingDeps {
+  /** Returns the bytes buffered by other parts of the process, such as upstream response bodies. @default none */
+  bufferedBytes?: () => number;
+  /** Overload monitor of the process. @default none */
+  overload?: Pick<OverloadMonitor, 'excess'>;
+  /** Log of when shedding begins and ends. @default none */
+  logger?: Pick<Logger, 'warn'>;
+  /** Time without a shed request after which shedding has ended, in milliseconds. @default 5000 */
+  shedQuietMs?: number;
+}
+
+/** Reason for shedding a request, besides a shutdown. */
+type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
+
+/** Reason for shedding a request. */
+export type ShedReason = 'stopping' | ShedExcess['reason'];
+
+/** Decides whether a server can accept another request. */
+export interface Shedding {
+  /** Number of requests that were shed, by reason. */
+  readonly counts: Record<ShedReason, number>;
+  /** Returns the bytes of requests and responses in memory. */
+  bufferedBytes(): number;
+  /** Returns why the next request must be shed, or undefined if it can be accepted. */
+  excess(): ShedExcess | undefined;
+  /** Counts and logs a request that is shed. */
+  shed(excess: ShedExcess | 'stopping'): void;
+  /** Closes slow clients if too many bytes are buffered. */
+  freeMemory(): void;
+}
+
+/** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
+const SEARCH_PAUSE_MS = 100;
+
+/** Share of the limit to free beyond the excess, so that requests can be accepted until the next search. */
+const EXTRA_SHARE = 0.25;
+
+const BEGAN = 'requests are shed with 503, because a limit of this process is exceeded';
+const ENDED = 'requests are no longer shed';
+
+/** Creates the load shedding of a server. */
+export function createShedding(
+  responses: OpenResponses,
+  connections: Connections,
+  { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
+  { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
+): Shedding {
+  const counts: Shedding['counts'] = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
+  const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
+  let nextSearchAt = 0;
+  const totalBytes = () => responses.receivedBytes() + responses.unsentBytes() + bufferedBytes();
+
+  return {
+    counts,
+    bufferedBytes: totalBytes,
+    excess() {
+      const running = responses.running();
+      if (running >= maxInFlightRequests) {
+        return { reason: 'running', value: running, limit: maxInFlightRequests };
+      }
+      const bytes = totalBytes();
+      return bytes > maxBufferedBytes
+        ? { reason: 'buffered bytes', value: bytes, limit: maxBufferedBytes }
+        : overload?.excess();
+    },
+    shed(excess) {
+      if (excess === 'stopping') {
+        counts.stopping += 1;
+        return;
+      }
+      const { reason, ...measured } = excess;
+      counts[reason] += 1;
+      noteShed?.(reason, () => ({ both: { reason }, first: measured }));
+    },
+    freeMemory() {
+      const excess = totalBytes() - maxBufferedBytes;
+      const now = performance.now();
+      if (excess > 0 && now >= nextSearchAt) {
+        const freed = connections.free(excess + EXTRA_SHARE * maxBufferedBytes);
+        nextSearchAt = freed < excess ? now + SEARCH_PAUSE_MS : now;
+      }
+    },
+  };
+}
+
+/** Settings for the overload monitor. */
+export type OverloadSettings = Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>;
+
+/** Interval between measurements, in milliseconds. */
+const INTERVAL_MS = 500;
+
+/** Minimum samples of the event loop delay for a percentile. */
+const MIN_SAMPLES = 5;
+
+/** Measured value above its limit. */
+export interface Excess<Reason extends string = string> {
+  reason: Reason;
+  /** In milliseconds for the event loop, in percent for the heap, otherwise a number of requests or bytes. */
+  value: number;
+  limit: number;
+}
+
+/** Monitor of the event loop and the heap of this process. Dispose it to stop its timers. */
+export interface OverloadMonitor extends Disposable {
+  /** Returns why the process is overloaded, or undefined if it is not. */
+  excess(): Excess<'event loop' | 'heap'> | undefined;
+}
+
+/** Starts to monitor the process. */
+export function createOverloadMonitor(
+  { maxEventLoopDelayMs, maxHeapPercent }: OverloadSettings,
+  intervalMs = INTERVAL_MS,
+): OverloadMonitor {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  let excess: ReturnType<OverloadMonitor['excess']>;
+
+  function measure(): void {
+    const heap = getHeapStatistics();
+    const heapPercent = (100 * heap.used_heap_size) / heap.heap_size_limit;
+    // A blocked event loop produces few samples: keep them until there are enough.
+    if (delay.count < MIN_SAMPLES && heapPercent <= maxHeapPercent) {
+      return;
+    }
+    // The 90th percentile ignores a single long garbage collection, but not an event loop that is always late.
+    const delayMs = delay.percentile(90) / 1e6;
+    if (delayMs > maxEventLoopDelayMs) {
+      excess = { reason: 'event loop', value: Math.round(delayMs), limit: maxEventLoopDelayMs };
+    } else if (heapPercent > maxHeapPercent) {
+      excess = { reason: 'heap', value: Math.round(heapPercent), limit: maxHeapPercent };
+    } else {
+      excess = undefined;
+    }
+    delay.reset();
+  }
+
+  const timer = setInterval(measure, intervalMs).unref();
+  return {
+    excess: () => excess,
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      delay.disable();
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sendRefusal } from '../lib/refusal.ts';
+import { defaultSettings } from '../settings/parse-settings.ts';
+import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
+import type { ServerSettings } from '../settings/settings.ts';
+import type { ServerLoad } from '../telemetry/process-metrics.ts';
+import { createConnections } from './connections.ts';
+import { acceptBacklog, announceClose, drain } from './drain.ts';
+import { type Degradations, type Probes, respondProbe } from './health.ts';
+import { type ConnectionSource, listen, receive } from './listen.ts';
+import { createShedding, type SheddingDeps } from './load-shedding.ts';
+import { createOpenResponses } from './open-responses.ts';
+
+export { ListenError } from './listen.ts';
+
+/** Options of a server. Omitted settings have their defaults. */
+export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
+  host: string;
+  /** Port to listen on; 0 for any free port. */
+  port: number;
+  /** Listener for all requests except health checks and metrics. */
+  listener: RequestListener;
+  /** Returns the response body for `/metrics`. @default none: the listener handles the path */
+  metrics?: ((load: ServerLoad) => Promise<string>) | undefined;
+  /** Returns whether a request is answered even while load is shed. @default () => false */
+  isNeverShed?: ((request: IncomingMessage) => boolean) | undefined;
+  /** Returns what doesn't work although requests are served, for `/readyz`: lines by name. @default () => ({}) */
+  degradations?: (() => Degradations) | undefined;
+  /**
+   * Returns the health checks and metrics that the server answers, given its own; `false` leaves their paths to the listener.
+   * @default its own
+   */
+  probes?: ((own: Probes) => Probes) | false;
+  /** Process that accepts the connections. @default this one, on `host` and `port` */
+  connectionSource?: ConnectionSource | undefined;
+  /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
+  onCutOff?: (requests: number) => void;
+  /** Option of the command that sets the port, for error messages. @default --port */
+  portOption?: string;
+}
+
+/** Maximum size of the headers; larger ones are rejected with 431. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Longer than the idle timeout of common load balancers (60 s), so that they don't reuse a connection that is being closed. */
+const KEEP_ALIVE_MS = 65_000;
+
+/** Listening server. */
+export interface RunningServer extends AsyncDisposable {
+  /** Address without a trailing slash, such as `http://127.0.0.1:4000`. */
+  readonly url: string;
+  /** Its own health checks and metrics. */
+  readonly probes: Probes;
+  /** Returns the current state of the server for metrics. */
+  load(): ServerLoad;
+  /** Returns why the server should get no requests, in a word; undefined if it should. */
+  problem(): string | undefined;
+  /**
+   * Answers requests as usual, but the last one of each connection. Resolves when all connections are closed, at the latest after the drain
+   * timeout. Only for servers whose connections another process accepts, and which gets no more of them.
+   */
+  retire(): Promise<void>;
+  /** Stops accepting connections, lets in-flight requests finish within the drain timeout, and aborts the rest. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a server. It handles `/livez`, `/readyz` and `/metrics` itself, sheds requests before reading their bodies, and closes slow
+ * connections.
+ *
+ * @throws {ListenError}
+ */
+export async function startServer({
+  host,
+  port,
+  listener,
+  metrics,
+  isNeverShed = () => false,
+  degradations,
+  probes = (own) => own,
+  connectionSource: source,
+  onCutOff = () => {},
+  portOption,
+  ...options
+}: ServerOptions): Promise<RunningServer> {
+  const settings: ServerSettings = { ...defaultSettings(), ...options };
+  const { maxBodyBytes, clientHeadersTimeoutMs } = settings;
+  let isDraining = false;
+  let isRetiring = false;
+
+  const responses = createOpenResponses((socket) => connections.get(socket));
+  const server = createServer({
+    ...responses.classes,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: clientHeadersTimeoutMs,
+    requestTimeout: settings.clientRequestTimeoutMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
+  });
+  const connections = createConnections(server, settings, () => shedding.freeMemory());
+  const shedding = createShedding(responses, connections, settings, options);
+  const shedReason = () => (isDraining ? 'stopping' : shedding.excess()?.reason);
+  const load = (): ServerLoad => ({
+    running: responses.running(),
+    connections: connections.size,
+    bufferedBytes: shedding.bufferedBytes(),
+    shedding: shedReason(),
+    shed: { ...shedding.counts },
+    closed: { ...connections.closed },
+  });
+
+  // Not the requests in flight: while a service hangs, an instance that is removed takes nothing off those that remain.
+  const problem = () => (isDraining ? 'stopping' : options.overload?.excess() && 'overloaded');
+  const own: Probes = {
+    alive: () => ({}),
+    ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
+    metrics: metrics && (() => metrics(load())),
+  };
+  const answered = probes === false ? undefined : probes(own);
+
+  /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
+  function admit(request: IncomingMessage, response: ServerResponse): boolean {
+    if (isDraining || isRetiring) {
+      response.setHeader('Connection', 'close');
+    }
+    shedding.freeMemory();
+    if (answered !== undefined && respondProbe(request, response, answered)) {
+      return false;
+    }
+    const excess = isDraining ? 'stopping' : shedding.excess();
+    if (excess === undefined || isNeverShed(request)) {
+      return true;
+    }
+    shedding.shed(excess);
+    const message = 'This process is shutting down. Send the request again; another process will handle it.';
+    sendRefusal(response, isDraining ? refuse('OVERLOADED', message, { retryAfterSeconds: 1 }) : gatewayOverloaded());
+    return false;
+  }
+
+  server.on('request', (request, response) => {
+    if (admit(request, response)) {
+      listener(request, response);
+    }
+  });
+  server.on('checkContinue', (request, response) => {
+    if (admit(request, response) && !refuseLargeBody(request, response, maxBodyBytes)) {
+      response.writeContinue();
+      listener(request, response);
+    }
+  });
+  server.on('checkExpectation', refuseExpectation);
+
+  const stopAccepting = async () => {
+    await sleep(settings.lameDuckMs);
+    await acceptBacklog(server);
+  };
+
+  async function retire(): Promise<void> {
+    isRetiring = true;
+    announceClose(connections);
+    await Promise.race([connections.ended(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
+  }
+
+  async function close(): Promise<void> {
+    isDraining = true;
+    const deps = {
+      server,
+      connections,
+      responses,
+      stopAccepting: source ? () => source.closed : stopAccepting,
+      onCutOff,
+    };
+    await drain(deps, settings);
+  }
+
+  if (source !== undefined) {
+    receive(server, source);
+  }
+  const url = source?.url ?? (await listen(server, host, port, portOption));
+  return { url, probes: own, load, problem, retire, close, [Symbol.asyncDispose]: close };
+}
+
+/** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */
+export function refuseLargeBody(request: IncomingMessage, response: ServerResponse, maxBodyBytes: number): boolean {
+  if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) {
+    return false;
+  }
+  sendRefusal(response, bodyTooLarge(maxBodyBytes), { closes: true });
+  return true;
+}
+
+/** Rejects a request with an `Expect` header other than `100-continue`. */
+export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  sendRefusal(response, refuse('EXPECTATION_FAILED', 'The Expect header must be 100-continue.'), { closes: true });
+}

@@ -1,0 +1,375 @@
+import { isTimeoutError } from './signal.ts';
+
+/**
+ * Codes of failed upstream calls. They are stable: match them, not the messages.
+ *
+ * | code | when |
+ * | --- | --- |
+ * | BAD_USER_INPUT | the service rejected the input (400, 422), or an id was rejected before the call |
+ * | UNAUTHENTICATED | no credential, or the service does not accept it (401) |
+ * | FORBIDDEN | the service accepts the key, but not for this action (402, 403) |
+ * | NOT_FOUND | 404 and 410 on a write; a read returns null instead |
+ * | CONFLICT | 409, and 422 if the message mentions the idempotency key |
+ * | RATE_LIMITED | 429, or not called because the service reported an exhausted limit |
+ * | UPSTREAM_ERROR | 500, 501, 505 and every other 4xx |
+ * | UPSTREAM_UNAVAILABLE | 502, 503, no connection, the connection broke, or the circuit breaker is open |
+ * | UPSTREAM_TIMEOUT | 504, or no complete response within the deadline |
+ * | UPSTREAM_BAD_RESPONSE | a response that violates the contract |
+ * | OVERLOADED | too many calls of this credential are already queued, or too much data is being received |
+ * | BUDGET_EXCEEDED | the operation has used up its upstream calls |
+ * | AUDIT_UNAVAILABLE | the write was not sent, because the audit log can't be written |
+ * | CLIENT_CLOSED | the client has disconnected; appears only in logs and metrics |
+ */
+export type UpstreamErrorCode =
+  | 'BAD_USER_INPUT'
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
+  | 'RATE_LIMITED'
+  | 'UPSTREAM_ERROR'
+  | 'UPSTREAM_UNAVAILABLE'
+  | 'UPSTREAM_TIMEOUT'
+  | 'UPSTREAM_BAD_RESPONSE'
+  | 'OVERLOADED'
+  | 'BUDGET_EXCEEDED'
+  | 'AUDIT_UNAVAILABLE'
+  | 'CLIENT_CLOSED';
+
+/** Outcome of a failed write. `NOT_APPLIED` is certain, so it is safe to send again; `UNKNOWN` may have been applied. */
+export type WriteOutcome = 'NOT_APPLIED' | 'UNKNOWN';
+
+/** Reason for a conflict. */
+export type ConflictReason = 'ALREADY_EXISTS' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_KEY_REUSED' | 'OTHER';
+
+/**
+ * Whether the gateway may retry the call: `always` if the service can't have applied it, `repeatable` if it may only be retried when
+ * applying it twice is harmless, `never` if it would fail again or must not be retried.
+ */
+export type RetryRule = 'always' | 'repeatable' | 'never';
+
+/** Problem with the input. */
+export interface InputIssue {
+  /** Name of the path parameter or body fields, outermost first; empty if the problem concerns the whole input. */
+  path: string[];
+  message: string;
+}
+
+/** Endpoint of a call. */
+export interface Endpoint {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path template, without ids: `/v1/feeds/{feedId}`. */
+  route: string;
+}
+
+/** Fields of an `UpstreamError`. */
+export interface UpstreamErrorOptions {
+  code: UpstreamErrorCode;
+  /** Message for the caller. Contains no host, address, id, key or text of a library. */
+  message: string;
+  endpoint: Endpoint;
+  /** HTTP status; undefined without a response. */
+  status?: number | undefined;
+  /** Whether the caller can safely send the same request again, and it may succeed. @default false */
+  retryable?: boolean;
+  /** Time after which the caller can try again. */
+  retryAfterSeconds?: number | undefined;
+  /** Outcome of a write; ignored for reads. @default 'NOT_APPLIED' */
+  outcome?: WriteOutcome | undefined;
+  /** The service's own id of the failure, to find it in its logs. */
+  errorId?: string | undefined;
+  /** Problems with the input. @default none */
+  issues?: InputIssue[] | undefined;
+  /** Reason for a conflict. @default 'OTHER' */
+  conflict?: ConflictReason | undefined;
+  /** The service's rate limit, as reported with the response. */
+  rateLimit?: UpstreamRateLimit | undefined;
+  /** Whether the gateway may retry the call. @default 'never' */
+  retry?: RetryRule;
+  /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
+  isOutage?: boolean;
+  /** Whether a request was sent. @default true */
+  sent?: boolean;
+  /** Original error, only for the log. */
+  cause?: unknown;
+}
+
+/** Failed upstream call. Its `message` can be shown to the caller. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly code: UpstreamErrorCode;
+  readonly endpoint: Endpoint;
+  readonly status: number | undefined;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | undefined;
+  readonly outcome: WriteOutcome | undefined;
+  readonly errorId: string | undefined;
+  readonly issues: InputIssue[];
+  readonly conflict: ConflictReason;
+  readonly rateLimit: UpstreamRateLimit | undefined;
+  readonly retry: RetryRule;
+  readonly isOutage: boolean;
+  readonly sent: boolean;
+
+  constructor(options: UpstreamErrorOptions) {
+    super(options.message, { cause: options.cause });
+    this.code = options.code;
+    this.endpoint = options.endpoint;
+    this.status = options.status;
+    this.retryable = options.retryable ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.outcome = options.endpoint.method === 'GET' ? undefined : (options.outcome ?? 'NOT_APPLIED');
+    this.errorId = options.errorId;
+    this.issues = options.issues ?? [];
+    this.conflict = options.conflict ?? 'OTHER';
+    this.rateLimit = options.rateLimit;
+    this.retry = options.retry ?? 'never';
+    this.isOutage = options.isOutage ?? false;
+    this.sent = options.sent ?? true;
+  }
+}
+
+/** Returns whether an error is an `UpstreamError`. */
+export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
+
+/** Returns what the log says about the cause of an error: its code, or else its message. */
+export function describeCause(cause: unknown): string | undefined {
+  if (cause instanceof Error || cause instanceof DOMException) {
+    const code: unknown = Reflect.get(cause, 'code');
+    return typeof code === 'string' ? code : cause.message;
+  }
+  return typeof cause === 'string' ? cause : undefined;
+}
+
+// Failures that are known by more than a status. `error-from-response.ts` has the others.
+
+/** Added to the message of a failed write that may have been applied. */
+export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';
+
+const withUnknownOutcome = (endpoint: Endpoint, message: string): string =>
+  endpoint.method === 'GET' ? message : `${message} ${OUTCOME_UNKNOWN}`;
+
+/** Returns the error for a response that violates the service's contract. */
+export const badResponse = (endpoint: Endpoint, status: number | undefined, cause: string | Error): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_BAD_RESPONSE',
+    message: withUnknownOutcome(endpoint, 'The notification service sent an invalid response.'),
+    endpoint,
+    status,
+    outcome: 'UNKNOWN',
+    cause,
+  });
+
+/**
+ * Returns the error for a missing or incomplete response to a request that was sent. A 504 counts as an outage.
+ *
+ * @param isOutage whether it counts as one without a status too. @default false
+ */
+export const timedOut = (
+  endpoint: Endpoint,
+  status: number | undefined,
+  cause?: unknown,
+  isOutage = status === 504,
+): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_TIMEOUT',
+    message: withUnknownOutcome(endpoint, 'The notification service did not respond in time.'),
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET',
+    outcome: 'UNKNOWN',
+    retry: 'repeatable',
+    isOutage,
+    cause,
+  });
+
+/** Returns the error for a deadline that passed before a request was sent. */
+const notSentInTime = (endpoint: Endpoint, cause: unknown): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_TIMEOUT',
+    message: 'The operation timed out before the notification service was called.',
+    endpoint,
+    retryable: true,
+    sent: false,
+    cause,
+  });
+
+/** Returns the error for a client that has disconnected. It is not retried and doesn't count as a failure of the service. */
+export const clientClosed = (
+  endpoint: Endpoint,
+  { sent, status, outcome }: Pick<UpstreamError, 'sent' | 'status' | 'outcome'>,
+  cause: unknown,
+): UpstreamError =>
+  new UpstreamError({
+    code: 'CLIENT_CLOSED',
+    message: 'The client has disconnected.',
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET' || outcome === 'NOT_APPLIED',
+    outcome,
+    sent,
+    cause,
+  });
+
+/**
+ * Returns the error for a call that ended before its response.
+ *
+ * @param progress state of the request when the call ended, and whether that counts as an outage. By default, it doesn't
+ * @param reason `TimeoutError` for a deadline; anything else means that the client has disconnected
+ */
+export function endedEarly(
+  endpoint: Endpoint,
+  { sent, status, isOutage }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
+  reason: unknown,
+): UpstreamError {
+  if (!isTimeoutError(reason)) {
+    return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
+  }
+  return sent ? timedOut(endpoint, status, reason, isOutage) : notSentInTime(endpoint, reason);
+}
+
+/** Returns the error for a failed connection: nothing was applied. Failures of TLS, and refusals of a proxy, are not retried. */
+export const notConnected = (endpoint: Endpoint, cause: unknown, isPermanent: boolean): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The notification service cannot be reached.',
+    endpoint,
+    retryable: true,
+    retry: isPermanent ? 'never' : 'always',
+    isOutage: true,
+    cause,
+  });
+
+/** Returns the error for 502 and 503: the service is down or restarting. */
+export const serviceUnavailable = (
+  endpoint: Endpoint,
+  status: number,
+  retryAfterSeconds: number | undefined,
+): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: withUnknownOutcome(endpoint, 'The notification service is unavailable.'),
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET',
+    retryAfterSeconds,
+    outcome: 'UNKNOWN',
+    retry: 'repeatable',
+    isOutage: true,
+  });
+
+/** Returns the error for a connection that broke after the request was sent. */
+export const brokenConnection = (endpoint: Endpoint, status: number | undefined, cause: unknown): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: withUnknownOutcome(endpoint, 'The connection to the notification service broke before it responded.'),
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET',
+    outcome: 'UNKNOWN',
+    retry: 'repeatable',
+    cause,
+  });
+
+/** Returns the error for a retried write whose first attempt may have been applied, even if a later attempt was rejected. */
+export const afterUnknownOutcome = (error: UpstreamError): UpstreamError =>
+  error.outcome === 'NOT_APPLIED'
+    ? new UpstreamError({
+        ...error,
+        message: withUnknownOutcome(error.endpoint, error.message),
+        retryable: false,
+        outcome: 'UNKNOWN',
+        cause: error.cause,
+      })
+    : error;
+
+/** Returns the error for a call that was not sent because the circuit breaker is open. */
+export const circuitOpen = (endpoint: Endpoint, retryAfterSeconds: number): UpstreamError =>
+  new UpstreamError({
+    code: 'UPSTREAM_UNAVAILABLE',
+    message: 'The notification service was recently unavailable. Calls to it are paused.',
+    endpoint,
+    retryable: true,
+    retryAfterSeconds,
+    sent: false,
+  });
+
+/** Returns the error for a call that was not sent because the service reported an exhausted rate limit. */
+export const throttled = (endpoint: Endpoint, rateLimit: UpstreamRateLimit): UpstreamError =>
+  new UpstreamError({
+    code: 'RATE_LIMITED',
+    message: 'This API key has exceeded the rate limit of the notification service. Calls are paused until it resets.',
+    endpoint,
+    retryable: true,
+    retryAfterSeconds: rateLimit.resetSeconds,
+    rateLimit,
+    sent: false,
+  });
+
+/** Returns the error for a call that was not sent because too many calls of its credential are already queued. */
+export const overloaded = (endpoint: Endpoint): UpstreamError =>
+  new UpstreamError({
+    code: 'OVERLOADED',
+    message: 'Too many calls with this API key are waiting. Send fewer at once.',
+    endpoint,
+    retryable: true,
+    retryAfterSeconds: 1,
+    sent: false,
+  });
+
+/** Returns the error for exceeding the limit on bytes of responses being received. */
+export const bufferLimitExceeded = (endpoint: Endpoint, status: number | undefined): UpstreamError =>
+  new UpstreamError({
+    code: 'OVERLOADED',
+    message: withUnknownOutcome(endpoint, 'The gateway is receiving too much data from the notification service.'),
+    endpoint,
+    status,
+    retryable: endpoint.method === 'GET',
+    retryAfterSeconds: 1,
+    outcome: 'UNKNOWN',
+  });
+
+/** Returns the error for an operation that exceeds its limit of upstream calls. */
+export const callBudgetExceeded = (endpoint: Endpoint, limit: number): UpstreamError =>
+  new UpstreamError({
+    code: 'BUDGET_EXCEEDED',
+    message: `An operation can make at most ${limit} calls to the notification service. Request less, or use several operations.`,
+    endpoint,
+    sent: false,
+  });
+
+/** Returns the error for a write that was not sent because it can't be recorded. */
+export const auditUnavailable = (endpoint: Endpoint): UpstreamError =>
+  new UpstreamError({
+    code: 'AUDIT_UNAVAILABLE',
+    message: 'Changes are not possible at the moment, because the gateway cannot record them.',
+    endpoint,
+    retryable: true,
+    retryAfterSeconds: 1,
+    sent: false,
+  });
+
+/** Returns the error for a call without a credential. */
+export const missingCredential = (endpoint: Endpoint): UpstreamError =>
+  new UpstreamError({
+    code: 'UNAUTHENTICATED',
+    message: 'Missing credential. Set the Authorization header to "ApiKey <your key>" or "Bearer <your token>".',
+    endpoint,
+    sent: false,
+  });
+
+/** Returns the error for input that the gateway itself rejects. */
+export const invalidInput = (endpoint: Endpoint, issues: InputIssue[]): UpstreamError => {
+  const message = issues.map((issue) => issue.message).join(' ');
+  return new UpstreamError({ code: 'BAD_USER_INPUT', message, endpoint, issues, sent: false });
+};
+
+/** The service's own rate limit for a credential. */
+export interface UpstreamRateLimit {
+  /** Calls allowed per window. */
+  limit?: number | undefined;
+  /** Calls left in the current window. */
+  remaining: number;
+  /** Whole seconds until the window resets. */
+  resetSeconds?: number | undefined;
+}

@@ -1,0 +1,214 @@
+import type { Settings } from '../../settings/settings.ts';
+import { circuitOpen, type Endpoint, isUpstreamError, type UpstreamError } from '../errors.ts';
+import type { CircuitState } from '../transport/observer.ts';
+
+/** Settings of the circuit breaker. */
+export type CircuitBreakerSettings = Pick<
+  Settings,
+  'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
+>;
+
+/** Attempt that the circuit breaker permitted. */
+export type PermittedAttempt = 'ordinary' | 'probe';
+
+/** Change of a circuit breaker. */
+export type CircuitChange =
+  | {
+      /** It opened. Probes that fail afterwards are no further changes. */
+      kind: 'opened';
+      /** Last failure before. */
+      failure: UpstreamError;
+      /** Time since the first of the failures. */
+      failingMs: number;
+      /** Only credential whose calls are paused; undefined for all. */
+      credential: string | undefined;
+    }
+  | { kind: 'closed'; openMs: number };
+
+/** Receives the changes of a circuit breaker. */
+export type ReportCircuitChange = (change: CircuitChange) => void;
+
+/** Circuit breaker of one service. */
+export interface CircuitBreaker {
+  /**
+   * Called before each attempt. What it returns is passed to `leave` when the attempt has ended.
+   *
+   * @throws {UpstreamError} UPSTREAM_UNAVAILABLE while the circuit is open
+   */
+  enter(credential: string, endpoint: Endpoint): PermittedAttempt;
+  /**
+   * Counts an attempt that has ended. Does nothing if it was not permitted.
+   *
+   * @param failure undefined if the attempt succeeded
+   */
+  leave(credential: string, attempt: PermittedAttempt | undefined, failure: unknown): void;
+  /** Returns the current state. */
+  state(): CircuitState;
+}
+
+/** Dependencies of `createCircuitBreaker`. */
+export interface CircuitBreakerDeps {
+  /** Monotonic clock, in milliseconds. @default performance.now */
+  now?: (() => number) | undefined;
+  /** Called when it opens and when it closes. @default not called */
+  onChange?: ReportCircuitChange | undefined;
+}
+
+const BUCKETS = 10;
+
+/**
+ * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
+ * callers share it, so only outages count (`isOutage`: no connection, no headers in time, 502, 503, 504). One caller's bad requests, even if they
+ * cause a 500, never open it for others. Neither do its slow ones: if only calls of one credential timed out, only these are paused.
+ */
+export function createCircuitBreaker(
+  { breakerPercent, breakerMinimumCalls, breakerWindowMs, breakerOpenMs, breakerMaxOpenMs }: CircuitBreakerSettings,
+  { now = () => performance.now(), onChange }: CircuitBreakerDeps = {},
+): CircuitBreaker {
+  const recent = createWindow(breakerWindowMs, now);
+  let state: CircuitState = 'closed';
+  /** Only credential whose calls are paused; undefined for all. */
+  let paused: string | undefined;
+  let openedAt = 0;
+  let openFor = breakerOpenMs;
+  let openUntil = 0;
+
+  function pauseFor(duration: number): void {
+    state = 'open';
+    openFor = Math.min(duration, breakerMaxOpenMs);
+    openUntil = now() + openFor;
+  }
+
+  function open(failure: UpstreamError, { failedSince, culprit }: Totals): void {
+    if (state === 'closed') {
+      openedAt = now();
+    }
+    // If it is already open for one credential, only others have reached the limit, because the window was cleared then.
+    paused = state === 'closed' && culprit !== EVERYBODY ? culprit : undefined;
+    pauseFor(breakerOpenMs);
+    recent.clear();
+    onChange?.({ kind: 'opened', failure, failingMs: now() - failedSince, credential: paused });
+  }
+
+  function close(): void {
+    state = 'closed';
+    paused = undefined;
+    recent.clear();
+    onChange?.({ kind: 'closed', openMs: now() - openedAt });
+  }
+
+  function endProbe(failure: unknown): void {
+    if (isUpstreamError(failure) && failure.isOutage) {
+      pauseFor(openFor * 2);
+    } else if (failure === undefined || (isUpstreamError(failure) && failure.status !== undefined)) {
+      close(); // It responded, even if with an error.
+    } else {
+      state = 'open'; // No response, so the next call probes immediately.
+    }
+  }
+
+  /** Whether calls of a credential are permitted without a probe. */
+  const isClosedFor = (credential: string): boolean =>
+    state === 'closed' || (paused !== undefined && paused !== credential);
+
+  return {
+    enter(credential, endpoint) {
+      if (isClosedFor(credential)) {
+        return 'ordinary';
+      }
+      if (state === 'probing' || now() < openUntil) {
+        throw circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
+      }
+      state = 'probing';
+      return 'probe';
+    },
+    leave(credential, attempt, failure) {
+      if (attempt === 'probe') {
+        endProbe(failure);
+        return;
+      }
+      // Late failures of calls that were sent before it opened must not open it again.
+      if (attempt === undefined || !isClosedFor(credential)) {
+        return;
+      }
+      const outage = isUpstreamError(failure) && failure.isOutage ? failure : undefined;
+      recent.count(outage && culpritOf(outage, credential));
+      if (outage !== undefined) {
+        const totals = recent.totals();
+        if (totals.calls >= breakerMinimumCalls && totals.failures * 100 >= breakerPercent * totals.calls) {
+          open(outage, totals);
+        }
+      }
+    },
+    state: () => state,
+  };
+}
+
+/** Stands for all credentials, as the culprit of an outage. */
+const EVERYBODY = Symbol('everybody');
+
+/** Only credential with failures, which may be to blame, because its requests take long; otherwise `EVERYBODY`. */
+type Culprit = string | typeof EVERYBODY;
+
+const culpritOf = ({ code }: UpstreamError, credential: string): Culprit =>
+  code === 'UPSTREAM_TIMEOUT' ? credential : EVERYBODY;
+
+/** Calls of a period. */
+interface Totals {
+  calls: number;
+  failures: number;
+  /** Culprit of all failures. */
+  culprit: Culprit | undefined;
+  /** Time of the first failure. */
+  failedSince: number;
+}
+
+interface Bucket extends Totals {
+  slot: number;
+}
+
+/** Creates a counter for the calls of the last `windowMs` milliseconds, in ten buckets. */
+function createWindow(windowMs: number, now: () => number) {
+  const buckets: Bucket[] = [];
+  const slotOf = (time: number) => Math.floor(time / (windowMs / BUCKETS));
+
+  return {
+    /** @param culprit undefined if the call succeeded */
+    count(culprit: Culprit | undefined): void {
+      const time = now();
+      const slot = slotOf(time);
+      let bucket = buckets.at(-1);
+      if (bucket?.slot !== slot) {
+        bucket = { slot, calls: 0, failures: 0, culprit: undefined, failedSince: Number.POSITIVE_INFINITY };
+        buckets.push(bucket);
+        if (buckets.length > BUCKETS) {
+          buckets.shift();
+        }
+      }
+      bucket.calls += 1;
+      if (culprit !== undefined) {
+        bucket.failures += 1;
+        bucket.culprit = join(bucket.culprit, culprit);
+        bucket.failedSince = Math.min(bucket.failedSince, time);
+      }
+    },
+    totals(): Totals {
+      const oldest = slotOf(now()) - BUCKETS;
+      const live = buckets.filter(({ slot }) => slot > oldest);
+      return {
+        calls: live.reduce((sum, { calls }) => sum + calls, 0),
+        failures: live.reduce((sum, { failures }) => sum + failures, 0),
+        culprit: live.reduce<Culprit | undefined>((all, { culprit }) => join(all, culprit), undefined),
+        failedSince: Math.min(...live.map(({ failedSince }) => failedSince)),
+      };
+    },
+    clear(): void {
+      buckets.length = 0;
+    },
+  };
+}
+
+/** Returns the culprit of two groups of failures. */
+function join(one: Culprit | undefined, other: Culprit | undefined): Culprit | undefined {
+  return one === undefined || other === undefined || one === other ? (one ?? other) : EVERYBODY;
+}

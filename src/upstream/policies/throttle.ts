@@ -1,0 +1,107 @@
+import { LRUCache } from 'lru-cache';
+import type { Settings } from '../../settings/settings.ts';
+import type { UpstreamRateLimit } from '../errors.ts';
+import { type Endpoint, isUpstreamError, throttled } from '../errors.ts';
+
+/** Rate limits that reset within this time, in seconds, don't pause calls. */
+const MIN_SECONDS = 3;
+
+/** Maximum duration of a pause, in seconds. */
+const MAX_SECONDS = 60;
+
+/** Pauses of the calls of credentials. */
+export interface UpstreamThrottle {
+  /**
+   * Called before each attempt.
+   *
+   * @returns the pause that the attempt probes, which is passed to `leave` when it has ended; usually undefined
+   * @throws {UpstreamError} RATE_LIMITED while calls of the credential are paused
+   */
+  enter(credential: string, endpoint: Endpoint): Pause | undefined;
+  /**
+   * Ends a probe. Does nothing if the attempt was none.
+   *
+   * @param failure undefined if the attempt succeeded
+   */
+  leave(credential: string, probed: Pause | undefined, failure: unknown): void;
+  /** Called for every response that reports a rate limit. */
+  note(credential: string, rateLimit: UpstreamRateLimit): void;
+}
+
+/** Pause of one credential's calls. */
+export interface Pause {
+  until: number;
+  /** Whether the service's limit resets later than `until`. One call then probes it before others follow. */
+  isShortened: boolean;
+  isProbing: boolean;
+  limit: number | undefined;
+}
+
+/** Maximum size of all pauses in bytes. Clients can invent API keys of 2 KB. An evicted pause costs one rejected request. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Size of a pause without its key, in bytes. */
+const BYTES_PER_PAUSE = 256;
+
+/**
+ * Creates the policy that pauses the calls of a credential after the service reported an exhausted rate limit, until it resets. Rejected
+ * calls would otherwise count against the credential. Responses to calls that were sent before the pause don't end it.
+ */
+export function createThrottle(
+  { maxRetryAfterSeconds }: Pick<Settings, 'maxRetryAfterSeconds'>,
+  now: () => number = () => performance.now(),
+): UpstreamThrottle {
+  const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter limits.
+  const pauses = new LRUCache<string, Pause>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_, credential) => BYTES_PER_PAUSE + credential.length,
+  });
+
+  function enter(credential: string, endpoint: Endpoint): Pause | undefined {
+    const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
+    if (pause === undefined) {
+      return undefined;
+    }
+    const remainingMs = pause.until - now();
+    if (remainingMs > 0 || pause.isProbing) {
+      const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
+      throw throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
+    }
+    if (!pause.isShortened) {
+      pauses.delete(credential);
+      return undefined;
+    }
+    pause.isProbing = true;
+    return pause;
+  }
+
+  function leave(credential: string, probed: Pause | undefined, failure: unknown): void {
+    if (probed === undefined) {
+      return;
+    }
+    probed.isProbing = false;
+    // Without a response the limit is unknown, so the next call probes immediately.
+    const hasResponse =
+      failure === undefined ||
+      (isUpstreamError(failure) && failure.status !== undefined && failure.code !== 'RATE_LIMITED');
+    const isCurrent = pauses.peek(credential) === probed && probed.until <= now(); // No new limit was reported during the probe.
+    if (hasResponse && isCurrent) {
+      pauses.delete(credential);
+    }
+  }
+
+  function note(credential: string, { limit, remaining, resetSeconds = 0 }: UpstreamRateLimit): void {
+    if (remaining > 0 || resetSeconds <= minSeconds) {
+      return;
+    }
+    const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
+    const existing = pauses.get(credential);
+    if (existing !== undefined && existing.until >= until) {
+      return;
+    }
+    const isShortened = resetSeconds > MAX_SECONDS;
+    pauses.set(credential, Object.assign(existing ?? { isProbing: false }, { until, isShortened, limit }));
+  }
+
+  return { enter, leave, note };
+}

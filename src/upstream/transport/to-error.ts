@@ -1,0 +1,220 @@
+import { isRecord } from '../../lib/is-record.ts';
+import { createCredentialFilter } from '../credential-filter.ts';
+import type { UpstreamRateLimit } from '../errors.ts';
+import {
+  badResponse,
+  brokenConnection,
+  bufferLimitExceeded,
+  type ConflictReason,
+  type Endpoint,
+  type InputIssue,
+  notConnected,
+  serviceUnavailable,
+  timedOut,
+  UpstreamError,
+  type UpstreamErrorOptions,
+} from '../errors.ts';
+import { BodyError } from './body.ts';
+import { ProxyError } from './proxy-tunnel.ts';
+import { parseRetryAfter } from './rate-limit-headers.ts';
+import { BufferLimitError, type Progress } from './receive.ts';
+
+/** Response with a status other than 2xx. */
+export interface FailedResponse {
+  status: number;
+  /** Parsed JSON body; undefined if it is missing or unreadable. */
+  body: unknown;
+  /** `Retry-After` header. */
+  retryAfter: string | undefined;
+  rateLimit?: UpstreamRateLimit | undefined;
+}
+
+/** Parts of the request that are needed to interpret its response. */
+export interface FailedRequest {
+  endpoint: Endpoint;
+  /** `Authorization` header. Messages that quote a part of its key are dropped. */
+  authorization: string;
+  /** Path with encoded ids and query. */
+  path: string;
+  /** Body of the request. */
+  body: object | undefined;
+  idempotencyKey: string | undefined;
+}
+
+/** Maximum length of a message of the service that is passed on. */
+const MAX_MESSAGE_LENGTH = 500;
+
+/** Maximum length of a message that is searched for the key, so that this takes little time. Longer than what is shown: a key may be cut there. */
+const MAX_SEARCHED_LENGTH = 2 * MAX_MESSAGE_LENGTH;
+
+/** Maximum number of messages that are read from one response. */
+const MAX_MESSAGES = 20;
+
+/** Converts a response other than 2xx to an `UpstreamError`. Passes on the service's own message if the caller can act on it. */
+export function errorFromResponse(request: FailedRequest, response: FailedResponse): UpstreamError {
+  const { endpoint } = request;
+  const { status } = response;
+  const retryAfterSeconds = parseRetryAfter(response.retryAfter);
+  const fail = (options: Omit<UpstreamErrorOptions, 'endpoint' | 'status'>) =>
+    new UpstreamError({ endpoint, status, rateLimit: response.rateLimit, ...options });
+  const isShowable = createCredentialFilter(request.authorization, () => request.path + JSON.stringify(request.body));
+  const messages = readMessages(response.body).filter(isShowable);
+  const message = truncate(messages.join('; '));
+
+  if (status < 400) {
+    return badResponse(endpoint, status, `status ${status} is neither success nor failure`);
+  }
+  if (status === 422 && request.idempotencyKey !== undefined && mentionsIdempotency(message, request.idempotencyKey)) {
+    return fail({ code: 'CONFLICT', message, conflict: 'IDEMPOTENCY_KEY_REUSED' });
+  }
+  switch (status) {
+    case 400:
+    case 422:
+      return fail({
+        code: 'BAD_USER_INPUT',
+        message: message || 'The notification service rejected the input.',
+        issues: messages.map((text) => ({ path: findField(text, request.body), message: truncate(text) })),
+      });
+    case 401:
+      return fail({
+        code: 'UNAUTHENTICATED',
+        message: message || 'The notification service does not accept this API key.',
+      });
+    case 402:
+      return fail({ code: 'FORBIDDEN', message: "This API key's plan does not include this action." });
+    case 403:
+      return fail({ code: 'FORBIDDEN', message: message || 'This API key is not permitted to do this.' });
+    case 404:
+    case 410:
+      return fail({
+        code: 'NOT_FOUND',
+        message: (status === 404 && message) || 'The notification service has no such record.',
+      });
+    case 409:
+      return fail({
+        code: 'CONFLICT',
+        message: message || 'The request conflicts with the current state of the record.',
+        conflict: conflictReason(request, retryAfterSeconds),
+        retryAfterSeconds,
+      });
+    case 429:
+      return fail({
+        code: 'RATE_LIMITED',
+        message: 'This API key has exceeded the rate limit of the notification service.',
+        retryable: true,
+        retryAfterSeconds,
+        retry: 'always',
+      });
+    case 502:
+    case 503:
+      return serviceUnavailable(endpoint, status, retryAfterSeconds);
+    case 504:
+      return timedOut(endpoint, status);
+    default:
+      return fail({
+        code: 'UPSTREAM_ERROR',
+        message:
+          status >= 500
+            ? 'The notification service failed on this request.'
+            : `The notification service rejected the request (status ${status}).`,
+        outcome: status >= 500 ? 'UNKNOWN' : 'NOT_APPLIED',
+        errorId: readErrorId(response.body, isShowable),
+      });
+  }
+}
+
+/** Returns the reason for a 409. It has a `Retry-After` if an earlier request with the same idempotency key is still in flight. */
+function conflictReason(request: FailedRequest, retryAfterSeconds: number | undefined): ConflictReason {
+  if (request.idempotencyKey !== undefined && retryAfterSeconds !== undefined) {
+    return 'IDEMPOTENCY_IN_PROGRESS';
+  }
+  return request.endpoint.method === 'POST' ? 'ALREADY_EXISTS' : 'OTHER';
+}
+
+const mentionsIdempotency = (message: string, key: string): boolean =>
+  /idempoten/i.test(message) || message.includes(key);
+
+/** Returns the service's messages: `message` is a string, a list of strings, or an object that contains some. */
+function readMessages(body: unknown): string[] {
+  const found: string[] = [];
+  collectStrings(isRecord(body) ? body.message : undefined, found, 3);
+  return found.map((text) => withoutControls(text.slice(0, MAX_SEARCHED_LENGTH))).filter((text) => text !== '');
+}
+
+function collectStrings(value: unknown, into: string[], depth: number): void {
+  if (into.length >= MAX_MESSAGES) {
+    return;
+  }
+  if (typeof value === 'string') {
+    into.push(value);
+  } else if (depth > 0 && Array.isArray(value)) {
+    for (const item of value.slice(0, MAX_MESSAGES)) {
+      collectStrings(item, into, depth - 1);
+    }
+  } else if (depth > 0 && isRecord(value)) {
+    collectStrings(value.message ?? value.messages, into, depth - 1);
+  }
+}
+
+/** Replaces control characters and lone surrogates, which many JSON parsers reject, with spaces. */
+const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
+
+const truncate = (text: string): string =>
+  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/\p{Cs}$/u, '')}…` : text;
+
+/** Returns the field that a message is about: validators start their messages with the field's name. */
+function findField(message: string, body: object = {}): InputIssue['path'] {
+  const first = /^\W*(\w+)/.exec(message)?.[1];
+  return first !== undefined && Object.hasOwn(body, first) ? [first] : [];
+}
+
+function readErrorId(body: unknown, isShowable: (text: string) => boolean): string | undefined {
+  const id = isRecord(body) ? body.errorId : undefined;
+  return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) && isShowable(id) ? id : undefined;
+}
+
+/** Converts a failure of undici or of reading the body to an `UpstreamError`. */
+export function errorFromFailure(endpoint: Endpoint, failure: unknown, { sent, status }: Progress): UpstreamError {
+  if (failure instanceof BodyError) {
+    return badResponse(endpoint, status, failure);
+  }
+  if (failure instanceof BufferLimitError) {
+    return bufferLimitExceeded(endpoint, status);
+  }
+  const { code, name, message } = describe(failure);
+  if (!sent) {
+    return notConnected(
+      endpoint,
+      failure,
+      isTlsFailure(code) || (failure instanceof ProxyError && failure.isPermanent),
+    );
+  }
+  if (name === 'TimeoutError' || code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+    return timedOut(endpoint, status, failure, code === 'UND_ERR_HEADERS_TIMEOUT');
+  }
+  if (isProtocolError(code, name, message, status)) {
+    return badResponse(endpoint, status, failure instanceof Error ? failure : code);
+  }
+  return brokenConnection(endpoint, status, failure);
+}
+
+/** Matches certificate and handshake errors of node:tls (`X509` verify codes, OpenSSL and Node's own). */
+const isTlsFailure = (code: string): boolean =>
+  /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|HOSTNAME_MISMATCH|EPROTO$)/.test(code);
+
+/** Matches malformed HTTP, but not truncated responses. Checks messages too, because undici has one code for several kinds of failures. */
+const isProtocolError = (code: string, name: string, message: string, status: number | undefined): boolean =>
+  (name === 'HTTPParserError' && !message.includes('Invalid EOF state')) ||
+  code === 'UND_ERR_HEADERS_OVERFLOW' ||
+  code === 'ERR_ASSERTION' || // A status below 100, which undici doesn't expect.
+  (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && status === undefined) || // Contradictory headers; with a status, a truncated body.
+  (code === 'UND_ERR_SOCKET' && /^bad (?:response|upgrade)$/.test(message));
+
+/** Returns code, name and message of a failure. A refused connection to `localhost` is an AggregateError that has the code itself. */
+function describe(failure: unknown): { code: string; name: string; message: string } {
+  if (!(failure instanceof Error) && !(failure instanceof DOMException)) {
+    return { code: '', name: '', message: '' };
+  }
+  const code: unknown = Reflect.get(failure, 'code');
+  return { code: typeof code === 'string' ? code : '', name: failure.name, message: failure.message };
+}
