@@ -17,6 +17,7 @@ import {
 import { pino } from 'pino';
 import { ANONYMOUS } from '../src/auth/identity.ts';
 import { createTracing } from '../src/telemetry/tracing/tracing.ts';
+import type { UpstreamRequest, UpstreamResult } from '../src/upstream/request.ts';
 import { readNumber } from './options.ts';
 
 /** State of the process in which requests are traced. */
@@ -47,12 +48,15 @@ const VARIANTS: readonly Variant[] = [
   { title: 'sampled, without export', sampler: new AlwaysOnSampler(), headers: {} },
 ];
 
-const REQUEST = {
+const REQUEST: UpstreamRequest = {
   endpoint: { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' },
-  server: { host: '127.0.0.1', port: 3000 },
-  resends: 0,
-} as const;
-const RESULT = Promise.resolve({ status: 200, body: {}, replayed: false, rateLimit: undefined });
+  authorization: 'ApiKey bench',
+  path: '/v1/workflows/1',
+  requestId: 'request',
+  call: { route: '/v1/workflows/{workflowIdOrIdentifier}', expect: 'record' },
+};
+const UPSTREAM = new URL('http://127.0.0.1:3000');
+const RESULT: UpstreamResult = { status: 200, body: {}, replayed: false, rateLimit: undefined, bytes: 2 };
 const SUMMARY = {
   ...{ requestId: 'request', identity: ANONYMOUS, operation: 'Workflow', type: 'query' },
   ...{ code: undefined, status: 200, upstreamCalls: 1 },
@@ -73,9 +77,10 @@ async function measure(headers: Variant['headers'], isTraced: boolean): Promise<
       ? startTrace(source, { clientKind: 'server', startedAt: performance.now() })
       : void performance.now();
     const execute = async () => {
-      const result = operation === undefined ? RESULT : operation.send(REQUEST, () => RESULT);
-      operation?.watchCall(result);
-      await result;
+      operation?.startRequest(REQUEST, 0, UPSTREAM);
+      await undefined;
+      operation?.endRequest(REQUEST, RESULT);
+      operation?.callEnded(REQUEST.endpoint, RESULT);
     };
     await (operation === undefined ? execute() : operation.run(execute));
     operation?.end(SUMMARY);

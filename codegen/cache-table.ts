@@ -1,45 +1,24 @@
 import type { GraphQLSchema } from 'graphql';
-import { WRITE_EFFECTS } from '../src/upstream/cache/write-effects.ts';
+import { WRITE_EFFECTS } from '../src/upstream/cache/effects.ts';
+import type { CachedKind } from '../src/upstream/cache/store.ts';
 import { restCallsOf } from './docs-tables.ts';
 import { code, table } from './markdown.ts';
 import { listCostlyFields } from './schema-fields.ts';
 
-/** Values of all parameters in paths, in place of ids. */
-const PARAMS = { id: 'x', workflowId: 'x' };
-
-/** Reads by their tag. */
-const READS: Readonly<Record<string, string>> = {
-  groups: 'the list of groups',
-  'group:x': 'this group',
-  workflows: 'all workflows',
-  'workflow:x': 'this workflow, by its id and its identifiers',
+/** Reads by their kind. */
+const READS: Readonly<Record<CachedKind, string>> = {
+  workflows: 'all workflows and notification groups',
   statistics: 'statistics',
 };
 
-/**
- * Writes the table of docs/caching.md: the stored reads that each write invalidates.
- *
- * @throws {Error} if a read has no name here
- */
+/** Writes the table of docs/caching.md: the stored reads of the credential that each write empties. */
 export function writeInvalidationTable(schema: GraphQLSchema): string {
   const mutations = listCostlyFields(schema).filter(({ isMutation }) => isMutation);
-  const rows = Object.entries(WRITE_EFFECTS).map(([endpoint, effect]) => {
+  const rows = Object.entries(WRITE_EFFECTS).map(([endpoint, kinds]) => {
     const names = mutations.flatMap((field) =>
       restCallsOf(field).some((call) => call.replace(/\?.*/, '') === endpoint) ? [code(field.name)] : [],
     );
-    return [
-      names.join(', '),
-      code(endpoint),
-      effect === undefined ? 'none' : effect.tags(PARAMS).map(nameOf).join(', '),
-    ];
+    return [names.join(', '), code(endpoint), kinds.map((kind) => READS[kind]).join(', ') || 'none'];
   });
   return table(['mutation', 'REST', 'no longer used'], rows);
-}
-
-function nameOf(tag: string): string {
-  const name = READS[tag];
-  if (name === undefined) {
-    throw new Error(`codegen/cache-table.ts has no name for ${tag}.`);
-  }
-  return name;
 }

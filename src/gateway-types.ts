@@ -5,7 +5,7 @@ import type { McpStreams } from './http/mcp/streams.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import type { MetricSamples } from './telemetry/metrics-snapshot.ts';
-import type { UpstreamDeps } from './upstream/client.ts';
+import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 
 /** Options of a gateway: `upstream` or `upstreams`, and others. */
@@ -23,7 +23,7 @@ interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'>
 }
 
 /** Dependencies of a gateway. */
-export interface GatewayDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'random'> {
+export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
   /** Logger of operations and problems. @default pino on standard output, with warnings and errors only */
   logger?: Logger;
   /** Returns the current time. @default () => new Date() */

@@ -95,10 +95,9 @@ export function createGateway(
     logger,
     now,
     cacheStores: kept.cacheStores,
-    observerOf: metrics?.observerOf,
+    watch: metrics?.watch,
     circuitReporterOf: createCircuitLog({ logger, nameTenant, now }),
     deviationReporterOf: counts.drift.reporterOf,
-    audit,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const limiter = kept.rateLimiters.open(rateLimits.store);
@@ -157,6 +156,8 @@ export function createGateway(
       now,
       operationTimeoutMs: settings.operationTimeoutMs,
       logsCalls: logger.isLevelEnabled('debug'),
+      metricsOf: metrics?.metricsOf,
+      audit,
     }),
     prepare: createPrepare(engine),
     readRequiredScopes,

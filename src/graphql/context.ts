@@ -1,14 +1,14 @@
 import type { YogaInitialContext } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import { CallLog } from '../upstream/call-log.ts';
-import { CallTimer } from '../upstream/call-timer.ts';
-import type { Usage } from '../upstream/client.ts';
+import type { AuditLog } from '../telemetry/audit-log.ts';
+import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
+import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
+import { Usage } from '../telemetry/usage.ts';
+import type { CallBudget } from '../upstream/client.ts';
 import type { Signal } from '../upstream/signal.ts';
-import type { CallTrace } from '../upstream/transport/call-trace.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
-import type { WriteAuthor } from '../upstream/write-audit.ts';
 import type { DeprecatedUsage } from './documents/use-deprecated-usage.ts';
 import { Explainer } from './explain/explainer.ts';
 import { FieldCalls } from './field-calls.ts';
@@ -23,10 +23,10 @@ export interface GatewayContext extends PluginContext, DeprecatedUsage {
   readonly requestId: string;
   /** Identity of the caller. */
   readonly identity: Identity;
-  /** Upstream calls made for the operation so far. */
-  readonly usage: Readonly<Usage>;
-  /** Author of writes, for the audit log. */
-  readonly author: WriteAuthor;
+  /** Cost of the upstream calls made for the operation so far. */
+  readonly usage: Usage;
+  /** Calls that the operation has made, none if it is only explained. */
+  readonly budget: Readonly<CallBudget>;
   /** The endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
   /** Loaders that batch and cache reads of the operation. */
@@ -53,6 +53,10 @@ export interface ContextOptions {
   operationTimeoutMs: number;
   /** Whether the log names the REST calls of each operation. */
   logsCalls: boolean;
+  /** Returns the metrics of an upstream. @default none */
+  metricsOf: ((upstream: string | undefined) => UpstreamMetrics) | undefined;
+  /** Log of writes. @default none */
+  audit: AuditLog | undefined;
 }
 
 /** Parts of a request that its operation's context needs. */
@@ -64,7 +68,7 @@ export interface OperationRequest {
   /** Id of the request in the response and the logs. */
   requestId: string;
   /** Trace of the operation; undefined if there is none. */
-  trace: CallTrace | undefined;
+  trace: OperationTrace | undefined;
   /** Aborted when the client disconnects. */
   signal: Signal;
   /** Whether reads use no stored responses. */
@@ -80,44 +84,38 @@ export type CreateContext = (request: OperationRequest, plugins: PluginContext) 
 
 /** Creates a function that creates the context of each operation. */
 export const createContextFactory =
-  ({ upstreams, logger, now, operationTimeoutMs, logsCalls }: ContextOptions): CreateContext =>
+  ({ upstreams, logger, now, operationTimeoutMs, logsCalls, metricsOf, audit }: ContextOptions): CreateContext =>
   (
     { identity, idempotencyKey, requestId, trace, signal, bypassesCache, reportsCalls, isExplained },
     { params, request },
   ) => {
-    const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
-    if (logsCalls) {
-      usage.log = new CallLog();
-    }
-    if (trace !== undefined) {
-      usage.trace = trace;
-    }
-    if (reportsCalls) {
-      usage.timer = new CallTimer();
-    }
-    const author: WriteAuthor = { identity, traceIds: trace?.ids, field: undefined };
+    const usage = new Usage({
+      metrics: metricsOf?.(identity.upstream),
+      trace,
+      audit: audit && { log: audit, identity },
+      logsCalls,
+    });
     const { credential: authorization } = identity;
     const explainer = isExplained
       ? new Explainer(upstreams.record(identity.upstream, { authorization, requestId }))
       : undefined;
-    const client =
-      explainer?.client ??
-      upstreams.bind(identity.upstream, {
-        authorization,
-        signal,
-        deadlineAt: performance.now() + operationTimeoutMs,
-        requestId,
-        usage,
-        bypassesCache,
-        author,
-      });
+    const deadlineAt = performance.now() + operationTimeoutMs;
+    const operation = upstreams.bind(identity.upstream, {
+      authorization,
+      signal,
+      deadlineAt,
+      requestId,
+      events: usage,
+      bypassesCache,
+    });
+    const client = explainer?.client ?? operation;
     const upstream = bindUpstream(client);
-    const fieldCalls = reportsCalls ? new FieldCalls(client, usage) : undefined;
+    const fieldCalls = reportsCalls ? new FieldCalls(operation, operation.budget) : undefined;
     return {
       requestId,
       identity,
       usage,
-      author,
+      budget: operation.budget,
       upstream,
       loaders: new OperationLoaders(fieldCalls?.loaderEndpoints() ?? upstream, fieldCalls?.takeFromList),
       fieldCalls,

@@ -3,8 +3,8 @@ import { GraphQLError, type SourceLocation } from 'graphql';
 import type { Logger } from 'pino';
 import type { ClientKind } from '../auth/identity.ts';
 import type { ErrorCode } from '../settings/error-codes.ts';
+import type { TraceIds } from '../telemetry/access-log.ts';
 import { describeCause, isUpstreamError, type UpstreamError, type WriteOutcome } from '../upstream/errors.ts';
-import type { TraceIds } from '../upstream/transport/call-trace.ts';
 import { DocumentError, isInvalidValueError, truncateMessage } from './located-error.ts';
 
 /** The `extensions` of errors in responses. Errors never have other members. */

@@ -1,5 +1,4 @@
-import type { Usage } from '../upstream/caller.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { CallContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
 import { watchLoads } from './loaders/watch-loads.ts';
@@ -15,16 +14,16 @@ const groupRecord = (id: string): string => `group ${id}`;
  */
 export class FieldCalls {
   readonly #client: UpstreamClient;
-  readonly #usage: Readonly<Usage>;
+  readonly #budget: Readonly<CallBudget>;
   /** Number of calls by the name of a field or record. */
   readonly #calls = new Map<string, number>();
   /** Records that a field loaded, and the list that a record was taken from. */
   readonly #needs = new Map<string, Set<string>>();
   readonly #callers = new Map<string, CallContext>();
 
-  constructor(client: UpstreamClient, usage: Readonly<Usage>) {
+  constructor(client: UpstreamClient, budget: Readonly<CallBudget>) {
     this.#client = client;
-    this.#usage = usage;
+    this.#budget = budget;
   }
 
   /** Returns the endpoints for the loaders, whose calls belong to records. */
@@ -74,9 +73,9 @@ export class FieldCalls {
 
   /** Makes a call. It doesn't count if it is rejected before the client counts it. */
   #counted<Result>(name: string, call: () => Result): Result {
-    const before = this.#usage.calls + this.#usage.bulkItems;
+    const before = this.#budget.calls + this.#budget.bulkItems;
     const result = call();
-    const made = this.#usage.calls + this.#usage.bulkItems - before;
+    const made = this.#budget.calls + this.#budget.bulkItems - before;
     this.#calls.set(name, (this.#calls.get(name) ?? 0) + made);
     return result;
   }

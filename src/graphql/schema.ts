@@ -67,7 +67,7 @@ function wrapResolvers(
 /** Makes the fields of mutations note their names for the audit log. They run one after another. */
 function noteRunningFields(schema: GraphQLSchema): void {
   wrapResolvers(schema.getMutationType(), (resolve) => (root, args, context, info) => {
-    context.author.field = info.fieldName;
+    context.usage.field = info.fieldName;
     return resolve(root, args, context, info);
   });
 }

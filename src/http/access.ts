@@ -12,7 +12,7 @@ import { gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { Scope } from '../settings/scopes.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { TenantNames } from '../telemetry/access-log.ts';
-import type { Usage } from '../upstream/client.ts';
+import type { Usage } from '../telemetry/usage.ts';
 import type { Operation } from './engine.ts';
 
 /** Options of `createAuthenticate`. */
@@ -184,9 +184,7 @@ export function createAdmission({ limiter, clientRules, rateLimitCost = 1 }: Adm
         : Object.assign(allowance, { secondsPerCall });
     },
     costOf: (usage) =>
-      usage === undefined
-        ? 0
-        : usage.requests + rateLimitCost * (usage.cached ?? 0) + joinedReadCost * (usage.shared ?? 0),
+      usage === undefined ? 0 : usage.requests + rateLimitCost * usage.cached + joinedReadCost * usage.shared,
     charge({ clientKind, callerId }, cost) {
       const { rateLimit } = clientRules[clientKind];
       if (rateLimit !== undefined && cost !== 1) {

@@ -3,7 +3,7 @@ import { memoize } from '../lib/memoize.ts';
 import { sendRefusal } from '../lib/refusal.ts';
 import { bodyTooLarge, refuse } from '../settings/refuse.ts';
 import { Abort } from '../upstream/signal.ts';
-import { joinBytes } from '../upstream/transport/receive.ts';
+import { joinBytes } from '../upstream/transport/attempt.ts';
 import {
   bodyAlreadyRead,
   clientClosed,

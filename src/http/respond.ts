@@ -4,7 +4,8 @@ import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/
 import { isRecord } from '../lib/is-record.ts';
 import { Refusal, refusalErrors } from '../lib/refusal.ts';
 import { type AccessLog, type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
-import type { UpstreamRateLimit, Usage } from '../upstream/client.ts';
+import type { Usage } from '../telemetry/usage.ts';
+import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import type { Admission, AdmissionAllowance } from './access.ts';
 import type { CorsHeaders } from './cors.ts';
 import { InvalidDocument, type Operation } from './engine.ts';
@@ -82,16 +83,16 @@ export function createRespond(options: RespondOptions): Respond {
       reason: errors?.[0]?.extensions.reason,
       status,
       upstreamCalls: usage?.requests ?? 0,
-      resolverCalls: usage?.calls ?? 0,
-      shared: usage?.shared,
-      cached: usage?.cached,
-      retries: usage?.retries,
+      resolverCalls: context?.budget.calls ?? 0,
+      shared: usage?.shared || undefined,
+      cached: usage?.cached || undefined,
+      retries: usage?.retries || undefined,
       staleSeconds: staleSecondsOf(usage),
       identity,
       ...readClientName(request),
       deprecated: context?.deprecated,
       explained: extensions?.explain || undefined,
-      calls: usage?.log?.entries,
+      calls: usage?.calls,
       ...(request.signal.aborted && CLIENT_CLOSED),
     };
     trace?.end(entry);
@@ -373,14 +374,15 @@ export interface UpstreamReport {
 /** Creates the report of an operation; undefined if its request doesn't ask for it. */
 export function createUpstreamReport({
   usage,
+  budget,
   fieldCalls,
-}: Pick<GatewayContext, 'usage' | 'fieldCalls'>): UpstreamReport | undefined {
+}: Pick<GatewayContext, 'usage' | 'budget' | 'fieldCalls'>): UpstreamReport | undefined {
   if (fieldCalls === undefined) {
     return undefined;
   }
-  const { requests, shared = 0, retries = 0, rateLimit, timer } = usage;
-  const calls = usage.calls + usage.bulkItems;
-  const cached = (usage.cached ?? 0) - (usage.refreshed ?? 0); // A refresh sends or shares a request, as other calls do.
+  const { requests, shared, retries, rateLimit, elapsedMs } = usage;
+  const calls = budget.calls + budget.bulkItems;
+  const cached = usage.cached - usage.refreshed; // A refresh sends or shares a request, as other calls do.
   const unsent = calls - shared - cached + retries - requests;
   return {
     calls,
@@ -389,7 +391,7 @@ export function createUpstreamReport({
     retries,
     ...(unsent > 0 && { unsent }),
     ...(rateLimit !== undefined && { rateLimitRemaining: rateLimit.remaining }),
-    ms: Math.round((timer?.elapsedMs() ?? 0) * 10) / 10,
+    ms: Math.round(elapsedMs * 10) / 10,
     fields: fieldCalls.byField(),
   };
 }

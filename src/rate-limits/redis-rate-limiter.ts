@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createRedis } from '../redis/redis.ts';
+import { runScript } from '../redis/redis-script.ts';
 import type { RedisServer } from '../redis/redis-server.ts';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
@@ -51,18 +52,15 @@ export function createRedisRateLimiter({
     ca,
     logger,
     messages: { whileDown: 'each process enforces rate limits on its own', onceUp: 'Rate limits are shared.' },
-    trial: () => ({ script: BUCKET_SCRIPT, keys: [`${prefix}trial`], args: TRIAL }),
+    trial: runScript(BUCKET_SCRIPT, [`${prefix}trial`], TRIAL),
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
 
   async function count(method: Method, key: string, limit: RateLimit, cost: number): Promise<Allowance> {
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
-    const reply = await redis.run({
-      script: BUCKET_SCRIPT,
-      keys: [prefix + hash('sha256', key, 'base64url')],
-      args: [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String),
-    });
+    const args = [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String);
+    const reply = await redis.run(runScript(BUCKET_SCRIPT, [prefix + hash('sha256', key, 'base64url')], args));
     if (reply === undefined) {
       return fallback[method](key, limit, cost);
     }

@@ -1,6 +1,6 @@
 import { assertInstalled } from '../settings/optional-packages.ts';
 import { describeRedisFailure, isNotPrimary, NotSupportedError, type RedisFailure } from './redis-failure.ts';
-import type { RedisValue, ScriptCall } from './redis-script.ts';
+import type { RedisWork, SendCommand } from './redis-script.ts';
 import { type RedisServer, readRedisServer } from './redis-server.ts';
 import { createReplyGuard } from './reply-guard.ts';
 
@@ -10,8 +10,8 @@ export interface RedisConnection {
   readonly opened: Promise<void>;
   /** Returns whether the connection is ready. */
   isReady(): boolean;
-  /** Runs a script. Rejects immediately if there is no connection. Has no timeout. */
-  run<Reply>(call: ScriptCall<Reply>): Promise<Reply>;
+  /** Runs commands. Rejects immediately if there is no connection. Has no timeout. */
+  run<Reply>(work: RedisWork<Reply>): Promise<Reply>;
   /** Reconnects if nothing has arrived for so long that the server is probably unreachable. Called when a reply is late. */
   reconnectIfSilent(): void;
   /** Returns the last failure, without any part of the URL. */
@@ -33,8 +33,7 @@ export interface ConnectionOptions {
 }
 
 interface Client {
-  /** Sends a command. Texts in its reply are buffers. */
-  send(args: readonly RedisValue[]): Promise<unknown>;
+  readonly send: SendCommand;
   destroy(): void;
 }
 
@@ -129,7 +128,7 @@ export function openRedis({ server, maxReplyBytes, onReady, onLost }: Connection
     });
     const options = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
     const own: Client = {
-      send: (args) => guard.run(() => created.sendCommand(args, options)),
+      send: (...args) => guard.run(() => created.sendCommand(args, options)),
       destroy: () => created.destroy(),
     };
     client = own;
@@ -164,22 +163,16 @@ export function openRedis({ server, maxReplyBytes, onReady, onLost }: Connection
   return {
     opened,
     isReady: () => isReady,
-    async run({ script, keys, args }) {
+    async run(work) {
       const own = client;
       if (own === undefined || !isReady) {
         throw new Error(lastFailure.code);
       }
-      const parameters = [String(keys.length), ...keys, ...args];
       try {
-        const reply = await own.send(['EVALSHA', script.sha1, ...parameters]).catch((error: unknown) => {
-          if (error instanceof Error && isReply(error) && error.message.startsWith('NOSCRIPT ')) {
-            return own.send(['EVAL', script.source, ...parameters]); // Redis keeps the script from now on.
-          }
-          throw error;
-        });
+        const reply = await work(own.send);
         replied();
         attempts = 0;
-        return script.readReply(reply);
+        return reply;
       } catch (error) {
         if (client === own) {
           if (error instanceof Error && isReply(error)) {
@@ -213,7 +206,7 @@ export function openRedis({ server, maxReplyBytes, onReady, onLost }: Connection
 
 /** @throws {NotSupportedError} if the server is part of a cluster, or a Sentinel */
 async function assertSupported({ send }: Client): Promise<void> {
-  const info = await send(['INFO', 'server']).catch(() => ''); // If the user may not run it, trials find out.
+  const info = await send('INFO', 'server').catch(() => ''); // If the user may not run it, trials find out.
   const [, mode] = /\bredis_mode:(cluster|sentinel)\b/.exec(String(info)) ?? [];
   if (mode !== undefined) {
     throw new NotSupportedError(mode === 'cluster' ? 'Redis Cluster' : 'Sentinel');

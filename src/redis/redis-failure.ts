@@ -41,7 +41,7 @@ const CAUSES_BY_REPLY: readonly [reply: RegExp, failure: Required<RedisFailure>]
     {
       code: 'NOPERM',
       cause:
-        'the user must be allowed to run the commands EVAL, EVALSHA, TIME, INFO, GET, GETRANGE, SET, DEL, PTTL, PEXPIRE, HMGET, HGET, HGETALL, HLEN, HSET and HDEL',
+        'the user must be allowed to run the commands EVAL, EVALSHA, TIME, INFO, GET, MGET, SET, DEL, PEXPIRE, HVALS, HSET and HDEL',
     },
   ],
   [/^READONLY /, { code: 'READONLY', cause: 'it is a read-only replica; the URL must lead to the primary' }],

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { openRedis } from './redis-connection.ts';
 import type { RedisFailure } from './redis-failure.ts';
-import type { ScriptCall } from './redis-script.ts';
+import type { RedisWork } from './redis-script.ts';
 import type { RedisServer } from './redis-server.ts';
 import { TIMED_OUT, withReplyTimeout } from './reply-timeout.ts';
 import { createStoreState, type StoreMessages, type StoreStatus } from './store-state.ts';
@@ -12,10 +12,10 @@ export interface RedisOptions extends RedisServer {
   logger: Logger;
   messages: StoreMessages;
   /**
-   * Returns the call with which Redis is tried after a failure, whenever it is connected, and regularly. It succeeds on a connection before any other
-   * call runs. It must write, because a server that is no longer the primary only reads.
+   * Tries Redis after a failure, whenever it is connected, and regularly. It succeeds on a connection before anything else runs. It must write,
+   * because a server that is no longer the primary only reads.
    */
-  trial: () => ScriptCall<unknown>;
+  trial: RedisWork<unknown>;
   /** Maximum wait for Redis, in milliseconds. @default 100 */
   timeoutMs?: number;
   /** Maximum size of a reply, in bytes. A thousand small replies that arrive at once have 40 KB. @default 65536 */
@@ -27,10 +27,10 @@ export interface RedisOptions extends RedisServer {
 /** Redis server that callers can do without. */
 export interface Redis extends Disposable {
   /**
-   * Runs a script. Returns undefined if Redis is slow or fails, and from then on immediately, until Redis responds again. Never rejects.
-   * The script may have run nevertheless.
+   * Runs commands. Returns undefined if Redis is slow or fails, and from then on immediately, until Redis responds again. Never rejects.
+   * The commands may have run nevertheless.
    */
-  run<Reply>(call: ScriptCall<Reply>): Promise<Reply | undefined>;
+  run<Reply>(work: RedisWork<Reply>): Promise<Reply | undefined>;
   /** Resolves once the first attempt to connect has succeeded or failed, after two seconds at most. Never rejects. */
   connected(): Promise<void>;
   status(): Readonly<StoreStatus>;
@@ -80,7 +80,7 @@ export function createRedis({
   async function tryRedis(): Promise<void> {
     clearTimeout(nextTrial);
     try {
-      await withReplyTimeout(connection.run(trial()), timeoutMs);
+      await withReplyTimeout(connection.run(trial), timeoutMs);
       if (!isDisposed) {
         const wasUp = state.status().isUp;
         state.up();
@@ -119,22 +119,22 @@ export function createRedis({
     }, milliseconds).unref();
   }
 
-  async function runOnceTried<Reply>(call: ScriptCall<Reply>): Promise<Reply> {
+  async function runOnceTried<Reply>(work: RedisWork<Reply>): Promise<Reply> {
     await connection.opened;
     await firstTrial;
     if (isDown()) {
       throw TIMED_OUT; // The caller already does without it.
     }
-    return connection.run(call);
+    return connection.run(work);
   }
 
   return {
-    async run(call) {
+    async run(work) {
       if (isDown() || isDisposed) {
         return undefined;
       }
       try {
-        return await withReplyTimeout(state.status().isUp ? connection.run(call) : runOnceTried(call), timeoutMs);
+        return await withReplyTimeout(state.status().isUp ? connection.run(work) : runOnceTried(work), timeoutMs);
       } catch (error) {
         onFailure(error);
         return undefined;

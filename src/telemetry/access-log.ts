@@ -6,8 +6,6 @@ import type { Secret } from '../lib/files/secret-files.ts';
 import { readSingleSecret, requireLength } from '../lib/files/single-secret.ts';
 import { ERROR_CODES } from '../settings/error-codes.ts';
 import { MIN_LOG_SECRET } from '../settings/settings.ts';
-import type { CallEntry } from '../upstream/call-log.ts';
-import type { TraceIds } from '../upstream/transport/call-trace.ts';
 
 /** Options of `createAccessLog`. */
 export interface AccessLogOptions {
@@ -53,6 +51,31 @@ export interface AccessLogEntry {
   explained?: boolean | undefined;
   /** REST calls; undefined unless the log has the level `debug`. */
   calls?: readonly CallEntry[] | undefined;
+}
+
+/** Ids of an operation's span, with OpenTelemetry's names for fields of log lines. */
+export interface TraceIds {
+  readonly trace_id: string;
+  readonly span_id: string;
+}
+
+/** REST call of an operation, for the log. */
+export interface CallEntry {
+  method: string;
+  /** Template of the path, without ids. */
+  route: string;
+  /** Status of the response; absent if there was none. */
+  httpStatus?: number;
+  /** Code of the failure. */
+  code?: string;
+  /** Duration; absent if the operation ended first. */
+  ms?: number;
+  /** Number of the attempt, from 1; absent if the call was shared. */
+  attempt?: number;
+  /** Whether the call used the response of another operation's identical call. */
+  shared?: true;
+  /** Age of the stored response that was used instead of a call, in milliseconds. */
+  ageMs?: number;
 }
 
 /** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */

@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, closeSync, constants, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import type { Identity } from '../auth/identity.ts';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { Outcome } from '../upstream/call-events.ts';
 import { createCredentialFilter } from '../upstream/credential-filter.ts';
-import { auditUnavailable, isUpstreamError } from '../upstream/errors.ts';
+import { auditUnavailable, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
-import type { WriteAudit, WriteAuthor, WriteRecord } from '../upstream/write-audit.ts';
-import type { TenantNames } from './access-log.ts';
+import type { TenantNames, TraceIds } from './access-log.ts';
 import type { CounterMemory } from './counter-memory.ts';
 
 /** Options of `createAuditLog`. */
@@ -20,6 +21,28 @@ export interface AuditLogOptions {
   counts: AuditCounts;
   nameTenant: TenantNames;
   now: () => Date;
+}
+
+/** Author of a write. */
+export interface WriteAuthor {
+  identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
+  /** Ids of the operation's span; undefined if there is none. */
+  traceIds: TraceIds | undefined;
+  /** Field of the mutation. */
+  field: string | undefined;
+}
+
+/** Record of one write. */
+export interface WriteRecord {
+  /** Returns why the write must not be sent: it can't be recorded. Called before each attempt. */
+  refusal(): UpstreamError | undefined;
+  /** Records the outcome. */
+  end(outcome: Outcome): void;
+}
+
+/** Log of all writes that are sent to the service. */
+export interface AuditLog extends Disposable {
+  begin(author: WriteAuthor, request: UpstreamRequest): WriteRecord;
 }
 
 /** End of a write, as fields of a line. */
@@ -38,7 +61,7 @@ const MAX_SUBJECT = 256;
  *
  * @throws {AuditError} if the file can't be opened
  */
-export function createAuditLog(options: AuditLogOptions): WriteAudit & Disposable {
+export function createAuditLog(options: AuditLogOptions): AuditLog {
   const { settings, logger, counts, nameTenant, now } = options;
   const file = openAuditFile(settings.to);
   let isFailing = false;
@@ -87,35 +110,25 @@ export function createAuditLog(options: AuditLogOptions): WriteAudit & Disposabl
     }
 
     return {
-      sending() {
+      refusal() {
         if (attempts === 0 && settings.required && !writeEnding({ outcome: 'PENDING' })) {
-          throw auditUnavailable(endpoint);
+          return auditUnavailable(endpoint);
         }
         attempts += 1;
+        return undefined;
       },
-      async follow(result) {
-        try {
-          const response = await result;
-          writeEnding({ outcome: 'APPLIED', httpStatus: response.status }, response.body);
-          return response;
-        } catch (error) {
-          if (attempts > 0) {
-            writeEnding(endingOf(error));
-          }
-          throw error;
+      end(outcome) {
+        if (!isUpstreamError(outcome)) {
+          writeEnding({ outcome: 'APPLIED', httpStatus: outcome.status }, outcome.body);
+        } else if (attempts > 0) {
+          const { outcome: known = 'UNKNOWN', code, status: httpStatus } = outcome;
+          writeEnding({ outcome: known, code, httpStatus });
         }
       },
     };
   }
 
   return { begin, [Symbol.dispose]: () => file[Symbol.dispose]() };
-}
-
-function endingOf(error: unknown): Ending {
-  if (!isUpstreamError(error)) {
-    return { outcome: 'UNKNOWN', code: 'INTERNAL_SERVER_ERROR' };
-  }
-  return { outcome: error.outcome ?? 'UNKNOWN', code: error.code, httpStatus: error.status };
 }
 
 /** Counts of the lines of audit logs. */

@@ -1,23 +1,40 @@
+import type { CachedResource } from '../settings/cache.ts';
 import { isErrorCode } from '../settings/error-codes.ts';
 import type { StoreStats } from '../upstream/cache/store.ts';
 import type {
   CachedReadResult,
-  CacheObserver,
   CircuitState,
   InvalidationReason,
-  UpstreamObserver,
-  UpstreamState,
-} from '../upstream/transport/observer.ts';
+  Outcome,
+  ServiceState,
+} from '../upstream/call-events.ts';
+import { type Endpoint, isUpstreamError } from '../upstream/errors.ts';
 import type { AccessLogEntry } from './access-log.ts';
 import { type CounterMemory, createCounterMemory, type Family } from './counter-memory.ts';
 import { counter, gauge, type Labels, type MetricSamples } from './metrics-snapshot.ts';
+
+/** Metrics of one upstream. */
+export interface UpstreamMetrics extends CacheMetrics {
+  /** Counts a request that has ended. Every retry is a request. */
+  requestEnded(endpoint: Endpoint, outcome: Outcome, milliseconds: number): void;
+}
+
+/** Metrics of a cache. */
+interface CacheMetrics {
+  /** Counts a read that can be cached, with the age of the stored response that answered it. */
+  cachedRead(resource: CachedResource, result: CachedReadResult, ageMs?: number): void;
+  /** Counts that stored responses are no longer used. */
+  invalidated(reason: InvalidationReason): void;
+}
 
 /** Metrics of a gateway. */
 export interface GatewayMetrics {
   /** Counts an operation or a rejected request. Called with the response. */
   operation(entry: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void;
-  /** Returns an observer that counts the requests to a service. With a name, its metrics have the label `upstream`. */
-  observerOf(upstream: string | undefined): UpstreamObserver;
+  /** Returns the metrics of an upstream. With a name, they have the label `upstream`. */
+  metricsOf(upstream: string | undefined): UpstreamMetrics;
+  /** Adds the state of an upstream's service to the metrics. */
+  watch(upstream: string | undefined, stateOf: () => ServiceState): void;
   /** Returns the current values. */
   snapshot(): MetricSamples[];
   /** Returns the metrics of a gateway that replaces this one. They continue its counts, but have the states of its own upstreams only. */
@@ -28,7 +45,7 @@ export interface GatewayMetrics {
 interface ObservedUpstream {
   /** Its name, unless it is the only one. */
   labels: Labels;
-  stateOf(): UpstreamState;
+  stateOf(): ServiceState;
 }
 
 /** Values of the circuit breaker metric. */
@@ -43,9 +60,9 @@ const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0
 export function createGatewayMetrics(memory = createCounterMemory()): GatewayMetrics {
   const operations = new Map<string, OutcomeSamples>();
   // By name, so that a gateway that replaces another one continues its counts.
-  const requestsOf = new Map<string | undefined, Map<string, Map<string, OutcomeSamples>>>();
+  const upstreams = new Map<string | undefined, UpstreamMetrics>();
 
-  const cacheCounts = createCacheCounts(memory);
+  const createCacheMetrics = addCacheMetrics(memory);
   const operationSamples = addOutcomes(memory, {
     counts: {
       name: 'notigraph_operations_total',
@@ -73,28 +90,37 @@ export function createGatewayMetrics(memory = createCounterMemory()): GatewayMet
     memory.save(); // Before the response is sent, so that no answered operation is lost if the process is killed.
   }
 
+  function createUpstreamMetrics(upstream: string | undefined): UpstreamMetrics {
+    const labels = labelsOf(upstream);
+    const requests = new Map<string, Map<string, OutcomeSamples>>();
+    return {
+      ...createCacheMetrics(labels),
+      requestEnded({ method, route }, outcome, milliseconds) {
+        let methods = requests.get(route);
+        if (methods === undefined) {
+          methods = new Map();
+          requests.set(route, methods);
+        }
+        const samples = samplesOf(methods, method, () => requestSamples({ ...labels, method, route }));
+        samples.add(resultOf(outcome), milliseconds);
+      },
+    };
+  }
+
   function open(): GatewayMetrics {
     const observed: ObservedUpstream[] = [];
     return {
       operation,
-      observerOf(upstream) {
-        const labels: Labels = upstream === undefined ? {} : { upstream };
-        const requests = requestsOf.get(upstream) ?? new Map<string, Map<string, OutcomeSamples>>();
-        requestsOf.set(upstream, requests);
-        return {
-          ...cacheCounts.observerOf(upstream),
-          ended({ method, route }, result, milliseconds) {
-            let methods = requests.get(route);
-            if (methods === undefined) {
-              methods = new Map();
-              requests.set(route, methods);
-            }
-            samplesOf(methods, method, () => requestSamples({ ...labels, method, route })).add(result, milliseconds);
-          },
-          watch(stateOf) {
-            observed.push({ labels, stateOf });
-          },
-        };
+      metricsOf: (upstream) => {
+        let metrics = upstreams.get(upstream);
+        if (metrics === undefined) {
+          metrics = createUpstreamMetrics(upstream);
+          upstreams.set(upstream, metrics);
+        }
+        return metrics;
+      },
+      watch(upstream, stateOf) {
+        observed.push({ labels: labelsOf(upstream), stateOf });
       },
       snapshot() {
         const states = observed.map(({ labels, stateOf }) => [labels, stateOf()] as const);
@@ -188,19 +214,11 @@ export function samplesOf<Key>(all: Map<Key, OutcomeSamples>, key: Key, create: 
   return samples;
 }
 
-/** Counts of the caches of all upstreams. */
-export interface CacheCounts {
-  /** Returns the observer of an upstream's cache. With a name, its metrics have the label `upstream`. */
-  observerOf(upstream: string | undefined): CacheObserver;
-}
-
-type Resource = Parameters<CacheObserver['read']>[0];
-
 /** Positions of counts in the memory, which are added when they are first needed. */
 type Positions<Key extends string> = Partial<Record<Key, number>>;
 
-/** Creates the counts of caches. */
-export function createCacheCounts(memory: CounterMemory): CacheCounts {
+/** Adds the metrics of caches to a memory. Returns a function that creates those of one cache. */
+function addCacheMetrics(memory: CounterMemory): (labels: Labels) => CacheMetrics {
   const addRead = memory.addFamily({
     name: 'notigraph_cache_reads_total',
     help: 'Reads that can be cached, by the answer: from the cache (fresh, revalidating, stale) or the service (miss, bypass, unavailable).',
@@ -216,15 +234,12 @@ export function createCacheCounts(memory: CounterMemory): CacheCounts {
     help: 'Times that stored responses became unusable because of a write or a rejected key.',
     type: 'counter',
   });
-  // By name, so that a gateway that replaces another one continues its counts.
-  const observers = new Map<string | undefined, CacheObserver>();
-
-  function createObserver(labels: Labels): CacheObserver {
-    const reads: Partial<Record<Resource, Positions<CachedReadResult>>> = {};
-    const staleAges: Positions<Resource> = {};
+  return (labels) => {
+    const reads: Partial<Record<CachedResource, Positions<CachedReadResult>>> = {};
+    const staleAges: Positions<CachedResource> = {};
     const invalidations: Positions<InvalidationReason> = {};
     return {
-      read(resource, result, ageMs = 0) {
+      cachedRead(resource, result, ageMs = 0) {
         reads[resource] ??= {};
         const positions = reads[resource];
         positions[result] ??= addRead({ ...labels, resource, result });
@@ -239,16 +254,19 @@ export function createCacheCounts(memory: CounterMemory): CacheCounts {
         memory.increase(invalidations[reason], 1);
       },
     };
-  }
-
-  return {
-    observerOf(upstream) {
-      const observer = observers.get(upstream) ?? createObserver(upstream === undefined ? {} : { upstream });
-      observers.set(upstream, observer);
-      return observer;
-    },
   };
 }
+
+/** Returns the label of a request's result: the class of its status, or the code of its failure. */
+function resultOf(outcome: Outcome): string {
+  if (!isUpstreamError(outcome)) {
+    return '2xx';
+  }
+  const { status = 0, code } = outcome;
+  return status >= 500 ? '5xx' : status >= 400 ? '4xx' : code;
+}
+
+const labelsOf = (upstream: string | undefined): Labels => (upstream === undefined ? {} : { upstream });
 
 /** Returns the samples of the cache's store; none without a cache. */
 export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {

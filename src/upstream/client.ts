@@ -1,58 +1,32 @@
-import { ReadCache, type UpstreamCache } from './cache/read-cache.ts';
-import type { Caller, Usage } from './caller.ts';
-import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
-import type { UpstreamRateLimit } from './errors.ts';
-import { clientClosed, type Endpoint, endedEarly, isUpstreamError, type UpstreamError } from './errors.ts';
-import type { CallingOperation, LoadOptions } from './load.ts';
-import {
-  type CircuitBreakerSettings,
-  createCircuitBreaker,
-  type ReportCircuitChange,
-} from './policies/circuit-breaker.ts';
-import { createCoalescing } from './policies/coalescing.ts';
-import { type ConcurrencySettings, limitConcurrency } from './policies/concurrency.ts';
-import { createOperationDeadline } from './policies/operation-deadline.ts';
-import { createRetry, type RetrySettings } from './policies/retry.ts';
-import { createThrottle } from './policies/throttle.ts';
-import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
+import type { Settings } from '../settings/settings.ts';
+import { Reader } from './call.ts';
+import type { CallEvents, Outcome } from './call-events.ts';
+import { callBudgetExceeded, type Endpoint, isUpstreamError, missingCredential } from './errors.ts';
+import { assertBody } from './input-rules.ts';
+import { Deadline } from './policies/deadline.ts';
 import type { UpstreamCall, UpstreamRequest, UpstreamWrite, WriteResult } from './request.ts';
-import { createSend, type SendSettings } from './send.ts';
-import { isTimeoutError, type Signal } from './signal.ts';
-import { createExchange, type ExchangeSettings, type UpstreamResult } from './transport/exchange.ts';
-import type { UpstreamObserver } from './transport/observer.ts';
-import { serviceAddressOf } from './transport/path.ts';
-import type { SocketPool } from './transport/socket-pool.ts';
-import type { WriteAudit, WriteRecord } from './write-audit.ts';
+import type { CallTarget } from './service.ts';
+import type { Signal } from './signal.ts';
+import { buildPath, pathPrefixOf } from './transport/path.ts';
 
-export type { Caller, UpstreamRateLimit, Usage };
-
-/** Settings of the upstream client. */
-export type UpstreamSettings = PrepareSettings &
-  SendSettings &
-  ConcurrencySettings &
-  RetrySettings &
-  CircuitBreakerSettings &
-  ExchangeSettings;
-
-/** Dependencies of an upstream client. */
-export interface UpstreamDeps {
-  /** Sockets to the service, from `createSocketPool`. */
-  pool: SocketPool;
-  /** Called for every request sent upstream. @default none */
-  observer?: UpstreamObserver | undefined;
-  /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
-  reportDeviation?: ReportDeviation | undefined;
-  /** Called when the circuit breaker opens and when it closes. @default not called */
-  reportCircuitChange?: ReportCircuitChange | undefined;
-  /** Log of writes. @default none */
-  audit?: WriteAudit | undefined;
-  /** Cache of reads. @default none: every read calls the service, or joins a call in flight */
-  cache?: UpstreamCache | undefined;
-  /** Monotonic clock of circuit breaker, throttle, cache and rate limits, in milliseconds. @default performance.now */
-  monotonicNow?: (() => number) | undefined;
-  /** Source of random numbers from 0 to 1, for the jitter of retries. @default Math.random */
-  random?: (() => number) | undefined;
+/** Credential, deadline and cancellation of the operation that makes the calls. */
+export interface Caller {
+  /** `Authorization` header, forwarded unchanged. If undefined, every call fails before it is sent. */
+  authorization: string | undefined;
+  /** Aborts every call when the client disconnects. */
+  signal: Signal;
+  /** Deadline of the operation, on the clock of `performance.now()`. Queueing and retries count too. */
+  deadlineAt: number;
+  /** Sent as `X-Request-Id`, to correlate the logs of both services. */
+  requestId: string;
+  /** Receiver of what happens to the calls. */
+  events: CallEvents;
+  /** Whether reads use no stored responses. Their responses are stored. @default false */
+  bypassesCache?: boolean;
 }
+
+/** Settings of operations. */
+export type OperationSettings = { upstream: URL } & Pick<Settings, 'maxUpstreamCalls' | 'maxBulkItems'>;
 
 /**
  * Client of the upstream service, bound to one caller. Fails only with `UpstreamError`. The fields of a record are not validated here,
@@ -65,148 +39,94 @@ export interface UpstreamClient {
   write<T>(call: UpstreamWrite): Promise<WriteResult<T>>;
 }
 
-/** Binds the client to one caller. Called for every operation. */
-export type BindCaller = (caller: Caller) => UpstreamClient;
+/** Calls that an operation may make. */
+export class CallBudget {
+  /** Calls so far. */
+  calls = 0;
+  /** Items of bulk writes so far. */
+  bulkItems = 0;
+  readonly #settings: OperationSettings;
+  readonly #caller: Pick<Caller, 'authorization' | 'requestId'>;
 
-/** Creates the client and its policies, which all callers share. */
-export function createUpstreamClient(settings: UpstreamSettings, deps: UpstreamDeps): BindCaller {
-  const { upstream } = settings;
-  const { pool, observer, reportDeviation, audit, monotonicNow, random } = deps;
-  const cache =
-    deps.cache &&
-    new ReadCache({
-      ...deps.cache,
-      upstream: serviceAddressOf(upstream),
-      observer,
-      load,
-      isLoading: (credential, key) => coalescing.isReading(credential, key),
-      attemptTimeoutMs: settings.attemptTimeoutMs,
-      now: monotonicNow ?? (() => performance.now()),
-    });
-  const prepare = createPrepareCall(settings);
-  const throttle = createThrottle(settings, monotonicNow);
-  const checkDrift = reportDeviation && createDriftCheck(reportDeviation, monotonicNow);
-  const observed = createExchange({ origin: upstream.origin, pool }, settings, throttle.note, checkDrift, observer);
-  const exchange = cache === undefined ? observed : cache.invalidation.dropRejected(observed);
-  const coalescing = createCoalescing<UpstreamResult>();
-  const concurrency = limitConcurrency(settings);
-  const retry = createRetry(settings, random);
-  const circuitBreaker = createCircuitBreaker(settings, { now: monotonicNow, onChange: deps.reportCircuitChange });
-  const send = createSend(settings, { concurrency, retry, throttle, circuitBreaker, exchange });
-  observer?.watch(() => ({ circuit: circuitBreaker.state(), waiting: concurrency.waiting() }));
+  constructor(settings: OperationSettings, caller: Pick<Caller, 'authorization' | 'requestId'>) {
+    this.#settings = settings;
+    this.#caller = caller;
+  }
 
-  /** Makes a call within the operation's deadline. Fails with an `UpstreamError` if the deadline or the client ends it early. */
-  async function withinDeadline<Options>(
-    request: UpstreamRequest,
-    operation: CallingOperation,
-    makeCall: (request: UpstreamRequest, operation: CallingOperation, options: Options) => Promise<UpstreamResult>,
-    options: Options,
-  ): Promise<UpstreamResult> {
-    const { endpoint } = request;
-    const { caller, deadline } = operation;
-    const { usage } = caller;
-    const ended = deadline.endReason();
-    if (ended !== undefined) {
-      throw endedEarly(endpoint, { sent: false }, ended.reason);
+  /**
+   * Adds the credential to a call, and counts it.
+   *
+   * @throws {UpstreamError} if it must not be sent
+   */
+  prepare(call: UpstreamRequest['call']): UpstreamRequest {
+    const { authorization, requestId } = this.#caller;
+    const { upstream, maxUpstreamCalls, maxBulkItems } = this.#settings;
+    const endpoint: Endpoint = { method: call.method ?? 'GET', route: call.route };
+    if (authorization === undefined) {
+      throw missingCredential(endpoint);
     }
-    deadline.startCall();
-    usage.timer?.start();
-    try {
-      const result = await makeCall(request, operation, options);
-      noteRateLimit(usage, result.rateLimit);
-      return result;
-    } catch (error) {
-      if (isUpstreamError(error)) {
-        noteRateLimit(usage, error.rateLimit);
-      }
-      throw deadline.signal.aborted ? errorAfterEnd(endpoint, error, deadline.signal.reason) : error;
-    } finally {
-      usage.timer?.end();
-      deadline.endCall();
+    const path = pathPrefixOf(upstream) + buildPath(endpoint, call);
+    if (call.body !== undefined) {
+      assertBody(endpoint, call.body);
     }
-  }
-
-  function load(request: UpstreamRequest, operation: CallingOperation, options: LoadOptions): Promise<UpstreamResult> {
-    return withinDeadline(request, operation, sendRead, options);
-  }
-
-  /** Makes the call of a read, or joins one. */
-  function sendRead(
-    request: UpstreamRequest,
-    { caller, deadline }: CallingOperation,
-    { key, retries, follow }: LoadOptions,
-  ): Promise<UpstreamResult> {
-    const { usage } = caller;
-    const { log, trace } = usage;
-    let isShared = true;
-    const start = (signal: Signal) => {
-      isShared = false;
-      const sent = send(request, caller, signal, { retries });
-      return { result: sent, stored: follow?.(sent) };
-    };
-    const result =
-      key === undefined
-        ? start(deadline.signal).result
-        : coalescing.read(request.authorization, key, deadline.signal, start);
-    if (isShared) {
-      usage.shared = (usage.shared ?? 0) + 1;
-      trace?.share(request.endpoint, result);
+    const [kind, limit] = call.isBulkItem
+      ? (['bulkItems', maxBulkItems] as const)
+      : (['calls', maxUpstreamCalls] as const);
+    if (this[kind] >= limit) {
+      throw callBudgetExceeded(endpoint, limit);
     }
-    return log === undefined ? result : log.read(request, result);
+    this[kind] += 1;
+    return { endpoint, authorization, path, requestId, call };
+  }
+}
+
+/** Client of one operation, which bounds its calls in number and time. */
+export class OperationClient implements UpstreamClient {
+  readonly budget: CallBudget;
+  readonly #target: CallTarget;
+  readonly #deadline: Deadline;
+  readonly #events: CallEvents;
+  readonly #bypassesCache: boolean;
+
+  constructor(settings: OperationSettings, target: CallTarget, caller: Caller) {
+    this.budget = new CallBudget(settings, caller);
+    this.#target = target;
+    this.#deadline = new Deadline(caller.signal, caller.deadlineAt);
+    this.#events = caller.events;
+    this.#bypassesCache = caller.bypassesCache === true;
   }
 
-  /** Makes the call of a write. */
-  function sendWrite(
-    request: UpstreamRequest,
-    { caller, deadline }: CallingOperation,
-    record: WriteRecord | undefined,
-  ): Promise<UpstreamResult> {
-    const work = () =>
-      coalescing.write(request.authorization, () => send(request, caller, deadline.signal, { record }));
-    return cache === undefined
-      ? work()
-      : cache.invalidation.write(request, caller.deadlineAt - performance.now(), work);
-  }
-
-  return (caller) => {
-    const operation: CallingOperation = { caller, deadline: createOperationDeadline(caller.signal, caller.deadlineAt) };
-    return {
-      async read<T>(call: UpstreamCall) {
-        const request = prepare(caller, call);
-        try {
-          const result = await (cache === undefined
-            ? load(request, operation, { key: request.path })
-            : cache.read(request, operation));
-          return result.body as T; // The contract's type: GraphQL validates the requested fields.
-        } catch (error) {
-          if (isUpstreamError(error) && error.code === 'NOT_FOUND') {
-            return null;
-          }
-          throw error;
+  read<T>(call: UpstreamCall): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      const request = this.budget.prepare(call);
+      const reader = this.#createReader((outcome) => {
+        if (!isUpstreamError(outcome)) {
+          resolve(outcome.body as T); // The contract's type: GraphQL validates the requested fields.
+        } else if (outcome.code === 'NOT_FOUND') {
+          resolve(null);
+        } else {
+          reject(outcome);
         }
-      },
-      async write<T>(call: UpstreamWrite) {
-        const request = prepare(caller, call);
-        const record = caller.author && audit?.begin(caller.author, request);
-        const result = withinDeadline(request, operation, sendWrite, record);
-        const { body, replayed } = await (record === undefined ? result : record.follow(result));
-        return { body: body as T, replayed }; // As above.
-      },
-    };
-  };
-}
-
-/** Returns the error of a call whose operation ended while it was in flight. If the client disconnected, no other failure matters. */
-function errorAfterEnd(endpoint: Endpoint, error: unknown, reason: unknown): UpstreamError {
-  if (!isUpstreamError(error)) {
-    return endedEarly(endpoint, { sent: true }, reason);
+      });
+      this.#target.read(request, reader);
+    });
   }
-  return isTimeoutError(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(endpoint, error, reason);
-}
 
-/** Keeps the rate limit with the fewest calls remaining. Runs for every operation that shares a response. */
-function noteRateLimit(usage: Usage, rateLimit: UpstreamRateLimit | undefined): void {
-  if (rateLimit !== undefined && rateLimit.remaining <= (usage.rateLimit?.remaining ?? rateLimit.remaining)) {
-    usage.rateLimit = rateLimit;
+  write<T>(call: UpstreamWrite): Promise<WriteResult<T>> {
+    return new Promise((resolve, reject) => {
+      const request = this.budget.prepare(call);
+      const reader = this.#createReader((outcome) => {
+        if (isUpstreamError(outcome)) {
+          reject(outcome);
+        } else {
+          resolve({ body: outcome.body as T, replayed: outcome.replayed }); // As above.
+        }
+      });
+      this.#target.write(request, reader);
+    });
+  }
+
+  #createReader(onOutcome: (outcome: Outcome) => void): Reader {
+    return new Reader(this.#deadline, this.#events, onOutcome, this.#bypassesCache);
   }
 }

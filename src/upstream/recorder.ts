@@ -1,11 +1,10 @@
 import type { CacheSettings } from '../settings/cache.ts';
 import type { Settings } from '../settings/settings.ts';
-import { cachedReadsOf } from './cache/cached-reads.ts';
+import { CACHED_READS } from './cache/effects.ts';
 import type { CacheStore } from './cache/store.ts';
-import type { Caller, Usage } from './caller.ts';
-import type { UpstreamClient } from './client.ts';
+import { windowsOf } from './cache/windows.ts';
+import { CallBudget, type Caller, type OperationSettings, type UpstreamClient } from './client.ts';
 import type { Endpoint } from './errors.ts';
-import { createPrepareCall, type PrepareSettings } from './prepare-call.ts';
 import type { UpstreamCall, UpstreamRequest } from './request.ts';
 import { serviceAddressOf } from './transport/path.ts';
 
@@ -43,21 +42,21 @@ export interface Recorder {
 export type BindRecorder = (caller: Pick<Caller, 'authorization' | 'requestId'>) => Recorder;
 
 /** Settings of a recorder. */
-export type RecorderSettings = PrepareSettings & Pick<Settings, 'maxUpstreamListItems'>;
+export type RecorderSettings = OperationSettings & Pick<Settings, 'maxUpstreamListItems'>;
 
 /** Creates recorders of calls to one upstream. */
 export function createRecorder(
   settings: RecorderSettings,
-  cache: { store: Pick<CacheStore, 'ageOf'>; settings: CacheSettings } | undefined,
+  cache: { store: Pick<CacheStore, 'find'>; settings: CacheSettings } | undefined,
 ): BindRecorder {
   const { upstream, maxUpstreamCalls, maxBulkItems, maxUpstreamListItems } = settings;
-  const prepare = createPrepareCall(settings);
-  const cachedReads = cache && cachedReadsOf(cache.settings);
+  const cachedReads = new Map(Object.entries(CACHED_READS));
   const limits = { calls: maxUpstreamCalls, bulkItems: maxBulkItems, listItems: maxUpstreamListItems };
 
   async function cacheOf({ method, route }: Endpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
-    const windows = method === 'GET' ? cachedReads?.get(route)?.windows : undefined;
-    if (cache === undefined || windows === undefined) {
+    const endpoint = method === 'GET' ? cachedReads.get(route) : undefined;
+    const windows = cache && endpoint && windowsOf(cache.settings, endpoint.resource);
+    if (cache === undefined || endpoint === undefined || windows === undefined) {
       return undefined;
     }
     const freshSeconds = windows.freshMs / 1_000;
@@ -65,27 +64,27 @@ export function createRecorder(
       return { state: 'unknown', freshSeconds };
     }
     const owner = { upstream: serviceAddressOf(upstream), credential: request.authorization };
-    const ageMs = await cache.store.ageOf({ owner, path: request.path });
+    const { entry } = await cache.store.find({ owner, kind: endpoint.kind, path: request.path });
+    const ageMs = entry?.ageMs;
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
     return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
   }
 
-  return ({ authorization, requestId }) => {
-    const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
-    const caller = { authorization, requestId, usage };
+  return (caller) => {
+    const budget = new CallBudget(settings, caller);
     return {
       limits,
       client: (onCall) => ({
         async read(call) {
-          onCall(prepare(caller, call));
+          onCall(budget.prepare(call));
           return null;
         },
         async write(call) {
-          onCall(prepare(caller, call));
+          onCall(budget.prepare(call));
           throw new NotSent('The write was recorded, but not sent.');
         },
       }),
-      requestOf: (call) => prepare({ ...caller, usage: { calls: 0, bulkItems: 0, requests: 0 } }, call),
+      requestOf: (call) => new CallBudget(settings, caller).prepare(call),
       curlOf: (request) => toCurl(upstream.origin, request),
       cacheOf,
     };

@@ -1,4 +1,4 @@
-import type { Endpoint } from './errors.ts';
+import type { Endpoint, UpstreamRateLimit } from './errors.ts';
 import type { paths } from './openapi.gen.ts';
 
 /** Call of one REST endpoint. */
@@ -42,6 +42,8 @@ export interface KnownResponse {
   /** Its `ETag`. */
   etag: string;
   body: unknown;
+  /** Size of the body as received, in bytes. */
+  bytes: number;
 }
 
 /** Result of a write. */
@@ -54,3 +56,19 @@ export interface WriteResult<T> {
 
 /** Form of a successful response: one object, a list of objects, or a body that is ignored. */
 export type Expected = 'record' | 'list' | 'nothing';
+
+/** Decoded response. */
+export interface UpstreamResult extends WriteResult<unknown> {
+  status: number;
+  rateLimit: UpstreamRateLimit | undefined;
+  /** `ETag` of a read. Absent if there is none, or it is invalid. */
+  etag?: string;
+  /** Size of the received body, in bytes. */
+  bytes: number;
+}
+
+/** Headers that propagate the trace context upstream. */
+export interface TraceHeaders {
+  traceparent: string;
+  tracestate?: string;
+}

@@ -49,6 +49,9 @@ export class Abort implements Signal {
 /** Creates the error for a time limit that was exceeded. */
 export const timeoutError = (): DOMException => new DOMException('The operation timed out.', 'TimeoutError');
 
+/** Creates the reason for a disconnect. The client's own reason could be a `TimeoutError`, which would look like the deadline. */
+export const clientDisconnected = (): DOMException => new DOMException('The client has disconnected.', 'AbortError');
+
 /** Returns whether a failure or a signal's reason is a `TimeoutError`. */
 export const isTimeoutError = (reason: unknown): boolean =>
   reason instanceof DOMException && reason.name === 'TimeoutError';

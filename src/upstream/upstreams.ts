@@ -2,21 +2,17 @@ import type { Logger } from 'pino';
 import { type CacheSettings, cacheSettingsOf } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
+import { CachedService } from './cache/cached-service.ts';
 import type { CacheStore } from './cache/store.ts';
-import {
-  type BindCaller,
-  type Caller,
-  createUpstreamClient,
-  type UpstreamClient,
-  type UpstreamDeps,
-} from './client.ts';
+import type { ServiceState } from './call-events.ts';
+import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
 import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts';
+import { type CallTarget, Service, type ServiceDeps } from './service.ts';
 import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
 import { createSocketPool } from './transport/create-socket-pool.ts';
-import type { UpstreamObserver } from './transport/observer.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
 import type { ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
@@ -29,7 +25,7 @@ export interface Upstreams {
    *
    * @param name one of the configured names; undefined for the only upstream, which has no name
    */
-  bind(name: string | undefined, caller: Caller): UpstreamClient;
+  bind(name: string | undefined, caller: Caller): OperationClient;
   /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
   record(name: string | undefined, caller: Parameters<BindRecorder>[0]): Recorder;
   /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
@@ -48,7 +44,7 @@ export interface Upstreams {
 export type SettingsOfUpstream = GatewaySettings & { upstream: URL };
 
 /** Dependencies of `createUpstreams`. */
-export interface UpstreamsDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'random' | 'audit'> {
+export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
   logger: Logger;
   /** Returns the current time. */
   now: () => Date;
@@ -56,8 +52,8 @@ export interface UpstreamsDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'rand
   cacheStores: CacheStores;
   /** Opens connections to the services. @default over the network */
   connect?: Connect | undefined;
-  /** Returns the observer of an upstream. @default none */
-  observerOf?: ((name: string | undefined) => UpstreamObserver) | undefined;
+  /** Called once per upstream, with a function that returns its current state. @default none */
+  watch?: ((name: string | undefined, stateOf: () => ServiceState) => void) | undefined;
   /** Returns the function that is called when an upstream's circuit breaker opens and closes. @default none */
   circuitReporterOf?: ((name: string | undefined) => ReportCircuitChange) | undefined;
   /** Returns the function that is called for an upstream's deviations from the contract. @default none */
@@ -65,7 +61,8 @@ export interface UpstreamsDeps extends Pick<UpstreamDeps, 'monotonicNow' | 'rand
 }
 
 interface Connected {
-  bind: BindCaller;
+  settings: SettingsOfUpstream;
+  target: CallTarget;
   record: BindRecorder;
   pool: SocketPool;
   check(): Promise<string | undefined>;
@@ -84,7 +81,7 @@ export function createUpstreams(
     now,
     cacheStores,
     connect: openConnection,
-    observerOf,
+    watch,
     circuitReporterOf,
     deviationReporterOf,
     ...deps
@@ -108,7 +105,7 @@ export function createUpstreams(
     return files && nameProblems(files, name);
   }
 
-  /** Without a cache, an upstream stores nothing, but its writes change what another upstream with the same service has stored. */
+  /** An upstream without a cache still invalidates the cache of another upstream of the same service. */
   function settingsOfUncached({ upstream }: SettingsOfUpstream): CacheSettings | undefined {
     const [same] = configured.flatMap(([, other]) =>
       serviceAddressOf(other.upstream) === serviceAddressOf(upstream) ? (cacheSettingsOf(other.cache) ?? []) : [],
@@ -125,16 +122,19 @@ export function createUpstreams(
       onTunnel: logProxyProblems(logger, name),
       connect: openConnection,
     });
-    const ownCache = cache && cacheSettings && { store: cache.resource, settings: cacheSettings, closing };
+    const service = new Service(own, {
+      ...deps,
+      pool,
+      reportDeviation: deviationReporterOf?.(name),
+      reportCircuitChange: circuitReporterOf?.(name),
+    });
+    watch?.(name, () => service.state());
+    const ownCache = cache && cacheSettings && { store: cache.resource, settings: cacheSettings };
+    const { attemptTimeoutMs } = own;
+    const address = serviceAddressOf(own.upstream);
     return {
-      bind: createUpstreamClient(own, {
-        ...deps,
-        pool,
-        observer: observerOf?.(name),
-        reportDeviation: deviationReporterOf?.(name),
-        reportCircuitChange: circuitReporterOf?.(name),
-        cache: ownCache,
-      }),
+      settings: own,
+      target: ownCache ? new CachedService({ ...ownCache, service, address, attemptTimeoutMs, closing }) : service,
       record: createRecorder(own, ownCache),
       pool,
       check: () => probeUpstream(own.upstream, pool, name),
@@ -153,7 +153,10 @@ export function createUpstreams(
   }
 
   return {
-    bind: (name, caller) => find(name).bind(caller),
+    bind(name, caller) {
+      const { settings: own, target } = find(name);
+      return new OperationClient(own, target, caller);
+    },
     record: (name, caller) => find(name).record(caller),
     async check() {
       const problems = await Promise.all(all.map(({ check }) => check()));

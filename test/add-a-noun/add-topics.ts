@@ -17,7 +17,7 @@ const FILES = [
 ];
 
 /** Table with a line for each write. */
-const WRITE_EFFECTS = 'src/upstream/cache/write-effects.ts';
+const WRITE_EFFECTS = 'src/upstream/cache/effects.ts';
 
 /** Adds the resource `topics` to a copy of the project: its paths in the OpenAPI document, four files, and a line about its write. */
 export async function addTopics(copy: ProjectCopy): Promise<void> {
@@ -28,10 +28,7 @@ export async function addTopics(copy: ProjectCopy): Promise<void> {
     await writeFile(copy.path(file), text.replace('NEXT_VERSION', String(next)));
   }
   const writes = await copy.read(WRITE_EFFECTS);
-  await writeFile(
-    copy.path(WRITE_EFFECTS),
-    writes.replace("\n  'POST /v1/feeds'", "\n  'POST /v1/topics': undefined,$&"),
-  );
+  await writeFile(copy.path(WRITE_EFFECTS), writes.replace("\n  'POST /v1/feeds'", "\n  'POST /v1/topics': [],$&"));
   const document = parseDocument(await copy.read('schema/upstream.openapi.yaml'));
   const { tags, paths, components } = parse(await readFile(join(TOPICS, 'openapi.yaml'), 'utf8'));
   const [allTags, allPaths, schemas] = [['tags'], ['paths'], ['components', 'schemas']].map((at) => document.getIn(at));

@@ -45,14 +45,14 @@ const example = fc.record({
 });
 
 let behavior: GeneratedBehavior;
-let usage: GatewayContext['usage'] | undefined;
+let made: GatewayContext['budget'] | undefined;
 let upstream: ScriptedUpstream;
 let gateways: Map<number, TestGateway>;
 
 /** Notes the calls of the last operation. */
 const noteUsage: Plugin<GatewayContext> = {
   onExecute({ args }) {
-    ({ usage } = args.contextValue as GatewayContext);
+    ({ budget: made } = args.contextValue as GatewayContext);
   },
 };
 
@@ -87,7 +87,7 @@ async function explain(gateway: TestGateway, { query, variables, operationName }
 }
 
 async function execute({ url }: TestGateway, { query, variables, operationName }: GeneratedRequest): Promise<void> {
-  usage = undefined;
+  made = undefined;
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
@@ -138,7 +138,7 @@ it('explaining sends nothing, and the calls of the operation stay within the exp
         return;
       }
       const { min, max, limit } = explanation.budget;
-      const { calls = 0, bulkItems = 0 } = usage ?? {};
+      const { calls = 0, bulkItems = 0 } = made ?? {};
       expect(max, hint).toBeLessThanOrEqual(limit);
       expect(calls, hint).toBeGreaterThanOrEqual(min);
       expect(calls, hint).toBeLessThanOrEqual(max);

@@ -1,5 +1,5 @@
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
-import type { CachedReadResult } from '../../src/upstream/transport/observer.ts';
+import type { CachedReadResult } from '../../src/upstream/call-events.ts';
 import type { TestGateway } from './gateway.ts';
 import { metricValues } from './metrics-text.ts';
 import { hasRedis, startRedis } from './redis.ts';

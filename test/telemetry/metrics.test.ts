@@ -287,8 +287,8 @@ describe('the metrics', () => {
     busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
     busy.operation({ type: 'query', code: 'FORBIDDEN', status: 200, startedAt });
     idle.operation({ type: 'query', code: undefined, status: 200, startedAt });
-    busy.observerOf(undefined).watch(() => ({ circuit: 'probing', waiting: 3 }));
-    idle.observerOf(undefined).watch(() => ({ circuit: 'open', waiting: 4 }));
+    busy.watch(undefined, () => ({ circuit: 'probing', waiting: 3 }));
+    idle.watch(undefined, () => ({ circuit: 'open', waiting: 4 }));
     const load = (running: number) => ({
       running,
       connections: 2 * running,

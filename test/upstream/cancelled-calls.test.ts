@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { Usage } from '../../src/telemetry/usage.ts';
+import { OperationClient } from '../../src/upstream/client.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
+import { Service } from '../../src/upstream/service.ts';
 import { Abort } from '../../src/upstream/signal.ts';
 import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
-import { createExchange } from '../../src/upstream/transport/exchange.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { DEFAULTS, settingsOf } from '../support/settings.ts';
+import { settingsOf } from '../support/settings.ts';
 
 describe('a cancelled call', () => {
   const createCaller = (signal: Abort, milliseconds: number) => ({
@@ -13,7 +14,7 @@ describe('a cancelled call', () => {
     signal,
     deadlineAt: performance.now() + milliseconds,
     requestId: 'r',
-    usage: { calls: 0, bulkItems: 0, requests: 0 },
+    events: new Usage(),
   });
 
   /** Makes two calls, of which the second waits for the first, and cancels both. Returns their errors. */
@@ -25,11 +26,12 @@ describe('a cancelled call', () => {
     });
     const pool = createSocketPool(new URL(upstream.url).origin, settingsOf(upstream.url));
     onTestFinished(() => pool.close());
-    const bind = createUpstreamClient(settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 }), { pool });
+    const settings = settingsOf(upstream.url, { maxConcurrentCallsPerKey: 1 });
+    const service = new Service(settings, { pool });
     const callers = [new Abort(), new Abort()];
     const failures: Promise<UpstreamError>[] = [];
     for (const [i, signal] of callers.entries()) {
-      const client = bind(createCaller(signal, milliseconds / (1 + i))); // The second deadline expires while the call is queued.
+      const client = new OperationClient(settings, service, createCaller(signal, milliseconds / (1 + i))); // The second deadline expires while the call is queued.
       const call = write
         ? client.write({ method: 'POST', route: '/v1/feeds', body: { name: 'a' }, expect: 'record' })
         : client.read({ route: '/v1/feeds', expect: 'list' });
@@ -72,7 +74,7 @@ describe('a cancelled call', () => {
     const settings = settingsOf(upstream.url, { retryBaseDelayMs: 60_000, retryMaxDelayMs: 60_000 });
     const signal = new Abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient(settings, { pool, random })(caller);
+    const client = new OperationClient(settings, new Service(settings, { pool, random }), caller);
     const call = client.write({ method: 'PUT', route: '/v1/feeds', expect: 'record' });
     await retryDelayed.promise;
     signal.abort();
@@ -94,21 +96,12 @@ describe('a cancelled call', () => {
     const signal = new Abort();
     signal.abort();
     const caller = createCaller(signal, 120_000);
-    const client = createUpstreamClient(settingsOf(upstream.url), { pool })(caller);
+    const settings = settingsOf(upstream.url);
+    const client = new OperationClient(settings, new Service(settings, { pool }), caller);
     const call = write
       ? client.write({ method: 'POST', route: '/v1/feeds', expect: 'record' })
       : client.read({ route: '/v1/feeds', expect: 'list' });
     await expect(call).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
-    const exchange = createExchange({ origin: upstream.url, pool }, DEFAULTS, () => {});
-    const endpoint = { method: 'POST', route: '/v1/feeds' } as const;
-    const request = {
-      endpoint,
-      authorization: 'ApiKey a',
-      path: '/v1/feeds',
-      requestId: 'r',
-      call: { ...endpoint, expect: 'record' },
-    } as const;
-    await expect(exchange(request, signal)).rejects.toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED' });
     expect(upstream.requests).toEqual([]);
   });
 });

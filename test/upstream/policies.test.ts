@@ -1,19 +1,20 @@
 import { getEventListeners } from 'node:events';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
-import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { Usage } from '../../src/telemetry/usage.ts';
+import { OperationClient } from '../../src/upstream/client.ts';
 import {
   brokenConnection,
   type Endpoint,
+  isUpstreamError,
   notConnected,
   serviceUnavailable,
   timedOut,
   type UpstreamError,
 } from '../../src/upstream/errors.ts';
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
-import { createCoalescing } from '../../src/upstream/policies/coalescing.ts';
-import { type ConcurrencySettings, limitConcurrency } from '../../src/upstream/policies/concurrency.ts';
-import { createRetry, type RetryableCall, type RetrySettings } from '../../src/upstream/policies/retry.ts';
+import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts';
+import { Service } from '../../src/upstream/service.ts';
 import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { errorFromFailure, errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
@@ -26,9 +27,6 @@ import { DEFAULTS, settingsOf } from '../support/settings.ts';
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
 
 const codeOf = (failure: unknown) => Reflect.get(Object(failure), 'code');
-
-/** Runs all ready callbacks. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const responseError = (status: number): UpstreamError =>
   errorFromResponse(
@@ -60,55 +58,19 @@ const OUTAGES: [string, UpstreamError][] = [
   ['no connection', notConnected(GET, 'refused', false)],
 ];
 
-/** Creates a function that retries a call as the settings permit. */
-function createRetrying(...policy: Parameters<typeof createRetry>) {
-  const retry = createRetry(...policy);
-  return async <T>(call: RetryableCall, attempt: () => Promise<T>): Promise<T> => {
-    const retries = retry.retriesOf(call);
-    retry.startCall();
-    try {
-      while (true) {
-        try {
-          return await attempt();
-        } catch (failure) {
-          await retries.next(failure);
-        }
-      }
-    } finally {
-      retries.end();
-      retry.endCall();
-    }
-  };
-}
-
-/** Creates a function that runs work when its credential has a free slot. */
-function createQueue(settings: ConcurrencySettings) {
-  const concurrency = limitConcurrency(settings);
-  return async <T>(credential: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
-    const queued = concurrency.take(credential, GET, signal);
-    if (queued !== undefined) {
-      await queued;
-    }
-    try {
-      return await work();
-    } finally {
-      concurrency.release(credential);
-    }
-  };
-}
-
 /** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
-async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}) {
+async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}, random?: () => number) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, changes);
   const pool = createSocketPool(upstream.url, settings);
-  const bindCaller = createUpstreamClient(settings, { pool });
+  const service = new Service(settings, { pool, random });
   return {
     upstream,
+    service,
     caller(key: string, { signal = new AbortController().signal, withinMs = 5_000 } = {}) {
-      const usage = { calls: 0, bulkItems: 0, requests: 0 };
       const deadlineAt = performance.now() + withinMs;
-      return bindUpstream(bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage }));
+      const caller = { authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', events: new Usage() };
+      return bindUpstream(new OperationClient(settings, service, caller));
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
@@ -128,41 +90,21 @@ function deferResponses() {
 const respondWithName = (pending: { connection: RawConnection } | undefined, name: string) =>
   pending?.connection.answer({ body: { data: workflow({ name }) } });
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe('retries', () => {
-  /** Starts `failing` calls, whose first attempt fails and whose second hangs, and `hanging` calls, which hang at once. */
-  function startCalls({
-    failing,
-    hanging,
-    options = {},
-  }: {
-    failing: number;
-    hanging: number;
-    options?: Partial<RetrySettings>;
-  }) {
-    const retry = createRetrying({ ...DEFAULTS, ...options }, () => 0);
-    const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 60_000 };
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  /** Counts the retries that the budget allows of `failing` calls, next to `hanging` calls in flight. */
+  function startRetries({ failing, hanging }: { failing: number; hanging: number }) {
+    const { budget } = new Retry(DEFAULTS);
     let retried = 0;
-    const failingCall = async () => {
-      let attempts = 0;
-      await retry(call, async () => {
-        attempts += 1;
-        if (attempts === 1) {
-          throw serviceUnavailable(GET, 503, undefined);
-        }
-        retried += 1;
-        await released;
-      });
+    const resend = () => {
+      retried += 1;
     };
-    const calls = [
-      ...Array.from({ length: hanging }, () => retry(call, () => released)),
-      ...Array.from({ length: failing }, failingCall),
-    ];
-    return { outcomes: Promise.allSettled(calls), release, retried: () => retried };
+    for (let i = 0; i < failing + hanging; i += 1) {
+      budget.startCall();
+    }
+    for (let i = 0; i < failing; i += 1) {
+      budget.request({ resend });
+    }
+    return { budget, retried: () => retried };
   }
 
   it.each([
@@ -173,43 +115,34 @@ describe('retries', () => {
     [40, 60, 20],
     [40, 64, 20],
     [40, 65, 21],
-  ])(
-    'of %i failing calls next to %i in-flight calls are limited to %i at a time',
-    async (failing, hanging, expected) => {
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-      const { outcomes, release, retried } = startCalls({ failing, hanging });
-      await vi.advanceTimersByTimeAsync(10);
-      expect(retried()).toBe(expected);
-      await vi.advanceTimersByTimeAsync(1_000); // The other calls have given up waiting for the retry budget.
-      expect(retried()).toBe(expected);
-      release();
-      const failed = (await outcomes).filter(({ status }) => status === 'rejected');
-      expect(failed).toHaveLength(failing - expected);
-    },
-  );
+  ])('of %i failing calls next to %i in-flight calls are limited to %i at a time', (failing, hanging, expected) => {
+    expect(startRetries({ failing, hanging }).retried()).toBe(expected);
+  });
 
-  it('beyond the budget start when another retry ends', async () => {
-    const { outcomes, release, retried } = startCalls({ failing: 17, hanging: 0 });
-    await expect.poll(retried).toBe(3);
-    release();
-    const failed = (await outcomes).filter(({ status }) => status === 'rejected');
-    expect(failed).toHaveLength(0);
+  it('beyond the budget start when another retry ends', () => {
+    const { budget, retried } = startRetries({ failing: 17, hanging: 0 });
+    for (let ended = 1; ended <= 14; ended += 1) {
+      budget.endRetry();
+      expect(retried()).toBe(3 + ended);
+    }
+    budget.endRetry();
     expect(retried()).toBe(17);
   });
 
-  it('that wait for the budget end when their caller disconnects', async () => {
-    const retry = createRetrying({ ...DEFAULTS, retryBudgetFloor: 0, retryMaxDelayMs: 60_000 }, () => 0);
-    const caller = new AbortController();
-    let attempts = 0;
-    const call = { isRepeatable: true, signal: caller.signal, deadlineAt: performance.now() + 60_000 };
-    const aborted = retry(call, async () => {
-      attempts += 1;
-      setTimeout(() => caller.abort(), 20); // The call has failed and waits for the budget.
-      throw serviceUnavailable(GET, 503, undefined);
-    });
-    await expect(aborted).rejects.toMatchObject({ status: 503 });
-    expect(attempts).toBe(1);
-    expect(getEventListeners(caller.signal, 'abort')).toEqual([]);
+  it('that wait for the budget give up after the longest delay, or when their caller disconnects', async () => {
+    const settings = { retryBudgetFloor: 0, retryBudgetPercent: 0, retryMaxDelayMs: 30, retryBaseDelayMs: 0 };
+    const unavailable: RawScript = (_, { answer }) => answer({ status: 503, body: {} });
+    await using client = await startClient(unavailable, settings);
+    expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_UNAVAILABLE');
+    await using patient = await startClient(unavailable, { ...settings, retryMaxDelayMs: 60_000 }, () => 0);
+    const { signal, abort } = createAbort();
+    const aborted = patient.caller('a', { signal }).updateWorkflowStatus('w1', true);
+    await patient.upstream.arrived(1);
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(1);
+    abort();
+    await expect(aborted).rejects.toMatchObject({ code: 'CLIENT_CLOSED' });
+    expect(patient.upstream.requests).toHaveLength(1);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it.each([
@@ -247,51 +180,52 @@ describe('retries', () => {
   );
 
   it('release the budget when they end', async () => {
-    const retry = createRetrying({ ...DEFAULTS, retryBudgetFloor: 1 }, () => 0);
-    const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 5_000 };
+    let requests = 0;
+    await using client = await startClient(
+      (_, { answer }) => {
+        requests += 1;
+        answer({ status: requests % 2 === 1 ? 503 : 500, body: {} });
+      },
+      { retryBudgetFloor: 1, retryBudgetPercent: 0 },
+      () => 0,
+    );
     for (let i = 0; i < 5; i += 1) {
-      let attempts = 0;
-      const twice = async () => {
-        attempts += 1;
-        throw attempts === 1 ? serviceUnavailable(GET, 503, undefined) : responseError(500);
-      };
-      await expect(retry(call, twice)).rejects.toMatchObject({ status: 500 });
+      expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_ERROR');
     }
+    expect(requests).toBe(10);
   });
 
-  /** Returns the delays between attempts, in milliseconds of a fake clock. */
-  async function retryDelays(
+  /** Returns the delays before the retries of a call, in milliseconds. */
+  function retryDelays(
     { random, ...options }: Partial<RetrySettings> & { random?: () => number },
     error = serviceUnavailable(GET, 503, undefined),
-  ): Promise<number[]> {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const at: number[] = [];
-    const call = { isRepeatable: true, signal: new AbortController().signal, deadlineAt: performance.now() + 600_000 };
-    const ended = createRetrying({ ...DEFAULTS, ...options }, random)(call, async () => {
-      at.push(performance.now());
-      throw error;
-    }).catch((failure: unknown) => failure);
-    await vi.runAllTimersAsync();
-    expect(await ended).toBe(error);
-    vi.useRealTimers();
-    return at.slice(1).map((time, i) => time - (at[i] ?? 0));
+  ): number[] {
+    const retry = new Retry({ ...DEFAULTS, ...options }, random);
+    const delays: number[] = [];
+    for (let retries = 0; ; retries += 1) {
+      const deadlineAt = performance.now() + 600_000;
+      const delay = retry.delayOf({ isRepeatable: true, retries, deadlineAt }, error);
+      if (delay === undefined) {
+        return delays;
+      }
+      delays.push(delay);
+    }
   }
 
-  it('are limited to two', async () => {
-    expect(await retryDelays({ random: () => 0 })).toHaveLength(2);
+  it('are limited to two', () => {
+    expect(retryDelays({ random: () => 0 })).toHaveLength(2);
   });
 
-  it('wait for a random part of a delay that doubles from 100 ms to 1 s', async () => {
-    expect(await retryDelays({ random: () => 1, maxRetries: 6 })).toEqual([100, 200, 400, 800, 1_000, 1_000]);
-    expect(await retryDelays({ random: () => 0.5, maxRetries: 6 })).toEqual([50, 100, 200, 400, 500, 500]);
-    // A real timer of 0 ms would fire after 1 ms.
-    expect(await retryDelays({ random: () => 0, maxRetries: 3 })).toEqual([0, 0, 0]);
+  it('wait for a random part of a delay that doubles from 100 ms to 1 s', () => {
+    expect(retryDelays({ random: () => 1, maxRetries: 6 })).toEqual([100, 200, 400, 800, 1_000, 1_000]);
+    expect(retryDelays({ random: () => 0.5, maxRetries: 6 })).toEqual([50, 100, 200, 400, 500, 500]);
+    expect(retryDelays({ random: () => 0, maxRetries: 3 })).toEqual([0, 0, 0]);
   });
 
-  it('wait by default for a random time below 100 ms, then below 200 ms', async () => {
+  it('wait by default for a random time below 100 ms, then below 200 ms', () => {
     const firsts = new Set<number>();
     for (let i = 0; i < 50; i += 1) {
-      const [first = -1, second = -1] = await retryDelays({});
+      const [first = -1, second = -1] = retryDelays({});
       expect(first).toBeLessThan(101);
       expect(second).toBeLessThan(201);
       firsts.add(first);
@@ -300,10 +234,10 @@ describe('retries', () => {
     expect(Math.max(...firsts)).toBeGreaterThan(50);
   });
 
-  it('wait for Retry-After plus a random part of the delay, so that clients do not retry at once', async () => {
-    expect(await retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
-    expect(await retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
-    expect(await retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
+  it('wait for Retry-After plus a random part of the delay, so that clients do not retry at once', () => {
+    expect(retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 2))).toEqual([2_050, 2_100]);
+    expect(retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 0))).toEqual([50, 100]);
+    expect(retryDelays({ random: () => 0.5 }, serviceUnavailable(GET, 503, 3))).toEqual([]);
   });
 });
 
@@ -312,13 +246,21 @@ describe('the circuit breaker', () => {
     let time = 1_000_000;
     const breaker = createCircuitBreaker(DEFAULTS, { now: () => time });
     const run = async <T>(work: () => Promise<T>, credential = 'a'): Promise<T> => {
-      const permitted = breaker.enter(credential, GET);
+      const call = {};
+      const refusal = breaker.refusal(call, credential, GET);
+      if (refusal !== undefined) {
+        breaker.ended(call, credential, refusal, false);
+        throw refusal;
+      }
       try {
         const result = await work();
-        breaker.leave(credential, permitted, undefined);
+        const success = { status: 200, body: {}, replayed: false, rateLimit: undefined, bytes: 2 };
+        breaker.ended(call, credential, success, true);
         return result;
       } catch (failure) {
-        breaker.leave(credential, permitted, failure);
+        if (isUpstreamError(failure)) {
+          breaker.ended(call, credential, failure, true);
+        }
         throw failure;
       }
     };
@@ -588,69 +530,62 @@ describe('calls of one credential', () => {
     expect(responses.filter(({ body }) => body.errors === undefined)).toHaveLength(110);
   });
 
-  const work = () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    return { promise, resolve };
-  };
-  const alive = new AbortController().signal;
-
   it('run in the order in which they arrive', async () => {
-    const inTurn = createQueue({ ...DEFAULTS, maxConcurrentCallsPerKey: 2 });
-    const order: number[] = [];
-    const jobs = Array.from({ length: 8 }, work);
-    const all = jobs.map(({ promise }, i) =>
-      inTurn('k', alive, () => {
-        order.push(i);
-        return promise;
-      }),
-    );
-    await settle();
-    expect(order).toEqual([0, 1]);
+    const { pending, script } = deferResponses();
+    await using client = await startClient(script, { maxConcurrentCallsPerKey: 2 });
+    const reads = Array.from({ length: 8 }, (_, i) => client.caller('k').getWorkflow(`w${i}`));
     for (const i of [1, 0, 3, 2, 4, 5, 6, 7]) {
-      jobs[i]?.resolve();
-      await settle();
+      await client.upstream.arrived(Math.max(2, i + 1));
+      const started = pending.map(({ request }) => Number(request.path.at(-1)));
+      expect(Math.max(...started)).toBe(started.length - 1); // Two arrive at once, in any order.
+      respondWithName(pending[started.indexOf(i)], 'done');
+      await reads[i];
     }
-    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    await Promise.all(all);
+    expect(pending).toHaveLength(8);
   });
 
-  it('leave the queue when their caller disconnects, even at the moment they could run', async () => {
-    const inTurn = createQueue({ maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
-    const first = work();
-    const running = inTurn('k', alive, () => first.promise);
+  it('leave the queue when their caller disconnects, also while the slot is handed over', async () => {
+    const { pending, script } = deferResponses();
+    await using client = await startClient(script, { maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
+    const running = client.caller('k').getWorkflow('w1');
     const leaver = new AbortController();
-    const left = inTurn('k', leaver.signal, async () => 'unreached');
-    expect(await inTurn('k', alive, async () => 'unreached').catch(codeOf)).toBe('OVERLOADED');
+    const left = client
+      .caller('k', leaver)
+      .createFeed('n')
+      .catch((error: unknown) => error);
+    expect(client.service.state().waiting).toBe(1);
+    expect(await client.caller('k').getWorkflow('w2').catch(codeOf)).toBe('OVERLOADED');
     leaver.abort(new Error('gone'));
-    await expect(left).rejects.toMatchObject({ code: 'CLIENT_CLOSED', sent: false });
+    expect(await left).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED', sent: false });
+    expect(client.service.state().waiting).toBe(0);
 
-    const secondLeaver = new AbortController();
-    const second = inTurn('k', secondLeaver.signal, async () => 'unreached').catch(codeOf);
-    secondLeaver.abort(new Error('gone'));
-    first.resolve(); // At the same moment, the slot is passed to the cancelled call.
+    const queued = client.caller('k').getWorkflow('w3');
+    await client.upstream.arrived(1);
+    respondWithName(pending[0], 'first');
     await running;
-    expect(await second).toBe('CLIENT_CLOSED');
-    expect(await inTurn('k', alive, async () => 'reached')).toBe('reached');
+    await client.upstream.arrived(2);
+    respondWithName(pending[1], 'third');
+    expect((await queued)?.name).toBe('third');
+    expect(client.upstream.requests.map(({ path }) => path.at(-1))).toEqual(['1', '3']);
   });
 
   it('leave no memory behind, regardless of how they end', async () => {
-    const inTurn = createQueue({ ...DEFAULTS, maxConcurrentCallsPerKey: 1 });
+    await using client = await startClient((_, { answer }) => answer({ status: 503, body: {} }), { maxRetries: 0 });
+    for (let i = 0; i < DEFAULTS.breakerMinimumCalls; i += 1) {
+      await client
+        .caller('a')
+        .getWorkflow('w1')
+        .catch(() => {}); // The circuit opens, so that calls end without sockets.
+    }
     const before = bytesInUse();
     for (let i = 0; i < 20_000; i += 1) {
       const key = `${i}`.padEnd(2_000, 'k').split('').join(''); // A flat string of 2 kB that is not shared.
-      const leaver = new AbortController();
-      const first = work();
-      const running = inTurn(key, alive, () => first.promise);
-      const left = inTurn(key, leaver.signal, async () => {}).catch(() => {});
-      for (let tick = 0; tick < i % 8; tick += 1) {
-        await null; // Covers the moment at which the first call passes its slot on.
-      }
-      leaver.abort(new Error('gone'));
-      first.resolve();
-      await Promise.all([running, left]);
+      await client
+        .caller(key)
+        .getWorkflow('w1')
+        .catch(() => {});
     }
     expect(bytesInUse() - before).toBeLessThan(10_000_000);
-    expect(await inTurn('k', alive, async () => 'still in use')).toBe('still in use');
   });
 });
 
@@ -812,40 +747,6 @@ describe('identical in-flight reads', () => {
     respondWithName(pending[1], 'well again');
     expect((await next)?.name).toBe('well again');
   });
-
-  it('are joined after the response until it is stored', async () => {
-    const coalescing = createCoalescing<number>();
-    const { signal } = new AbortController();
-    const { promise: stored, resolve: store } = Promise.withResolvers<void>();
-    const read = (value: number) =>
-      coalescing.read('k', '/', signal, () => ({ result: Promise.resolve(value), stored }));
-    expect(await read(1)).toBe(1);
-    expect(await read(2)).toBe(1);
-    expect(coalescing.isReading('k', '/')).toBe(true);
-    store();
-    await settle();
-    expect(coalescing.isReading('k', '/')).toBe(false);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
-
-  it('leave no memory behind', async () => {
-    const coalescing = createCoalescing<number>();
-    const { signal } = new AbortController();
-    const before = bytesInUse();
-    for (let i = 0; i < 20_000; i += 1) {
-      const key = `${i}`.padEnd(2_000, 'k').split('').join('');
-      const fail = i % 2 === 0;
-      const start = () => (fail ? Promise.reject(new Error('no')) : Promise.resolve(i));
-      await Promise.allSettled([
-        coalescing.read(key, '/', signal, () => ({ result: start(), stored: undefined })),
-        coalescing.read(key, '/', signal, () => ({ result: start(), stored: undefined })),
-        coalescing.write(key, start),
-      ]);
-    }
-    expect(bytesInUse() - before).toBeLessThan(10_000_000);
-    expect(await coalescing.read('k', '/', signal, () => ({ result: Promise.resolve(7), stored: undefined }))).toBe(7);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
-  });
 });
 
 describe('one operation', () => {
@@ -943,7 +844,7 @@ describe('a call that waits for a connection', () => {
       .caller('b', leaver)
       .createFeed('n')
       .catch((error: unknown) => error);
-    await settle();
+    await new Promise((resolve) => setImmediate(resolve));
     leaver.abort(new Error('read ECONNRESET'));
     expect(await write).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED' });
     await client[Symbol.asyncDispose]();

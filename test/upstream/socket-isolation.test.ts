@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createUpstreamClient } from '../../src/upstream/client.ts';
+import { Usage } from '../../src/telemetry/usage.ts';
+import { OperationClient } from '../../src/upstream/client.ts';
+import { Service } from '../../src/upstream/service.ts';
 import { createSocketPool, type SocketPoolSettings } from '../../src/upstream/transport/create-socket-pool.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { digestOf } from '../support/concurrent-load.ts';
@@ -35,14 +37,14 @@ async function startClient(script: Parameters<typeof startRawUpstream>[0], conne
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, connections);
   const pool = createSocketPool(upstream.url, settings);
-  const bindCaller = createUpstreamClient(settings, { pool });
+  const service = new Service(settings, { pool });
   return {
     upstream,
     pool,
     read(key: string, id: string, signal = new AbortController().signal) {
-      const usage = { calls: 0, bulkItems: 0, requests: 0 };
       const deadlineAt = performance.now() + 5_000;
-      const client = bindCaller({ authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', usage });
+      const caller = { authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', events: new Usage() };
+      const client = new OperationClient(settings, service, caller);
       return bindUpstream(client).getWorkflow(id);
     },
     /** Returns the requested ids, in the order of arrival. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { createUpstreamClient, type Usage } from '../../src/upstream/client.ts';
+import { Usage } from '../../src/telemetry/usage.ts';
+import { OperationClient } from '../../src/upstream/client.ts';
+import { Service } from '../../src/upstream/service.ts';
 import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { bindUpstream } from '../../src/upstream/upstream.ts';
@@ -242,14 +244,16 @@ describe('the usage of an operation', () => {
   async function startClient(script: RawScript) {
     const upstream = await startRawUpstream(script);
     const pool = createSocketPool(upstream.url, DEFAULTS);
-    const bindCaller = createUpstreamClient(settingsOf(upstream.url), { pool });
+    const settings = settingsOf(upstream.url);
+    const service = new Service(settings, { pool });
     return {
       upstream,
       caller() {
-        const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
+        const usage = new Usage();
         const { signal } = new AbortController();
         const deadlineAt = performance.now() + 5_000;
-        const client = bindCaller({ authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', usage });
+        const caller = { authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', events: usage };
+        const client = new OperationClient(settings, service, caller);
         return Object.assign(bindUpstream(client), { usage });
       },
       async [Symbol.asyncDispose]() {
@@ -319,7 +323,7 @@ describe('the usage of an operation', () => {
     await using setup = await startClient(succeed());
     const caller = setup.caller();
     await caller.getWorkflow('w1');
-    expect(caller.usage).not.toHaveProperty('rateLimit');
+    expect(caller.usage.rateLimit).toBeUndefined();
   });
 });
 

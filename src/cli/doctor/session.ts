@@ -3,11 +3,11 @@ import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';
-import { Abort, isTimeoutError } from '../../upstream/signal.ts';
+import { isTimeoutError } from '../../upstream/signal.ts';
+import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
-import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/receive.ts';
 import type { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure } from '../../upstream/transport/to-error.ts';
@@ -73,28 +73,31 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
   async function get(read: Read): Promise<ReadResult> {
     const { headers = {}, expect, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(read);
-    const progress: Progress = { sent: false, status: undefined };
     const startedAt = performance.now();
+    const attempt = receive(
+      pool,
+      {
+        origin: url.origin,
+        path,
+        method: 'GET',
+        headers: {
+          ...(hasKey && { authorization }),
+          accept: 'application/json',
+          'user-agent': `notigraph/${VERSION}`,
+          ...headers,
+        },
+      },
+      {
+        credential: hasKey ? authorization : '',
+        timeoutMs: attemptTimeoutMs,
+        planBody: (status, received) => planBody(status, received, expect, maxUpstreamBodyBytes),
+      },
+    );
     let response: UpstreamResponse;
     try {
-      response = await receive(
-        pool,
-        {
-          origin: url.origin,
-          path,
-          method: 'GET',
-          headers: {
-            ...(hasKey && { authorization }),
-            accept: 'application/json',
-            'user-agent': `notigraph/${VERSION}`,
-            ...headers,
-          },
-        },
-        (status, responseHeaders) => planBody(status, responseHeaders, expect, maxUpstreamBodyBytes),
-        { credential: hasKey ? authorization : '', progress, signal: new Abort(), timeoutMs: attemptTimeoutMs },
-      );
+      response = await attempt.response;
     } catch (failure) {
-      return { failure: explain(failure, progress, settings) };
+      return { failure: explain(failure, attempt.progress, settings) };
     }
     const { status, headers: received, body } = response;
     const common = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
+import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
-import type { Usage } from '../../upstream/client.ts';
 import type { UpstreamRateLimit } from '../../upstream/errors.ts';
 import type { Signal } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
@@ -45,9 +45,9 @@ export function openService({ url, settings, authorization, signal, logger }: Se
   return {
     address: serviceAddressOf(url),
     prepare(requestId) {
-      const usage: Usage = { calls: 0, bulkItems: 0, requests: 0 };
+      const usage = new Usage();
       const deadlineAt = performance.now() + settings.operationTimeoutMs;
-      const client = upstreams.bind(undefined, { authorization, signal, deadlineAt, requestId, usage });
+      const client = upstreams.bind(undefined, { authorization, signal, deadlineAt, requestId, events: usage });
       return { upstream: bindUpstream(client), rateLimit: () => usage.rateLimit };
     },
     async [Symbol.asyncDispose]() {

@@ -9,18 +9,19 @@ import {
   SpanStatusCode,
   type Tracer,
 } from '@opentelemetry/api';
+import { portOf } from '../../lib/urls.ts';
 import { isErrorCode } from '../../settings/error-codes.ts';
+import type { Outcome } from '../../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
-import type { CallTrace, TracedRequest, TraceIds } from '../../upstream/transport/call-trace.ts';
-import type { TraceHeaders, UpstreamResult } from '../../upstream/transport/exchange.ts';
-import { type AccessLogEntry, shortenName } from '../access-log.ts';
+import type { TraceHeaders, UpstreamRequest } from '../../upstream/request.ts';
+import { type AccessLogEntry, shortenName, type TraceIds } from '../access-log.ts';
 import { type GuardSdk, writeTraceContext } from './trace-context.ts';
 
 /** Parts that the traces of all operations share. */
 export interface TraceParts {
   guard: GuardSdk;
   /** Spans of requests by their result or error, for links from operations that share it. */
-  sources: WeakMap<UpstreamResult | UpstreamError, SpanContext>;
+  sources: WeakMap<Outcome, SpanContext>;
 }
 
 /** Server span of an operation. */
@@ -44,10 +45,13 @@ const NOT_SENT: Partial<Record<UpstreamError['code'], string>> = {
 };
 
 /** Trace of one operation: its server span, and a client span for each request sent for it. */
-export class OperationTrace implements CallTrace {
+export class OperationTrace {
+  /** For log lines. */
   readonly ids: TraceIds;
   readonly #operation: OperationSpan;
   readonly #parts: TraceParts;
+  /** Spans of the requests in flight. */
+  readonly #requests = new Map<UpstreamRequest, { span: Span; spanContext: SpanContext }>();
   /** Whether the span still records. False if it is not sampled. */
   #records: boolean;
 
@@ -93,90 +97,77 @@ export class OperationTrace implements CallTrace {
     });
   }
 
+  /** A call waits for other calls of its credential. */
   queued(endpoint: Endpoint): void {
     this.#addEvent('notigraph.queued', endpoint);
   }
 
+  /** The wait has ended. */
   dequeued(endpoint: Endpoint, waitedMs: number): void {
     this.#addEvent('notigraph.dequeued', endpoint, { 'notigraph.wait_ms': waitedMs });
   }
 
+  /** A call pauses before it is sent again. */
   retryDelayed(endpoint: Endpoint, delayMs: number): void {
     this.#addEvent('notigraph.retry_delayed', endpoint, { 'notigraph.wait_ms': delayMs });
   }
 
-  watchCall(result: Promise<UpstreamResult>): void {
-    if (this.#records) {
-      result.catch((error: unknown) => {
-        const event = isUpstreamError(error) && !error.sent ? NOT_SENT[error.code] : undefined;
-        if (isUpstreamError(error) && event !== undefined) {
-          this.#addEvent(event, error.endpoint);
-        }
-      });
+  /** A call has ended. Records if it was not sent, because of a rate limit, the circuit breaker or a full queue. */
+  callEnded(endpoint: Endpoint, outcome: Outcome): void {
+    const event = isUpstreamError(outcome) && !outcome.sent ? NOT_SENT[outcome.code] : undefined;
+    if (event !== undefined) {
+      this.#addEvent(event, endpoint);
     }
   }
 
-  send(
-    request: TracedRequest,
-    send: (headers: TraceHeaders | undefined) => Promise<UpstreamResult>,
-  ): Promise<UpstreamResult> {
+  /** Starts the span of a request. Returns the headers that continue it; undefined if there are none. */
+  startRequest(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
     const { passedHeaders } = this.#operation;
-    if (passedHeaders !== undefined) {
-      return send(passedHeaders);
-    }
-    const started = this.#parts.guard(() => this.#startRequest(request));
-    const result = send(started?.headers);
-    if (started?.records) {
-      result.then(
-        (response) => this.#endRequest(started, response, { 'http.response.status_code': response.status }),
-        (error: unknown) => isUpstreamError(error) && this.#endRequest(started, error, describeFailure(error)),
-      );
-    }
-    return result;
+    return passedHeaders ?? this.#parts.guard(() => this.#startSpan(request, resends, upstream));
   }
 
-  share(endpoint: Endpoint, result: Promise<UpstreamResult>): void {
-    const link = (outcome: UpstreamResult | UpstreamError) => {
-      const context = this.#parts.sources.get(outcome);
-      if (context !== undefined && this.#records) {
-        this.#parts.guard(() => this.#operation.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
-      }
-    };
-    if (this.#records) {
-      result.then(link, (error: unknown) => isUpstreamError(error) && link(error));
+  /** Ends the span of a request. */
+  endRequest(request: UpstreamRequest, outcome: Outcome): void {
+    const started = this.#requests.get(request);
+    if (started === undefined) {
+      return;
     }
-  }
-
-  #startRequest(request: TracedRequest) {
-    const { tracer, context } = this.#operation;
-    const { method, route } = request.endpoint;
-    const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.#now() };
-    if (this.#records) {
-      options.attributes = describeRequest(request);
-    }
-    const span = tracer.startSpan(`${method} ${route}`, options, context);
-    const records = span.isRecording();
-    if (records && !this.#records) {
-      span.setAttributes(describeRequest(request)); // Rare. Checking attributes takes as long as starting a span.
-    }
-    const spanContext = span.spanContext();
-    const headers = spanContext.traceId === this.ids.trace_id ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
-    return { span, spanContext, headers, records };
-  }
-
-  #endRequest(
-    { span, spanContext }: { span: Span; spanContext: SpanContext },
-    outcome: UpstreamResult | UpstreamError,
-    attributes: Attributes,
-  ): void {
+    const { span, spanContext } = started;
+    this.#requests.delete(request);
     this.#parts.sources.set(outcome, spanContext);
     this.#parts.guard(() => {
-      span.setAttributes(attributes);
+      span.setAttributes(describeOutcome(outcome));
       if (isUpstreamError(outcome)) {
         span.setStatus({ code: SpanStatusCode.ERROR });
       }
       span.end(this.#now());
     });
+  }
+
+  /** The operation uses the outcome of a request that was sent for another one, in flight or stored. Links it to the span of that request. */
+  share(endpoint: Endpoint, outcome: Outcome): void {
+    const context = this.#parts.sources.get(outcome);
+    if (context !== undefined && this.#records) {
+      this.#parts.guard(() => this.#operation.span.addLink({ context, attributes: describeEndpoint(endpoint) }));
+    }
+  }
+
+  #startSpan(request: UpstreamRequest, resends: number, upstream: URL): TraceHeaders | undefined {
+    const { tracer, context } = this.#operation;
+    const { method, route } = request.endpoint;
+    const options: SpanOptions = { kind: SpanKind.CLIENT, startTime: this.#now() };
+    if (this.#records) {
+      options.attributes = describeRequest(request.endpoint, resends, upstream);
+    }
+    const span = tracer.startSpan(`${method} ${route}`, options, context);
+    const spanContext = span.spanContext();
+    if (span.isRecording()) {
+      if (!this.#records) {
+        span.setAttributes(describeRequest(request.endpoint, resends, upstream)); // Rare. Checking attributes takes as long as starting a span.
+      }
+      this.#requests.set(request, { span, spanContext });
+    }
+    return spanContext.traceId === this.ids.trace_id ? writeTraceContext(spanContext) : undefined; // Otherwise it is invalid.
   }
 
   #addEvent(name: string, endpoint: Endpoint, attributes?: Attributes): void {
@@ -233,16 +224,21 @@ export const describeEndpoint = ({ method, route }: Endpoint): Attributes => ({
 });
 
 /** Describes a request that is about to be sent. */
-export function describeRequest({ endpoint, server, resends }: TracedRequest): Attributes {
+export function describeRequest(endpoint: Endpoint, resends: number, upstream: URL): Attributes {
   const attributes = describeEndpoint(endpoint);
-  attributes['server.address'] = server.host;
-  attributes['server.port'] = server.port;
+  attributes['server.address'] = upstream.hostname;
+  attributes['server.port'] = portOf(upstream);
   if (resends > 0) {
     attributes['http.request.resend_count'] = resends;
   }
   return attributes;
 }
 
-/** Describes a failed request. */
-export const describeFailure = ({ code, status }: Pick<UpstreamError, 'code' | 'status'>): Attributes =>
-  status === undefined ? { 'error.type': code } : { 'error.type': code, 'http.response.status_code': status };
+/** Describes the response to a request, or its failure. */
+function describeOutcome(outcome: Outcome): Attributes {
+  const attributes: Attributes = isUpstreamError(outcome) ? { 'error.type': outcome.code } : {};
+  if (outcome.status !== undefined) {
+    attributes['http.response.status_code'] = outcome.status;
+  }
+  return attributes;
+}

@@ -1,6 +1,6 @@
 import { createTraceState, type SpanContext, TraceFlags, type TraceState } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { TraceHeaders } from '../../upstream/transport/exchange.ts';
+import type { TraceHeaders } from '../../upstream/request.ts';
 
 /** Source of request headers. */
 export interface HeaderSource {

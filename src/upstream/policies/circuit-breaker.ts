@@ -1,15 +1,12 @@
 import type { Settings } from '../../settings/settings.ts';
+import type { CircuitState, Outcome } from '../call-events.ts';
 import { circuitOpen, type Endpoint, isUpstreamError, type UpstreamError } from '../errors.ts';
-import type { CircuitState } from '../transport/observer.ts';
 
 /** Settings of the circuit breaker. */
 export type CircuitBreakerSettings = Pick<
   Settings,
   'breakerPercent' | 'breakerMinimumCalls' | 'breakerWindowMs' | 'breakerOpenMs' | 'breakerMaxOpenMs'
 >;
-
-/** Attempt that the circuit breaker permitted. */
-export type PermittedAttempt = 'ordinary' | 'probe';
 
 /** Change of a circuit breaker. */
 export type CircuitChange =
@@ -31,17 +28,17 @@ export type ReportCircuitChange = (change: CircuitChange) => void;
 /** Circuit breaker of one service. */
 export interface CircuitBreaker {
   /**
-   * Called before each attempt. What it returns is passed to `leave` when the attempt has ended.
+   * Called before each attempt of a call.
    *
-   * @throws {UpstreamError} UPSTREAM_UNAVAILABLE while the circuit is open
+   * @returns UPSTREAM_UNAVAILABLE while the circuit is open; undefined if the attempt may be sent
    */
-  enter(credential: string, endpoint: Endpoint): PermittedAttempt;
+  refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined;
   /**
-   * Counts an attempt that has ended. Does nothing if it was not permitted.
+   * Counts an attempt that has ended.
    *
-   * @param failure undefined if the attempt succeeded
+   * @param wasSent whether it was sent; otherwise, only a probe is ended
    */
-  leave(credential: string, attempt: PermittedAttempt | undefined, failure: unknown): void;
+  ended(call: object, credential: string, outcome: Outcome, wasSent: boolean): void;
   /** Returns the current state. */
   state(): CircuitState;
 }
@@ -72,6 +69,7 @@ export function createCircuitBreaker(
   let openedAt = 0;
   let openFor = breakerOpenMs;
   let openUntil = 0;
+  let probe: object | undefined;
 
   function pauseFor(duration: number): void {
     state = 'open';
@@ -97,11 +95,12 @@ export function createCircuitBreaker(
     onChange?.({ kind: 'closed', openMs: now() - openedAt });
   }
 
-  function endProbe(failure: unknown): void {
-    if (isUpstreamError(failure) && failure.isOutage) {
-      pauseFor(openFor * 2);
-    } else if (failure === undefined || (isUpstreamError(failure) && failure.status !== undefined)) {
+  function endProbe(outcome: Outcome): void {
+    probe = undefined;
+    if (!isUpstreamError(outcome) || (outcome.status !== undefined && !outcome.isOutage)) {
       close(); // It responded, even if with an error.
+    } else if (outcome.isOutage) {
+      pauseFor(openFor * 2);
     } else {
       state = 'open'; // No response, so the next call probes immediately.
     }
@@ -112,26 +111,27 @@ export function createCircuitBreaker(
     state === 'closed' || (paused !== undefined && paused !== credential);
 
   return {
-    enter(credential, endpoint) {
+    refusal(call, credential, endpoint) {
       if (isClosedFor(credential)) {
-        return 'ordinary';
+        return undefined;
       }
       if (state === 'probing' || now() < openUntil) {
-        throw circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
+        return circuitOpen(endpoint, Math.max(1, Math.ceil((openUntil - now()) / 1_000)));
       }
       state = 'probing';
-      return 'probe';
+      probe = call;
+      return undefined;
     },
-    leave(credential, attempt, failure) {
-      if (attempt === 'probe') {
-        endProbe(failure);
+    ended(call, credential, outcome, wasSent) {
+      if (probe === call) {
+        endProbe(outcome);
         return;
       }
       // Late failures of calls that were sent before it opened must not open it again.
-      if (attempt === undefined || !isClosedFor(credential)) {
+      if (!wasSent || !isClosedFor(credential)) {
         return;
       }
-      const outage = isUpstreamError(failure) && failure.isOutage ? failure : undefined;
+      const outage = isUpstreamError(outcome) && outcome.isOutage ? outcome : undefined;
       recent.count(outage && culpritOf(outage, credential));
       if (outage !== undefined) {
         const totals = recent.totals();

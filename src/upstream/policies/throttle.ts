@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Settings } from '../../settings/settings.ts';
-import type { UpstreamRateLimit } from '../errors.ts';
-import { type Endpoint, isUpstreamError, throttled } from '../errors.ts';
+import type { Outcome } from '../call-events.ts';
+import { type Endpoint, isUpstreamError, throttled, type UpstreamError, type UpstreamRateLimit } from '../errors.ts';
 
 /** Rate limits that reset within this time, in seconds, don't pause calls. */
 const MIN_SECONDS = 3;
@@ -12,28 +12,24 @@ const MAX_SECONDS = 60;
 /** Pauses of the calls of credentials. */
 export interface UpstreamThrottle {
   /**
-   * Called before each attempt.
+   * Called before each attempt of a call.
    *
-   * @returns the pause that the attempt probes, which is passed to `leave` when it has ended; usually undefined
-   * @throws {UpstreamError} RATE_LIMITED while calls of the credential are paused
+   * @returns RATE_LIMITED while calls of the credential are paused; undefined if the attempt may be sent
    */
-  enter(credential: string, endpoint: Endpoint): Pause | undefined;
-  /**
-   * Ends a probe. Does nothing if the attempt was none.
-   *
-   * @param failure undefined if the attempt succeeded
-   */
-  leave(credential: string, probed: Pause | undefined, failure: unknown): void;
+  refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined;
+  /** Ends an attempt, which may have probed a pause. */
+  ended(call: object, credential: string, outcome: Outcome): void;
   /** Called for every response that reports a rate limit. */
   note(credential: string, rateLimit: UpstreamRateLimit): void;
 }
 
 /** Pause of one credential's calls. */
-export interface Pause {
+interface Pause {
   until: number;
   /** Whether the service's limit resets later than `until`. One call then probes it before others follow. */
   isShortened: boolean;
-  isProbing: boolean;
+  /** Call that probes it. */
+  probe: object | undefined;
   limit: number | undefined;
 }
 
@@ -57,36 +53,34 @@ export function createThrottle(
     sizeCalculation: (_, credential) => BYTES_PER_PAUSE + credential.length,
   });
 
-  function enter(credential: string, endpoint: Endpoint): Pause | undefined {
+  function refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined {
     const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
     if (pause === undefined) {
       return undefined;
     }
     const remainingMs = pause.until - now();
-    if (remainingMs > 0 || pause.isProbing) {
+    if (remainingMs > 0 || pause.probe !== undefined) {
       const resetSeconds = Math.max(1, Math.ceil(remainingMs / 1_000));
-      throw throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
+      return throttled(endpoint, { limit: pause.limit, remaining: 0, resetSeconds });
     }
-    if (!pause.isShortened) {
+    if (pause.isShortened) {
+      pause.probe = call;
+    } else {
       pauses.delete(credential);
-      return undefined;
     }
-    pause.isProbing = true;
-    return pause;
+    return undefined;
   }
 
-  function leave(credential: string, probed: Pause | undefined, failure: unknown): void {
-    if (probed === undefined) {
+  function ended(call: object, credential: string, outcome: Outcome): void {
+    const pause = pauses.size === 0 ? undefined : pauses.peek(credential);
+    if (pause?.probe !== call) {
       return;
     }
-    probed.isProbing = false;
+    pause.probe = undefined;
     // Without a response the limit is unknown, so the next call probes immediately.
-    const hasResponse =
-      failure === undefined ||
-      (isUpstreamError(failure) && failure.status !== undefined && failure.code !== 'RATE_LIMITED');
-    const isCurrent = pauses.peek(credential) === probed && probed.until <= now(); // No new limit was reported during the probe.
-    if (hasResponse && isCurrent) {
-      pauses.delete(credential);
+    const hasResponse = !isUpstreamError(outcome) || (outcome.status !== undefined && outcome.code !== 'RATE_LIMITED');
+    if (hasResponse && pause.until <= now()) {
+      pauses.delete(credential); // No new limit was reported during the probe.
     }
   }
 
@@ -100,8 +94,8 @@ export function createThrottle(
       return;
     }
     const isShortened = resetSeconds > MAX_SECONDS;
-    pauses.set(credential, Object.assign(existing ?? { isProbing: false }, { until, isShortened, limit }));
+    pauses.set(credential, Object.assign(existing ?? { probe: undefined }, { until, isShortened, limit }));
   }
 
-  return { enter, leave, note };
+  return { refusal, ended, note };
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isRecord } from '../../lib/is-record.ts';
 import { unwrap } from '../contract/envelope.ts';
 import type { Expected } from '../request.ts';
-import type { BodyPlan, Headers, UpstreamResponse } from './receive.ts';
+import type { BodyPlan, Headers, UpstreamResponse } from './attempt.ts';
 
 /** Response body that violates the contract. The message is for the log. */
 export class BodyError extends Error {

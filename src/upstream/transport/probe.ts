@@ -1,11 +1,10 @@
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
-import { Abort } from '../signal.ts';
+import { receive, type UpstreamResponse } from './attempt.ts';
 import { headerOf } from './body.ts';
 import { pathPrefixOf } from './path.ts';
 import { ProxyError } from './proxy-tunnel.ts';
-import { receive, type UpstreamResponse } from './receive.ts';
 import type { SocketPool } from './socket-pool.ts';
 import { errorFromFailure } from './to-error.ts';
 
@@ -27,7 +26,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
   const subject = name === undefined ? 'upstream' : `upstream "${name}"`;
   const path = pathPrefixOf(baseUrl) + ROUTE;
   try {
-    const response = await receive(
+    const { response } = receive(
       pool,
       {
         origin: baseUrl.origin,
@@ -35,10 +34,9 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
         method: 'GET',
         headers: { accept: 'application/json', 'user-agent': `notigraph/${VERSION}` },
       },
-      (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }),
-      { credential: '', progress: { sent: false, status: undefined }, signal: new Abort(), timeoutMs: TIMEOUT_MS },
+      { timeoutMs: TIMEOUT_MS, planBody: (status) => ({ keep: status <= 299, maxBytes: MAX_BYTES }) },
     );
-    return findProblem(response, baseUrl, path, subject);
+    return findProblem(await response, baseUrl, path, subject);
   } catch (failure) {
     if (failure instanceof ProxyError) {
       return `The ${subject} is unreachable: ${failure.message}.`;

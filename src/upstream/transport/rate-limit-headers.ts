@@ -1,6 +1,6 @@
 import type { UpstreamRateLimit } from '../errors.ts';
+import type { Headers } from './attempt.ts';
 import { headerOf } from './body.ts';
-import type { Headers } from './receive.ts';
 
 /** Matches a count. In `RateLimit-Limit`, window descriptions may follow. */
 const COUNT = /^\s*(\d{1,9})\s*(?:[,;]|$)/;

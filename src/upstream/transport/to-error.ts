@@ -14,10 +14,10 @@ import {
   UpstreamError,
   type UpstreamErrorOptions,
 } from '../errors.ts';
+import { BufferLimitError, type Progress } from './attempt.ts';
 import { BodyError } from './body.ts';
 import { ProxyError } from './proxy-tunnel.ts';
 import { parseRetryAfter } from './rate-limit-headers.ts';
-import { BufferLimitError, type Progress } from './receive.ts';
 
 /** Response with a status other than 2xx. */
 export interface FailedResponse {

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type Signal, timeoutError } from '../signal.ts';
+import { timeoutError } from '../signal.ts';
 import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 
 /** Response headers as undici passes them. */
@@ -26,43 +26,21 @@ export interface UpstreamResponse {
 /** Progress of a request. */
 export interface Progress {
   /** Whether a connection has accepted the request. Until then, the service can't have received any of it. */
-  sent: boolean;
+  readonly sent: boolean;
   /** Time at which it did, on the clock of `performance.now()`. */
-  sentAt?: number;
+  readonly sentAt?: number | undefined;
   /** Status of the response; undefined until its headers arrive. */
-  status: number | undefined;
+  readonly status: number | undefined;
 }
 
-/** Options of one attempt to send a request. */
-export interface Attempt {
-  /** Credential by which the socket is chosen; empty for a request without a credential. */
-  credential: string;
-  /** Updated while the request is in flight. */
-  progress: Progress;
-  /** Aborts the request. */
-  signal: Signal;
-  /** Time limit for the complete response, in milliseconds. */
-  timeoutMs: number;
-}
-
-/** Decides how the body is treated, from status and headers. */
-export type PlanBody = (status: number, headers: Headers) => BodyPlan;
-
-/**
- * Sends a request and collects its response. Doesn't use undici's `request()`, because its streams cost more than everything else here.
- *
- * @returns the response. Rejects with undici's error, or immediately with the signal's reason or a `TimeoutError`. If the headers of
- * a failed response have arrived, or the body isn't kept, resolves even if the body fails
- */
-export function receive(
-  pool: SocketPool,
-  request: Dispatcher.DispatchOptions,
-  plan: PlanBody,
-  attempt: Attempt,
-): Promise<UpstreamResponse> {
-  return new Promise((resolve, reject) => {
-    pool.dispatch(attempt.credential, request, new Receiver(pool, plan, attempt, resolve, reject));
-  });
+/** Receiver of the end of an attempt. One of `onResponse` and `onFailure` is called, once. */
+export interface AttemptOwner {
+  /** Decides how the body is treated. */
+  planBody(status: number, headers: Headers): BodyPlan;
+  /** The response is complete. If the headers of a failed response have arrived, or the body isn't kept, also if the body failed. */
+  onResponse(response: UpstreamResponse): void;
+  /** @param reason undici's error, a `TimeoutError`, or the reason of `abort` */
+  onFailure(reason: unknown): void;
 }
 
 /** Error for more bytes being received, by all calls together, than allowed. */
@@ -70,42 +48,61 @@ export class BufferLimitError extends Error {
   override readonly name = 'BufferLimitError';
 }
 
-class Receiver implements WaitingHandler {
+/**
+ * One attempt to send a request: everything that a retry starts anew. Doesn't use undici's `request()`, because its streams cost more than everything
+ * else here.
+ */
+export class Attempt implements WaitingHandler, Progress {
+  /** Start time, as in `performance.now()`. */
+  readonly startedAt = performance.now();
   readonly #pool: SocketPool;
-  readonly #plan: PlanBody;
-  readonly #progress: Progress;
-  readonly #signal: Signal;
-  readonly #resolve: (response: UpstreamResponse) => void;
-  readonly #reject: (reason: unknown) => void;
-  readonly abort = () => this.#end(this.#signal.reason);
+  readonly #owner: AttemptOwner;
   readonly #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
+  /** Reason why it was ended early. */
   #ended: Error | undefined;
+  #isReported = false;
+  #sentAt: number | undefined;
+  #status: number | undefined;
   #headers: Headers = {};
   #body: BodyPlan = { keep: false, maxBytes: 0 };
   #chunks: Buffer[] | undefined;
   #size = 0;
   #bufferedBytes = 0;
 
-  constructor(
-    pool: SocketPool,
-    plan: PlanBody,
-    { progress, signal, timeoutMs }: Attempt,
-    resolve: (response: UpstreamResponse) => void,
-    reject: (reason: unknown) => void,
-  ) {
+  /** @param timeoutMs time limit for the complete response, in milliseconds */
+  constructor(pool: SocketPool, owner: AttemptOwner, timeoutMs: number) {
     this.#pool = pool;
-    this.#plan = plan;
-    this.#progress = progress;
-    this.#signal = signal;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#timer = setTimeout(() => this.#end(timeoutError()), timeoutMs);
-    signal.addEventListener('abort', this.abort, { once: true });
+    this.#owner = owner;
+    this.#timer = setTimeout(() => this.abort(timeoutError()), timeoutMs);
+  }
+
+  get sent(): boolean {
+    return this.#sentAt !== undefined;
+  }
+
+  get sentAt(): number | undefined {
+    return this.#sentAt;
+  }
+
+  get status(): number | undefined {
+    return this.#status;
   }
 
   get isAbandoned(): boolean {
     return this.#ended !== undefined;
+  }
+
+  /** Sends the request as soon as a socket is available. @param credential chooses the socket; empty without a credential */
+  send(credential: string, request: Dispatcher.DispatchOptions): void {
+    this.#pool.dispatch(credential, request, this);
+  }
+
+  /** Ends the attempt early, and reports it. */
+  abort(reason: unknown): void {
+    this.#ended = asError(reason);
+    this.#fail(reason);
+    this.#controller?.abort(this.#ended);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -114,15 +111,14 @@ class Receiver implements WaitingHandler {
       return;
     }
     this.#controller = controller;
-    this.#progress.sent = true;
-    this.#progress.sentAt = performance.now();
+    this.#sentAt = performance.now();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     if (status >= 200) {
-      this.#progress.status = status;
+      this.#status = status;
       this.#headers = headers;
-      this.#body = this.#plan(status, headers);
+      this.#body = this.#owner.planBody(status, headers);
     }
   }
 
@@ -145,7 +141,7 @@ class Receiver implements WaitingHandler {
     this.#bufferedBytes += chunk.byteLength;
     this.#pool.buffer.bytes += chunk.byteLength;
     if (this.#pool.buffer.bytes > this.#pool.buffer.maxBytes) {
-      this.#end(new BufferLimitError('too many bytes are being received'));
+      this.abort(new BufferLimitError('too many bytes are being received'));
     }
   }
 
@@ -157,43 +153,48 @@ class Receiver implements WaitingHandler {
     this.#fail(error);
   }
 
-  /** Ends the request early. */
-  #end(reason: unknown): void {
-    this.#ended = asError(reason);
-    this.#fail(reason);
-    this.#controller?.abort(this.#ended);
-  }
-
   #fail(reason: unknown): void {
-    const { status } = this.#progress;
+    const status = this.#status;
     if (status !== undefined && (status > 299 || !this.#body.keep)) {
       this.#finish(undefined); // The status is sufficient.
-      return;
+    } else if (this.#report()) {
+      this.#owner.onFailure(reason);
     }
-    this.#release();
-    this.#reject(reason);
   }
 
-  /** Resolves with the response. Has no effect if the promise has already settled. */
   #finish(body: Buffer | undefined): void {
-    const { status = 0 } = this.#progress;
-    this.#release();
-    this.#resolve({ status, headers: this.#headers, body, isTooLong: this.#size > this.#body.maxBytes });
+    if (this.#report()) {
+      const isTooLong = this.#size > this.#body.maxBytes;
+      this.#owner.onResponse({ status: this.#status ?? 0, headers: this.#headers, body, isTooLong });
+    }
   }
 
-  #release(): void {
+  /** Releases everything. Returns whether the end is still to be reported. */
+  #report(): boolean {
     this.#pool.buffer.bytes -= this.#bufferedBytes;
     this.#bufferedBytes = 0;
     clearTimeout(this.#timer);
-    this.#signal.removeEventListener('abort', this.abort);
+    const isFirst = !this.#isReported;
+    this.#isReported = true;
+    return isFirst;
   }
+}
+
+/** Sends one request without policies. @returns the response. Rejects with undici's error or a `TimeoutError` */
+export function receive(
+  pool: SocketPool,
+  request: Dispatcher.DispatchOptions,
+  { credential = '', timeoutMs, planBody }: { credential?: string; timeoutMs: number } & Pick<AttemptOwner, 'planBody'>,
+): { response: Promise<UpstreamResponse>; progress: Progress } {
+  const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>();
+  const attempt = new Attempt(pool, { planBody, onResponse: resolve, onFailure: reject }, timeoutMs);
+  attempt.send(credential, request);
+  return { response: promise, progress: attempt };
 }
 
 /** Converts a reason, which can be any value, to the `Error` that undici requires. */
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));
 
-/** Concatenates chunks. A single chunk is not copied. */
-export function joinBytes(chunks: readonly Buffer[]): Buffer {
-  const [first] = chunks;
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks);
-}
+/** Joins chunks. Copies nothing if there is only one. */
+export const joinBytes = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);

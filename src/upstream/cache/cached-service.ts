@@ -1,0 +1,226 @@
+import type { CacheSettings } from '../../settings/cache.ts';
+import { type CallOptions, Reader } from '../call.ts';
+import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
+import { isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
+import { Deadline, type Waiting } from '../policies/deadline.ts';
+import type { UpstreamRequest } from '../request.ts';
+import type { CallTarget, Service } from '../service.ts';
+import type { Signal } from '../signal.ts';
+import { CACHED_READS, type CachedRead, WRITE_EFFECTS } from './effects.ts';
+import type { CachedKind, CacheStore, EntryAddress, FoundEntry, Lookup, Owner, WriteInProgress } from './store.ts';
+import { type CacheWindows, windowsOf } from './windows.ts';
+
+/** Dependencies of `CachedService`. */
+export interface CachedServiceDeps {
+  service: Service;
+  store: CacheStore;
+  settings: CacheSettings;
+  /** Base address of the service. */
+  address: string;
+  /** Time limit of a refresh, in milliseconds. Readers with a stored response wait for half of it. */
+  attemptTimeoutMs: number;
+  /** Aborts refreshes in the background when the upstream is closed. */
+  closing: Signal;
+}
+
+/** Read that is being answered. */
+interface Read {
+  request: UpstreamRequest;
+  reader: Reader;
+  address: EntryAddress;
+  endpoint: CachedRead;
+  windows: CacheWindows;
+}
+
+/** Kinds of reads. */
+const ALL_KINDS: readonly CachedKind[] = ['workflows', 'statistics'];
+
+/** Failures of a service that is down or too slow. If it is too slow, its calls also fill the queue of their credential. */
+const UNAVAILABLE = new Set<UpstreamErrorCode>(['UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT', 'OVERLOADED']);
+
+/** Service whose reads are answered from a store. */
+export class CachedService implements CallTarget {
+  readonly #deps: CachedServiceDeps;
+  readonly #reads = new Map<string, { endpoint: CachedRead; windows: CacheWindows }>();
+  readonly #effects = new Map<string, readonly CachedKind[]>(Object.entries(WRITE_EFFECTS));
+
+  constructor(deps: CachedServiceDeps) {
+    this.#deps = deps;
+    for (const [route, endpoint] of Object.entries(CACHED_READS)) {
+      const windows = windowsOf(deps.settings, endpoint.resource);
+      if (windows !== undefined) {
+        this.#reads.set(route, { endpoint, windows });
+      }
+    }
+  }
+
+  read(request: UpstreamRequest, reader: Reader): void {
+    const { service, store } = this.#deps;
+    const cached = this.#reads.get(request.call.route);
+    if (cached === undefined || reader.deadline.endReason() !== undefined) {
+      service.read(request, reader, { key: request.path, ...this.#confirmation(request, reader.events) });
+      return;
+    }
+    const { endpoint, windows } = cached;
+    const address = { owner: this.#ownerOf(request), kind: endpoint.kind, path: request.path };
+    const read: Read = { request, reader, address, endpoint, windows };
+    const lookup = store.find(address);
+    if (lookup instanceof Promise) {
+      void lookup.then((found) => this.#answer(read, found));
+    } else {
+      this.#answer(read, lookup);
+    }
+  }
+
+  /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
+  write(request: UpstreamRequest, reader: Reader): void {
+    const { service, store } = this.#deps;
+    const { method, route } = request.endpoint;
+    const kinds = this.#effects.get(`${method} ${route}`) ?? [];
+    if (kinds.length === 0) {
+      service.write(request, reader, this.#confirmation(request, reader.events));
+      return;
+    }
+    const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
+    if (begun instanceof Promise) {
+      void begun.then((write) => this.#send(request, reader, write));
+    } else {
+      this.#send(request, reader, begun);
+    }
+  }
+
+  #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {
+    const { confirm: dropRejected } = this.#confirmation(request, reader.events);
+    this.#deps.service.write(request, reader, {
+      async confirm(outcome) {
+        const isUnknown = isUpstreamError(outcome) && outcome.outcome === 'UNKNOWN';
+        reader.events.invalidated(isUnknown ? 'unknown write' : 'write');
+        await write.end(isUnknown);
+        await dropRejected(outcome);
+      },
+    });
+  }
+
+  #answer(read: Read, lookup: Lookup): void {
+    const { request, reader, windows } = read;
+    const { entry, version } = lookup;
+    const { bypassesCache } = reader;
+    if (entry === undefined || entry.ageMs > windows.lifetimeMs || bypassesCache) {
+      const reason = bypassesCache ? 'bypass' : version === undefined ? 'unavailable' : 'miss';
+      reader.events.cacheMissed(read.endpoint.resource, reason);
+      this.#deps.service.read(request, reader, this.#storing(read, lookup, bypassesCache ? 'bypass' : ''));
+    } else if (entry.ageMs <= windows.freshMs) {
+      this.#use(read, entry, 'fresh');
+    } else if (entry.ageMs <= windows.revalidateMs) {
+      this.#refreshInBackground(read, lookup, entry);
+      this.#use(read, entry, 'revalidating');
+    } else {
+      this.#refreshOrUse(read, lookup, entry);
+    }
+  }
+
+  /** Answers a read with a stored response. */
+  #use({ request, reader, endpoint }: Read, { result, ageMs }: FoundEntry, answer: CacheHit['answer'], waited = false) {
+    reader.events.answeredFromCache(request, { resource: endpoint.resource, answer, ageMs, result }, waited);
+    reader.end(result);
+  }
+
+  #refreshInBackground(read: Read, lookup: Lookup, entry: FoundEntry): void {
+    const { credential } = read.address.owner;
+    const { key } = this.#storing(read, lookup, 'refresh');
+    if (key !== undefined && !this.#deps.service.isReading(credential, key)) {
+      this.#refresh(read, lookup, entry, read.reader.events.inBackground(), () => {}); // Failures are in the metrics.
+    }
+  }
+
+  /** Waits for a new response. Uses the stored one if the service fails, or takes longer than half an attempt. */
+  #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
+    const { reader, endpoint } = read;
+    const { deadline, events } = reader;
+    let isAnswered = false;
+    const answer = (use: () => void) => {
+      if (!isAnswered) {
+        isAnswered = true;
+        clearTimeout(timer);
+        deadline.remove(waiting);
+        use();
+      }
+    };
+    const answerFromStore = () => answer(() => this.#use(read, entry, 'stale', true));
+    const waiting: Waiting = { stop: answerFromStore };
+    const timer = setTimeout(answerFromStore, this.#deps.attemptTimeoutMs / 2);
+    deadline.add(waiting);
+    this.#refresh(read, lookup, entry, events, (outcome) => {
+      if (isUpstreamError(outcome) && isServiceFailure(outcome)) {
+        answerFromStore();
+      } else {
+        answer(() => {
+          events.cacheMissed(endpoint.resource, 'miss');
+          reader.end(outcome);
+        });
+      }
+    });
+  }
+
+  /** Requests a stored response again. Ends neither with the operation nor with its client, because other readers may need the result. */
+  #refresh(
+    read: Read,
+    lookup: Lookup,
+    { result: { etag, body, bytes } }: FoundEntry,
+    events: CallEvents,
+    onOutcome: (outcome: Outcome) => void,
+  ): void {
+    const { service, closing, attemptTimeoutMs } = this.#deps;
+    const request = etag === undefined ? read.request : { ...read.request, known: { etag, body, bytes } };
+    const reader = new Reader(new Deadline(closing, performance.now() + attemptTimeoutMs), events, onOutcome);
+    service.read(request, reader, {
+      ...this.#storing(read, lookup, 'refresh'),
+      isRetried: false, // The stored response answers the readers.
+    });
+  }
+
+  /** Returns options of a call whose response is stored. Reads share it only if no write came between their lookups. */
+  #storing({ request, reader, address, windows }: Read, lookup: Lookup, purpose: string): CallOptions {
+    const { store } = this.#deps;
+    const confirmation = this.#confirmation(request, reader.events);
+    const { version } = lookup;
+    if (version === undefined) {
+      return confirmation;
+    }
+    const put = (outcome: Outcome) =>
+      isUpstreamError(outcome)
+        ? isGone(outcome) && lookup.entry !== undefined
+          ? store.drop(address.owner, [address.kind])
+          : undefined
+        : store.put(address, lookup, outcome, windows.lifetimeMs);
+    return {
+      ...confirmation,
+      key: `${request.path} ${version} ${purpose}`,
+      // Readers that bypass the cache must not get a result from before their request.
+      store: purpose === 'bypass' ? (outcome) => void put(outcome) : put,
+    };
+  }
+
+  /** Returns the option that drops everything of a credential that the service no longer accepts, before its readers are answered. */
+  #confirmation(request: UpstreamRequest, events: CallEvents): { confirm: (outcome: Outcome) => void | Promise<void> } {
+    return {
+      confirm: (outcome) => {
+        if (!isUpstreamError(outcome) || (outcome.status !== 401 && outcome.status !== 403)) {
+          return undefined;
+        }
+        events.invalidated('rejected key');
+        return this.#deps.store.drop(this.#ownerOf(request), ALL_KINDS);
+      },
+    };
+  }
+
+  #ownerOf({ authorization }: UpstreamRequest): Owner {
+    return { upstream: this.#deps.address, credential: authorization };
+  }
+}
+
+/** Returns whether a stored response may be used instead: the service is unavailable, too slow, or fails. */
+const isServiceFailure = ({ code, status = 0 }: { code: UpstreamErrorCode; status?: number | undefined }): boolean =>
+  UNAVAILABLE.has(code) || (code === 'UPSTREAM_ERROR' && status >= 500);
+
+const isGone = ({ code }: { code: UpstreamErrorCode }): boolean => code === 'NOT_FOUND';

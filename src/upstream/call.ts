@@ -1,0 +1,441 @@
+import type { Settings } from '../settings/settings.ts';
+import type { CallEvents, Outcome } from './call-events.ts';
+import type { DriftCheck } from './contract/drift.ts';
+import {
+  afterUnknownOutcome,
+  clientClosed,
+  endedEarly,
+  isUpstreamError,
+  overloaded,
+  type UpstreamError,
+} from './errors.ts';
+import type { CircuitBreaker } from './policies/circuit-breaker.ts';
+import type { Deadline, Waiting } from './policies/deadline.ts';
+import type { Retry, RetryableCall, RetryingCall } from './policies/retry.ts';
+import type { UpstreamThrottle } from './policies/throttle.ts';
+import type { UpstreamRequest } from './request.ts';
+import { isTimeoutError } from './signal.ts';
+import { Attempt, type AttemptOwner, type BodyPlan, type Headers, type UpstreamResponse } from './transport/attempt.ts';
+import { planBody } from './transport/body.ts';
+import { readResult, toDispatchOptions, toUpstreamError } from './transport/exchange.ts';
+import { readRateLimit } from './transport/rate-limit-headers.ts';
+import type { SocketPool } from './transport/socket-pool.ts';
+
+/** Settings of calls. */
+export type CallSettings = { upstream: URL } & Pick<
+  Settings,
+  | 'attemptTimeoutMs'
+  | 'maxUpstreamBodyBytes'
+  | 'maxUpstreamListItems'
+  | 'maxConcurrentCallsPerKey'
+  | 'maxQueuedCallsPerKey'
+  | 'upstreamIdempotency'
+>;
+
+/** What all calls to a service share. */
+export interface CallPolicies {
+  readonly settings: CallSettings;
+  /** Number of calls that wait for others of their credential. */
+  readonly waiting: { calls: number };
+  readonly pool: SocketPool;
+  readonly throttle: UpstreamThrottle;
+  readonly breaker: CircuitBreaker;
+  readonly retry: Retry;
+  readonly checkDrift: DriftCheck | undefined;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Reads of a credential with the same key share a call. @default none: it is not shared */
+  key?: string | undefined;
+  /** Whether temporary failures are retried. @default true */
+  isRetried?: boolean;
+  /** Called with the result before its readers are, who get it once what this returns resolves. @default nothing */
+  confirm?: (outcome: Outcome) => void | Promise<void>;
+  /** Called with the result of a read. Until what it returns resolves, other reads get this result. @default nothing */
+  store?: (outcome: Outcome) => void | Promise<void>;
+}
+
+/** Operation that waits for the result of a call, until its deadline. */
+export class Reader implements Waiting {
+  readonly deadline: Deadline;
+  readonly events: CallEvents;
+  /** Whether it uses no stored responses. */
+  readonly bypassesCache: boolean;
+  readonly #onOutcome: (outcome: Outcome) => void;
+  #request: UpstreamRequest | undefined;
+  #call: Call | undefined;
+  #isShared = false;
+
+  /** @param onOutcome called once */
+  constructor(deadline: Deadline, events: CallEvents, onOutcome: (outcome: Outcome) => void, bypassesCache = false) {
+    this.deadline = deadline;
+    this.events = events;
+    this.bypassesCache = bypassesCache;
+    this.#onOutcome = onOutcome;
+  }
+
+  /** Waits for a call, which another operation may have made. */
+  wait(call: Call, request: UpstreamRequest, isShared: boolean): void {
+    this.#call = call;
+    this.#request = request;
+    this.#isShared = isShared;
+    this.deadline.add(this);
+    this.events.started(request, isShared);
+    call.join(this);
+  }
+
+  stop(reason: DOMException): void {
+    this.#call?.leave(this, reason);
+  }
+
+  /** Ends the wait. */
+  end(outcome: Outcome): void {
+    const { reason } = this.deadline;
+    this.deadline.remove(this);
+    if (this.#request !== undefined) {
+      this.events.ended(this.#request, outcome, this.#isShared);
+    }
+    this.#onOutcome(reason === undefined || !isUpstreamError(outcome) ? outcome : errorAfterEnd(outcome, reason));
+  }
+}
+
+/** Returns the error of a call whose operation ended while it was in flight. If the client disconnected, no other failure matters. */
+const errorAfterEnd = (error: UpstreamError, reason: DOMException): UpstreamError =>
+  isTimeoutError(reason) || error.code === 'CLIENT_CLOSED' ? error : clientClosed(error.endpoint, error, reason);
+
+/** Calls of one credential to a service. A call uses its lane to the end, so that a read after a write can't join one from before it. */
+export class Lane {
+  readonly #waiting: Call[] = [];
+  /** Reads that others can join. */
+  readonly #reads: Call[] = [];
+  #running = 0;
+
+  /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
+  take(call: Call, { maxConcurrentCallsPerKey, maxQueuedCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
+    if (this.#running < maxConcurrentCallsPerKey) {
+      this.#running += 1;
+      return 'running';
+    }
+    if (this.#waiting.length >= maxQueuedCallsPerKey) {
+      return 'full';
+    }
+    this.#waiting.push(call);
+    return 'waiting';
+  }
+
+  /** Hands a slot over to the call that has waited longest. */
+  release(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#running -= 1;
+    } else {
+      next.proceed();
+    }
+  }
+
+  /** Removes a call that no longer waits. */
+  abandon(call: Call): void {
+    remove(this.#waiting, call);
+  }
+
+  /** Returns the read with a key that can be joined. */
+  find(key: string): Call | undefined {
+    return this.#reads.find((call) => call.key === key);
+  }
+
+  share(call: Call): void {
+    this.#reads.push(call);
+  }
+
+  stopSharing(call: Call): void {
+    remove(this.#reads, call);
+  }
+
+  /** Called when a write starts and when it has ended. Later reads don't join the reads so far. */
+  separateReads(): void {
+    this.#reads.length = 0;
+  }
+}
+
+/** State of a call: see ARCHITECTURE.md for the transitions. */
+type CallState = 'new' | 'waiting' | 'sending' | 'pausing' | 'ended';
+
+/** One call with its retries, from the first reader to the result. */
+export class Call implements AttemptOwner, RetryableCall, RetryingCall {
+  readonly request: UpstreamRequest;
+  readonly key: string | undefined;
+  readonly deadlineAt: number;
+  readonly isRepeatable: boolean;
+  readonly #policies: CallPolicies;
+  readonly #lane: Lane;
+  readonly #options: CallOptions;
+  readonly #onGone: () => void;
+  /** Receiver of the operation that makes the call. */
+  readonly #events: CallEvents;
+  readonly #readers: Reader[] = [];
+  #state: CallState = 'new';
+  #waitsSince = 0;
+  #retries = 0;
+  /** Whether it is a retry that the budget counts. */
+  #isRetry = false;
+  /** Whether an attempt may have been applied. */
+  #isOutcomeUnknown = false;
+  #attempt: Attempt | undefined;
+  #pause: NodeJS.Timeout | undefined;
+  /** Failure of the last attempt, while it pauses. */
+  #failure: UpstreamError | undefined;
+  #abortReason: unknown;
+  #outcome: Outcome | undefined;
+
+  /** @param onGone called once nothing can join it any more */
+  constructor(
+    policies: CallPolicies,
+    lane: Lane,
+    request: UpstreamRequest,
+    reader: Reader,
+    options: CallOptions,
+    onGone: () => void,
+  ) {
+    const { method } = request.endpoint;
+    this.request = request;
+    this.key = options.key;
+    this.deadlineAt = reader.deadline.at;
+    this.isRepeatable =
+      method === 'GET' ||
+      method === 'PUT' ||
+      (policies.settings.upstreamIdempotency && request.call.idempotencyKey !== undefined);
+    this.#policies = policies;
+    this.#lane = lane;
+    this.#events = reader.events;
+    this.#options = options;
+    this.#onGone = onGone;
+  }
+
+  /** Number of retries so far. */
+  get retries(): number {
+    return this.#retries;
+  }
+
+  /** Adds a reader. It gets the result at once if there is one. */
+  join(reader: Reader): void {
+    if (this.#outcome === undefined) {
+      this.#readers.push(reader);
+    } else {
+      reader.end(this.#outcome);
+    }
+  }
+
+  /** Ends the wait of a reader whose operation has ended. The last one to leave aborts the call. */
+  leave(reader: Reader, reason: DOMException): void {
+    if (this.#state === 'ended') {
+      return; // What it is waiting for takes 100 ms at most.
+    }
+    const { endpoint } = this.request;
+    if (endpoint.method !== 'GET') {
+      this.#abort(reason); // Its only reader gets what is known about the outcome.
+      return;
+    }
+    remove(this.#readers, reader);
+    if (this.#readers.length === 0) {
+      this.#lane.stopSharing(this);
+      this.#abort(reason);
+    }
+    reader.end(endedEarly(endpoint, { sent: true }, reason));
+  }
+
+  /** Takes a slot of the credential, or waits for one. */
+  start(): void {
+    const slot = this.#lane.take(this, this.#policies.settings);
+    if (slot === 'full') {
+      this.#end(overloaded(this.request.endpoint));
+    } else if (slot === 'running') {
+      this.#policies.retry.budget.startCall();
+      this.#send();
+    } else {
+      this.#state = 'waiting';
+      this.#waitsSince = performance.now();
+      this.#policies.waiting.calls += 1;
+      this.#events.queued(this.request);
+    }
+  }
+
+  /** Called when another call hands its slot over. */
+  proceed(): void {
+    this.#endWait();
+    this.#policies.retry.budget.startCall();
+    this.#send();
+  }
+
+  /** Called when the budget allows a retry. */
+  resend(): void {
+    clearTimeout(this.#pause);
+    this.#isRetry = true;
+    this.#send();
+  }
+
+  #endWait(): void {
+    this.#policies.waiting.calls -= 1;
+    this.#events.dequeued(this.request, performance.now() - this.#waitsSince);
+  }
+
+  #send(): void {
+    const { settings, pool, throttle, breaker } = this.#policies;
+    const { endpoint, authorization } = this.request;
+    this.#state = 'sending';
+    this.#attempt = undefined;
+    const refusal =
+      throttle.refusal(this, authorization, endpoint) ??
+      breaker.refusal(this, authorization, endpoint) ??
+      this.#events.refusal(this.request);
+    if (refusal !== undefined) {
+      this.#attemptEnded(refusal);
+      return;
+    }
+    const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
+    this.#attempt = new Attempt(pool, this, settings.attemptTimeoutMs);
+    this.#attempt.send(authorization, toDispatchOptions(settings.upstream.origin, this.request, traceHeaders));
+  }
+
+  planBody(status: number, headers: Headers): BodyPlan {
+    return planBody(status, headers, this.request.call.expect, this.#policies.settings.maxUpstreamBodyBytes);
+  }
+
+  onResponse(response: UpstreamResponse): void {
+    const { settings, throttle, checkDrift } = this.#policies;
+    const { request } = this;
+    const rateLimit = readRateLimit(response.status, response.headers);
+    if (rateLimit !== undefined) {
+      throttle.note(request.authorization, rateLimit);
+    }
+    let result: Outcome;
+    try {
+      result = readResult(request, response, rateLimit, settings.maxUpstreamListItems, checkDrift);
+    } catch (failure) {
+      this.onFailure(failure);
+      return;
+    }
+    this.#attemptEnded(result);
+  }
+
+  onFailure(failure: unknown): void {
+    const progress = this.#attempt ?? { sent: false, status: undefined };
+    this.#attemptEnded(
+      toUpstreamError(
+        this.request.endpoint,
+        failure,
+        progress,
+        this.#abortReason,
+        this.#policies.settings.attemptTimeoutMs,
+      ),
+    );
+  }
+
+  /** Every way in which an attempt ends leads here, even if it was never sent. */
+  #attemptEnded(outcome: Outcome): void {
+    const { throttle, breaker, retry } = this.#policies;
+    const attempt = this.#attempt;
+    breaker.ended(this, this.request.authorization, outcome, attempt !== undefined);
+    throttle.ended(this, this.request.authorization, outcome);
+    if (attempt !== undefined) {
+      this.#events.attemptEnded(this.request, outcome, performance.now() - attempt.startedAt);
+    }
+    if (this.#isRetry) {
+      this.#isRetry = false;
+      retry.budget.endRetry();
+    }
+    if (!isUpstreamError(outcome)) {
+      this.#endRunning(outcome);
+      return;
+    }
+    const failure = this.#isOutcomeUnknown ? afterUnknownOutcome(outcome) : outcome;
+    const { isRetried = true } = this.#options;
+    const delay = isRetried && this.#abortReason === undefined ? retry.delayOf(this, failure) : undefined;
+    if (delay === undefined) {
+      this.#endRunning(failure);
+      return;
+    }
+    this.#isOutcomeUnknown ||= failure.outcome === 'UNKNOWN';
+    this.#pauseBeforeRetry(failure, delay);
+  }
+
+  #pauseBeforeRetry(failure: UpstreamError, delay: number): void {
+    const { budget } = this.#policies.retry;
+    this.#state = 'pausing';
+    this.#failure = failure;
+    this.#retries += 1;
+    this.#events.retryDelayed(this.request, delay);
+    this.#pause = setTimeout(() => {
+      this.#pause = setTimeout(() => {
+        budget.withdraw(this);
+        this.#endRunning(failure);
+      }, this.#policies.retry.maxWaitMs(this.deadlineAt));
+      budget.request(this);
+    }, delay);
+  }
+
+  #abort(reason: DOMException): void {
+    this.#abortReason = reason;
+    switch (this.#state) {
+      case 'waiting':
+        this.#lane.abandon(this);
+        this.#endWait();
+        this.#end(endedEarly(this.request.endpoint, { sent: false }, reason));
+        break;
+      case 'sending':
+        this.#attempt?.abort(reason);
+        break;
+      case 'pausing':
+        clearTimeout(this.#pause);
+        this.#policies.retry.budget.withdraw(this);
+        this.#endRunning(this.#failure ?? endedEarly(this.request.endpoint, { sent: true }, reason));
+        break;
+    }
+  }
+
+  /** Ends a call that has a slot. */
+  #endRunning(outcome: Outcome): void {
+    this.#policies.retry.budget.endCall();
+    this.#lane.release();
+    this.#end(outcome);
+  }
+
+  #end(outcome: Outcome): void {
+    this.#state = 'ended';
+    const confirmed = this.#options.confirm?.(outcome);
+    if (confirmed === undefined) {
+      this.#answer(outcome);
+    } else {
+      void confirmed.finally(() => this.#answer(outcome));
+    }
+  }
+
+  #answer(outcome: Outcome): void {
+    this.#outcome = outcome;
+    for (const reader of this.#readers.splice(0)) {
+      reader.end(outcome);
+    }
+    if (this.request.endpoint.method !== 'GET') {
+      this.#lane.separateReads();
+    }
+    const stored = this.#options.store?.(outcome);
+    if (stored === undefined) {
+      this.#stopSharing();
+    } else {
+      void stored.finally(() => this.#stopSharing());
+    }
+  }
+
+  #stopSharing(): void {
+    this.#lane.stopSharing(this);
+    this.#onGone();
+  }
+}
+
+/** Removes an item from a list. */
+function remove<T>(items: T[], item: T): void {
+  const at = items.indexOf(item);
+  if (at >= 0) {
+    items.splice(at, 1);
+  }
+}

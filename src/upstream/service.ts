@@ -1,0 +1,114 @@
+import { createPerCredential } from '../lib/per-credential.ts';
+import { Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';
+import type { ServiceState } from './call-events.ts';
+import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
+import { endedEarly } from './errors.ts';
+import {
+  type CircuitBreakerSettings,
+  createCircuitBreaker,
+  type ReportCircuitChange,
+} from './policies/circuit-breaker.ts';
+import { Retry, type RetrySettings } from './policies/retry.ts';
+import { createThrottle } from './policies/throttle.ts';
+import type { UpstreamRequest } from './request.ts';
+import type { SocketPool } from './transport/socket-pool.ts';
+
+/** Destination of the calls of operations. */
+export interface CallTarget {
+  /** Answers a read. */
+  read(request: UpstreamRequest, reader: Reader): void;
+  /** Sends a write. */
+  write(request: UpstreamRequest, reader: Reader): void;
+}
+
+/** Settings of a service. */
+export type ServiceSettings = CallSettings & RetrySettings & CircuitBreakerSettings;
+
+/** Dependencies of a service. */
+export interface ServiceDeps {
+  /** Sockets to the service, from `createSocketPool`. */
+  pool: SocketPool;
+  /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
+  reportDeviation?: ReportDeviation | undefined;
+  /** Called when the circuit breaker opens and when it closes. @default not called */
+  reportCircuitChange?: ReportCircuitChange | undefined;
+  /** Monotonic clock of circuit breaker and throttle, in milliseconds. @default performance.now */
+  monotonicNow?: (() => number) | undefined;
+  /** Source of random numbers from 0 to 1, for the jitter of retries. @default Math.random */
+  random?: (() => number) | undefined;
+}
+
+/** One upstream: sockets, policies, and a lane for each credential. All calls share it. */
+export class Service implements CallTarget {
+  readonly #policies: CallPolicies;
+  readonly #lanes = createPerCredential(() => new Lane());
+
+  constructor(
+    settings: ServiceSettings,
+    { pool, reportDeviation, reportCircuitChange, monotonicNow, random }: ServiceDeps,
+  ) {
+    this.#policies = {
+      settings,
+      waiting: { calls: 0 },
+      pool,
+      throttle: createThrottle(settings, monotonicNow),
+      breaker: createCircuitBreaker(settings, { now: monotonicNow, onChange: reportCircuitChange }),
+      retry: new Retry(settings, random),
+      checkDrift: reportDeviation && createDriftCheck(reportDeviation, monotonicNow),
+    };
+  }
+
+  /** Makes the call of a read, or joins an identical one in flight. */
+  read(request: UpstreamRequest, reader: Reader, options: CallOptions = { key: request.path }): void {
+    const lane = this.#lanes.enter(request.authorization);
+    const shared = options.key === undefined ? undefined : lane.find(options.key);
+    if (shared !== undefined && reader.deadline.endReason() === undefined) {
+      reader.wait(shared, request, true);
+      this.#lanes.leave(request.authorization); // The shared call uses it too.
+    } else {
+      this.#call(lane, request, reader, options);
+    }
+  }
+
+  /** Sends a write. Reads that start from now on don't join earlier ones, nor do those that start after its end. */
+  write(request: UpstreamRequest, reader: Reader, options: CallOptions = {}): void {
+    const lane = this.#lanes.enter(request.authorization);
+    lane.separateReads();
+    this.#call(lane, request, reader, options);
+  }
+
+  /** Returns whether a read can be joined. */
+  isReading(credential: string, key: string): boolean {
+    const isReading = this.#lanes.enter(credential).find(key) !== undefined;
+    this.#lanes.leave(credential);
+    return isReading;
+  }
+
+  /** Returns the current state, for metrics. */
+  state(): ServiceState {
+    return { circuit: this.#policies.breaker.state(), waiting: this.#policies.waiting.calls };
+  }
+
+  /** Makes a call, which uses the lane until nothing can join it any more. */
+  #call(lane: Lane, request: UpstreamRequest, reader: Reader, options: CallOptions): void {
+    const leave = () => void this.#lanes.leave(request.authorization);
+    const reason = reader.deadline.endReason();
+    if (reason !== undefined) {
+      leave();
+      const outcome = endedEarly(request.endpoint, { sent: false }, reason);
+      const confirmed = options.confirm?.(outcome);
+      if (confirmed === undefined) {
+        reader.end(outcome);
+      } else {
+        void confirmed.finally(() => reader.end(outcome));
+      }
+      return;
+    }
+    const call = new Call(this.#policies, lane, request, reader, options, leave);
+    if (options.key !== undefined) {
+      lane.share(call);
+    }
+    reader.wait(call, request, false); // Before it starts, because it may be refused at once.
+    call.start();
+  }
+}
