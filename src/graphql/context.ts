@@ -9,7 +9,6 @@ import type { CallBudget } from '../upstream/client.ts';
 import type { Signal } from '../upstream/signal.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
-import type { DeprecatedUsage } from './documents/use-deprecated-usage.ts';
 import { Explainer } from './explain/explainer.ts';
 import { FieldCalls } from './field-calls.ts';
 import { type Loaders, OperationLoaders } from './loaders/loaders.ts';
@@ -18,7 +17,7 @@ import { type Loaders, OperationLoaders } from './loaders/loaders.ts';
 export type PluginContext = Pick<YogaInitialContext, 'params' | 'request'>;
 
 /** Context of one operation. Each operation has its own, so that callers share nothing. */
-export interface GatewayContext extends PluginContext, DeprecatedUsage {
+export interface GatewayContext extends PluginContext {
   /** Id of this request in the response, the gateway's log and the upstream's log. */
   readonly requestId: string;
   /** Identity of the caller. */
@@ -27,6 +26,8 @@ export interface GatewayContext extends PluginContext, DeprecatedUsage {
   readonly usage: Usage;
   /** Calls that the operation has made, none if it is only explained. */
   readonly budget: Readonly<CallBudget>;
+  /** Coordinates of the deprecated elements that the operation uses, set when it executes; undefined if it uses none. */
+  readonly deprecated?: readonly string[] | undefined;
   /** The endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
   /** Loaders that batch and cache reads of the operation. */

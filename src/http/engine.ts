@@ -10,10 +10,11 @@ import {
 } from 'graphql';
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga';
 import type { GatewayContext } from '../graphql/context.ts';
+import { createReadDeprecatedUsage, listDeprecated } from '../graphql/documents/deprecated-usage.ts';
 import { createDocumentCaches } from '../graphql/documents/document-cache.ts';
-import { createCountDeprecatedUsage, useDeprecatedElements } from '../graphql/documents/use-deprecated-usage.ts';
 import { createRepresentationLimit, useDocumentLimits } from '../graphql/documents/validate.ts';
 import { createExecutor, type Execute, useExecutor } from '../graphql/executor/execute.ts';
+import { isRecord } from '../lib/is-record.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
@@ -49,14 +50,27 @@ const ownPlugins = (settings: GatewaySettings, execute: Execute, deprecatedCount
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
 function createExecute(settings: GatewaySettings, deprecatedCounts: DeprecatedCounts): Execute {
   const limitRepresentations = createRepresentationLimit(settings);
-  const countDeprecatedUsage = createCountDeprecatedUsage(deprecatedCounts);
+  const readDeprecatedUsage = createReadDeprecatedUsage();
   const execute = createExecutor(settings);
   return (args) => {
     limitRepresentations?.(args);
-    countDeprecatedUsage(args);
+    const deprecated = readDeprecatedUsage(args);
+    if (deprecated.length > 0) {
+      deprecatedCounts.add(deprecated);
+      if (isRecord(args.contextValue)) {
+        args.contextValue.deprecated = deprecated;
+      }
+    }
     return execute(args);
   };
 }
+
+/** Creates a plugin that declares the deprecated elements of the schema. */
+const useDeprecatedElements = (counts: DeprecatedCounts): Plugin => ({
+  onSchemaChange({ schema }) {
+    counts.declare(listDeprecated(schema));
+  },
+});
 
 /** Operation that is parsed, validated and ready to execute. */
 export interface Operation {

@@ -54,7 +54,7 @@ async function send(query: string, variables: object = {}, operationName?: strin
   expect(await response.json()).not.toHaveProperty('errors');
 }
 
-it('deprecated elements are counted once per operation that uses them, in its text or its variables', async () => {
+it('deprecated elements are counted once per operation that uses them in its text', async () => {
   const counts = async () => metricValues(await gateway.metrics(), /^notigraph_deprecated_fields_total/);
   const expected = (values: Record<string, number>) =>
     Object.fromEntries(
@@ -76,14 +76,14 @@ it('deprecated elements are counted once per operation that uses them, in its te
   await send(DELETE, { input: { transactionId: 't', channel: 'SMS' } });
   await send(DELETE, { input: { transactionId: 't', channel: 'EMAIL' } });
   await send('mutation { deleteMessagesByTransaction(input: { transactionId: "t", channel: SMS }) { __typename } }');
-  await send(CREATE, { input: { subscribers: [{ subscriberId: 'a' }, { subscriberId: 'b', phone: '1' }] } });
-  await send(CREATE, { input: { subscribers: { subscriberId: 'c', phone: '1' } } });
+  await send('mutation { createSubscribers(input: { subscribers: { subscriberId: "c", phone: "1" } }) { succeeded } }');
+  await send(CREATE, { input: { subscribers: { subscriberId: 'c', phone: '1' } } }); // Not in the text.
   expect(await counts()).toEqual(
     expected({
       ...unused,
       'Workflow.draft': 2,
-      'CreateSubscriberInput.phone': 2,
-      'Channel.SMS': 2,
+      'CreateSubscriberInput.phone': 1,
+      'Channel.SMS': 1,
       'Query.notificationStats(days:)': 1,
     }),
   );

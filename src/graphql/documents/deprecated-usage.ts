@@ -2,107 +2,94 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type GraphQLSchema,
-  getNamedType,
-  getOperationAST,
+  isEnumType,
   isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  NoDeprecatedCustomRule,
   separateOperations,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
+  validate,
 } from 'graphql';
-import { isDeprecated, listDeprecated } from './deprecated-elements.ts';
-import { addUsage, findVariables, type Variable } from './deprecated-variables.ts';
 
-/** Returns the coordinates of the deprecated elements that an operation uses, in its text or its variables. */
-export type ReadDeprecatedUsage = (
-  args: Pick<ExecutionArgs, 'schema' | 'document' | 'operationName' | 'variableValues'>,
-) => readonly string[];
-
-/** Use of deprecated elements by an operation of a document. */
-interface Usage {
-  inText: readonly string[];
-  variables: readonly Variable[];
+/** Element of a schema that can be deprecated. */
+interface Element {
+  name: string;
+  deprecationReason?: string | null | undefined;
 }
 
 const NONE: readonly string[] = [];
 
-const NO_USAGE: Usage = { inText: NONE, variables: [] };
+/** Element in a message of `NoDeprecatedCustomRule`: `The field Workflow.draft is …`, `Field "Query.stats" argument "days" is …`. */
+const IN_MESSAGE = /^(?:The (?:input )?field|The enum value|Field|Directive) "?(@?[\w.]+)"?(?: argument "(\w+)")?/;
 
-/** Creates a function that reads deprecated usage. Caches it by document, because parsed documents are cached. */
-export function createReadDeprecatedUsage(): ReadDeprecatedUsage {
-  const hasDeprecated = new WeakMap<GraphQLSchema, boolean>();
-  const usages = new WeakMap<DocumentNode, { schema: GraphQLSchema; byOperation: Map<unknown, Usage> }>();
-
-  return ({ schema, document, operationName, variableValues }) => {
-    let isNeeded = hasDeprecated.get(schema);
-    if (isNeeded === undefined) {
-      isNeeded = listDeprecated(schema).length > 0;
-      hasDeprecated.set(schema, isNeeded);
+/**
+ * Creates a function that returns the coordinates of the deprecated elements in the text of an operation. Elements that are only in its variables
+ * are not found. Does nothing for a schema without deprecated elements; otherwise reads each document once, because parsed documents are cached.
+ */
+export function createReadDeprecatedUsage(): (
+  args: Pick<ExecutionArgs, 'schema' | 'document' | 'operationName'>,
+) => readonly string[] {
+  const schemas = new WeakMap<GraphQLSchema, WeakMap<DocumentNode, ReadonlyMap<string, readonly string[]>> | 'none'>();
+  return ({ schema, document, operationName }) => {
+    let documents = schemas.get(schema);
+    if (documents === undefined) {
+      documents = listDeprecated(schema).length === 0 ? 'none' : new WeakMap();
+      schemas.set(schema, documents);
     }
-    if (!isNeeded) {
+    if (documents === 'none') {
       return NONE;
     }
-    let cached = usages.get(document);
-    if (cached?.schema !== schema) {
-      cached = { schema, byOperation: new Map() };
-      usages.set(document, cached);
+    let operations = documents.get(document);
+    if (operations === undefined) {
+      operations = readDocument(schema, document);
+      documents.set(document, operations);
     }
-    let usage = cached.byOperation.get(operationName);
-    if (usage === undefined) {
-      usage = readUsage(schema, document, operationName);
-      cached.byOperation.set(operationName, usage);
-    }
-    const { inText, variables } = usage;
-    if (variables.length === 0) {
-      return inText;
-    }
-    const used = new Set(inText);
-    for (const { name, type } of variables) {
-      addUsage(variableValues?.[name], type, used);
-    }
-    return [...used];
+    const [only] = operations.values();
+    return (operationName == null ? only : operations.get(operationName)) ?? NONE;
   };
 }
 
-function readUsage(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: ExecutionArgs['operationName'],
-): Usage {
-  const operation = getOperationAST(document, operationName);
-  // Without the document's other operations, which don't run.
-  const own = operation && separateOperations(document)[operation.name?.value ?? ''];
-  if (operation == null || own == null) {
-    return NO_USAGE;
-  }
-  const used = new Set<string>();
-  const add = (coordinate: string, element: Parameters<typeof isDeprecated>[0]) => {
-    if (isDeprecated(element)) {
-      used.add(coordinate);
+/** Returns the coordinates by the names of the operations. */
+function readDocument(schema: GraphQLSchema, document: DocumentNode): Map<string, readonly string[]> {
+  const operations = Object.entries(separateOperations(document)).map(([name, own]): [string, readonly string[]] => {
+    const found = validate(schema, own, [NoDeprecatedCustomRule]).map(({ message }) => {
+      const [, element = '', argument] = IN_MESSAGE.exec(message) ?? [];
+      return argument === undefined ? element : `${element}(${argument}:)`;
+    });
+    return [name, [...new Set(found)]];
+  });
+  return new Map(operations);
+}
+
+/**
+ * Returns the coordinates of all deprecated elements of a schema: `Type.field`, `Type.field(argument:)`, `Input.field`, `Enum.VALUE`, and
+ * `@directive(argument:)`.
+ */
+export function listDeprecated(schema: GraphQLSchema): readonly string[] {
+  const found: string[] = [];
+  const add = (elements: Iterable<Element>, toCoordinate: (name: string) => string) => {
+    for (const { name, deprecationReason } of elements) {
+      if (deprecationReason != null) {
+        found.push(toCoordinate(name));
+      }
     }
   };
-  const info = new TypeInfo(schema);
-  const fieldCoordinate = () => `${info.getParentType()?.name}.${info.getFieldDef()?.name}`;
-  visit(
-    own,
-    visitWithTypeInfo(info, {
-      Field() {
-        add(fieldCoordinate(), info.getFieldDef());
-      },
-      Argument({ name }) {
-        const directive = info.getDirective();
-        add(`${directive ? `@${directive.name}` : fieldCoordinate()}(${name.value}:)`, info.getArgument());
-      },
-      ObjectField({ name }) {
-        const type = getNamedType(info.getParentInputType());
-        if (isInputObjectType(type)) {
-          add(`${type.name}.${name.value}`, type.getFields()[name.value]);
-        }
-      },
-      EnumValue({ value }) {
-        add(`${getNamedType(info.getInputType())?.name}.${value}`, info.getEnumValue());
-      },
-    }),
-  );
-  return { inText: [...used], variables: findVariables(schema, operation) };
+  for (const { name: directive, args } of schema.getDirectives()) {
+    add(args, (name) => `@${directive}(${name}:)`);
+  }
+  for (const type of Object.values(schema.getTypeMap())) {
+    const ofType = (name: string) => `${type.name}.${name}`;
+    if (isEnumType(type)) {
+      add(type.getValues(), ofType);
+    } else if (isInputObjectType(type)) {
+      add(Object.values(type.getFields()), ofType);
+    } else if (isObjectType(type) || isInterfaceType(type)) {
+      const fields = Object.values(type.getFields());
+      add(fields, ofType);
+      for (const field of fields) {
+        add(field.args, (name) => `${ofType(field.name)}(${name}:)`);
+      }
+    }
+  }
+  return found;
 }
