@@ -13,7 +13,7 @@ import { createToolFiles, type ToolFiles, type ToolRules } from './graphql/tools
 import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCors } from './http/cors.ts';
-import { createEngine, createPrepare } from './http/engine.ts';
+import { createEngine, createPrepare, type HostPlugin } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
@@ -26,12 +26,12 @@ import { createRouter, trackRequests } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { describeStore } from './redis/store-state.ts';
-import { cacheSettingsOf } from './settings/cache.ts';
-import type { McpSettings } from './settings/mcp.ts';
+import type { McpSettings } from './settings/clients.ts';
+import { readSecret } from './settings/kinds.ts';
 import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
-import { parseGatewayOptions } from './settings/parse-settings.ts';
+import { parseOptions } from './settings/parse.ts';
 import type { GatewaySettings } from './settings/settings.ts';
-import { createAccessLog, createTenantNames, readLogSecret } from './telemetry/access-log.ts';
+import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog } from './telemetry/circuit-log.ts';
 import { cacheSamples, rateLimitSamples } from './telemetry/gateway-metrics.ts';
@@ -51,17 +51,36 @@ const CLIENT_TOKENS_PATH = '/client-tokens';
  *
  * @param state state of the gateway that it replaces. By default, it replaces none
  * @throws {TypeError} if an option is unknown, undefined or invalid
- * @throws {SecretError | ManifestError} if a file of keys, secrets, certificates or documents can't be used
- * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the options need it, or in Bun
+ * @throws {Error} as `buildGateway` does
  */
 export function createGateway(
-  { plugins = [], upstream, ...options }: GatewayOptions,
+  { plugins, upstream, ...options }: GatewayOptions,
+  deps?: GatewayDeps,
+  state?: GatewayState,
+): Gateway {
+  const address = upstream instanceof URL ? upstream.href : upstream;
+  return buildGateway(
+    parseOptions({ ...options, ...(address !== undefined && { upstream: address }) }),
+    deps,
+    state,
+    plugins,
+  );
+}
+
+/**
+ * Builds a gateway of valid settings.
+ *
+ * @throws {SecretError | ManifestError} if a file of keys, secrets, certificates or documents can't be used
+ * @throws {MissingPackageError} if the package of Redis or MCP is not installed, but the settings need it, or in Bun
+ */
+export function buildGateway(
+  settings: GatewaySettings,
   deps: GatewayDeps = {},
   state?: GatewayState,
+  plugins: readonly HostPlugin[] = [],
 ): Gateway {
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
-  const settings = parseGatewayOptions({ ...options, ...(upstream !== undefined && { upstream: toText(upstream) }) });
   const { endpoint, clients, rateLimits } = settings;
   const { counts, ...kept } = state ?? createGatewayState(logger, undefined, deps.monotonicNow);
 
@@ -87,7 +106,7 @@ export function createGateway(
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const metrics = settings.metrics ? counts.metrics.renew() : undefined;
-  const nameTenant = createTenantNames(readLogSecret(settings.logSecret ?? kept.logSecret));
+  const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? kept.logSecret));
   const audit =
     settings.audit && createAuditLog({ settings: settings.audit, logger, counts: counts.audit, nameTenant, now });
   const upstreams = createUpstreams(settings, {
@@ -104,7 +123,7 @@ export function createGateway(
   const admission = createAdmission({
     limiter,
     clientRules,
-    rateLimitCost: cacheSettingsOf(settings.cache)?.rateLimitCost,
+    rateLimitCost: settings.cache ? settings.cache.rateLimitCost : undefined,
   });
   const files = watchFiles(
     [manifests, ...(tools === undefined ? [] : [tools]), ...upstreams.files, ...(browser?.files ?? [])],
@@ -248,5 +267,3 @@ const schemesOf = ({ server, browser }: GatewaySettings['clients']) => [
   ...(server === false ? [] : (['ApiKey'] as const)),
   ...(browser === undefined ? [] : (['Bearer'] as const)),
 ];
-
-const toText = (address: URL | string): string => (address instanceof URL ? address.href : address);

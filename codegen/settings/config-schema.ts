@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { isRecord } from '../../src/lib/is-record.ts';
+import { categoryOf } from '../../src/settings/kinds.ts';
 import { withoutLinks } from '../../src/settings/markdown.ts';
 import { SETTING_INFO } from '../../src/settings/setting.ts';
 import { SECTION_NAMES, SETTINGS } from '../../src/settings/settings.ts';
-import { redisUrl } from '../../src/settings/store.ts';
-import { pem, publicKey, secret } from '../../src/settings/text-or-file.ts';
-import { proxyAddress } from '../../src/settings/upstream-url.ts';
 
 /** Form of a value that is in an environment variable or a file. */
 const reference = (name: 'env' | 'file', description: string) => ({
@@ -27,15 +25,12 @@ const FILE = { $ref: '#/$defs/file' };
 /** Names that describe a setting elsewhere, and are no keywords of JSON Schema. */
 const DOCUMENTATION = ['flag', 'short', 'defaultText', 'isReloadable', 'needsRestart'];
 
-/** Secrets and keys, of which the file has other forms than `createGateway`. */
-const SECRET_FORMS = new Map<z.ZodType, readonly object[]>([
-  [secret, [ENV, FILE]], // The file never contains a secret itself.
-  [SETTINGS.logSecret, [ENV]],
-  [publicKey, [{ type: 'string', minLength: 1 }, ENV, FILE]],
-  [pem, [{ type: 'string', minLength: 1 }, ENV, FILE]],
-  [redisUrl, [{ type: 'string' }, ENV]],
-  [proxyAddress, [{ type: 'string' }, ENV]],
-]);
+/** Forms of secrets, keys and addresses in the file, which are others than those of `createGateway`. */
+const FORMS: Readonly<Partial<Record<string, readonly object[]>>> = {
+  secret: [ENV, FILE], // The file never contains a secret itself.
+  text: [{ type: 'string', minLength: 1 }, ENV, FILE],
+  address: [{ type: 'string' }, ENV],
+};
 
 /** Settings at the top level that are no sections. Like variables and options, they may be texts, and say `on` and `off`. */
 const SINGLE: ReadonlySet<unknown> = new Set(
@@ -70,7 +65,7 @@ function adapt(zodSchema: unknown, schema: Schema): void {
   if (defaultText !== undefined) {
     delete schema.default; // It depends on other things.
   }
-  const forms = zodSchema instanceof z.ZodType ? SECRET_FORMS.get(zodSchema) : undefined;
+  const forms = zodSchema instanceof z.ZodType ? FORMS[categoryOf(zodSchema) ?? ''] : undefined;
   if (forms !== undefined) {
     delete schema.type;
     delete schema.minLength;

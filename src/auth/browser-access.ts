@@ -1,5 +1,6 @@
 import { createSecretFiles, type SecretFiles } from '../lib/files/secret-files.ts';
 import type { BrowserSettings, ClientTokenSettings, TokenIssuer } from '../settings/clients.ts';
+import { requireLength } from '../settings/kinds.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { TokenAuthentication } from './authenticator.ts';
@@ -9,7 +10,6 @@ import {
   type ClientTokens,
   createClientTokenKeys,
   createClientTokens,
-  findSecretProblem,
 } from './client-tokens.ts';
 import { createFixedKey, findKeyProblem, type RemoteKeys } from './signing-keys.ts';
 import {
@@ -67,7 +67,7 @@ export function createBrowserAccess(
   if (clientTokens !== undefined) {
     const secretFiles = createSecretFiles(
       { secrets: Object.fromEntries(clientTokens.secrets.entries()) },
-      findSecretProblem,
+      requireLength('clientTokenSecret'),
     );
     const keys = createClientTokenKeys(secretFiles);
     keyFiles.push(secretFiles);

@@ -2,7 +2,6 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { type JWTVerifyGetKey, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
-import { requireLength } from '../lib/files/single-secret.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { SCOPES, type Scope } from '../settings/scopes.ts';
 import type { Credential } from './identity.ts';
@@ -178,12 +177,6 @@ export interface ClientTokenKey {
   id: string;
   secret: Uint8Array;
 }
-
-/** Minimum length of a secret: that of a digest of HS256 (RFC 7518, 3.2). */
-const MIN_SECRET_LENGTH = 32;
-
-/** Returns the first problem of the secrets, or undefined. */
-export const findSecretProblem = requireLength('a secret of client tokens', MIN_SECRET_LENGTH);
 
 /**
  * Derives the keys of client tokens from their secrets.

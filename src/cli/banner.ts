@@ -2,9 +2,8 @@ import { type DocumentNode, Kind, parse } from 'graphql';
 import type { RequiredScopes } from '../graphql/documents/required-scopes.ts';
 import { VERSION } from '../lib/version.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
-import { cacheSettingsOf } from '../settings/cache.ts';
 import type { Scope } from '../settings/scopes.ts';
-import type { Config } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 
 /** Facts about the running gateway. */
 export interface BannerOptions {
@@ -20,17 +19,17 @@ export interface BannerOptions {
 
 /** Writes the text that is printed at startup. */
 export function banner(config: Config, { url, adminUrl, workers, example }: BannerOptions): string {
-  const { graphiql, upstream, cache, clients, mcp, metrics, source } = config;
-  const { store } = cacheSettingsOf(cache) ?? {};
+  const { graphiql, sandbox, cache, clients, mcp, metrics, source } = config;
+  const { store } = cache || {};
   const probes = adminUrl ?? new URL(url).origin;
   const kinds = [
     ...(clients.server === false ? [] : ['servers with a key']),
     ...(clients.browser === undefined ? [] : ['browsers with a token']),
   ];
   const service =
-    upstream.kind !== 'sandbox'
-      ? (upstream.kind === 'service' ? [upstream.url.href] : listUpstreams(config)).join(`\n${' '.repeat(13)}`)
-      : `built-in sandbox, ${upstream.file === ':memory:' ? 'data is kept in memory' : `data is kept in ${upstream.file}`}`;
+    sandbox === undefined
+      ? listServices(config).join(`\n${' '.repeat(13)}`)
+      : `built-in sandbox, ${sandbox === ':memory:' ? 'data is kept in memory' : `data is kept in ${sandbox}`}`;
   const rows = {
     GraphQL: url,
     GraphiQL: graphiql ? `${url} in a browser` : 'off (--graphiql on)',
@@ -47,13 +46,15 @@ export function banner(config: Config, { url, adminUrl, workers, example }: Bann
   return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url, example), ''].join('\n');
 }
 
-/** Returns the name and address of each upstream. */
-const listUpstreams = ({ upstreams = {} }: Config): string[] =>
-  Object.entries(upstreams).map(([name, { url }]) => `${name}: ${url.href}`);
+/** Returns the address of the service, or the names and addresses of several. */
+const listServices = ({ upstream, upstreams = {} }: Config): string[] => [
+  ...(upstream === undefined ? [] : [upstream]),
+  ...Object.entries(upstreams).map(([name, { url }]) => `${name}: ${url}`),
+];
 
 /** Returns the lines with a command to try, which end with an empty line; none in production. */
 function writeExample(config: Config, url: string, example: ExampleRequest | undefined) {
-  const { clients, clientTokens, upstream, isProduction } = config;
+  const { clients, clientTokens, sandbox, isProduction } = config;
   const { server, browser } = clients;
   if (isProduction || (server === false && browser === undefined)) {
     return [];
@@ -61,7 +62,7 @@ function writeExample(config: Config, url: string, example: ExampleRequest | und
   if (example === undefined) {
     return ['To try it, send the id of a trusted document as "documentId", with the variables it needs.', ''];
   }
-  const key = upstream.kind === 'sandbox' ? SANDBOX_KEYS.development : '<your key>';
+  const key = sandbox === undefined ? '<your key>' : SANDBOX_KEYS.development;
   if (server !== false) {
     return ['Try it:', '', `  ${curl(url, `'ApiKey ${key}'`, example.body)}`, ''];
   }

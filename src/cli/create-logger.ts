@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
 import type { Host } from './command.ts';
-import type { Config } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 import { createLogStream } from './log-stream.ts';
 import { formatLogLine } from './readable-log.ts';
 

@@ -1,15 +1,35 @@
+import { SANDBOX_KEYS } from '../sandbox/environments.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import type { Config } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 
 /** Starts the sandbox if the configuration has no service. It is loaded on demand, because workers have none. */
-export async function openSandbox({ upstream }: Config): Promise<Sandbox | undefined> {
-  if (upstream.kind !== 'sandbox') {
+export async function openSandbox({ sandbox: file }: Config): Promise<Sandbox | undefined> {
+  if (file === undefined) {
     return undefined;
   }
   const { startSandbox } = await import('../sandbox/sandbox.ts');
-  return startSandbox({ file: upstream.file });
+  return startSandbox({ file });
 }
 
-/** Returns the base address of the service or of the sandbox; undefined if there are several services. */
-export const upstreamOf = ({ upstream }: Config, sandbox: Pick<Sandbox, 'url'> | undefined): string | undefined =>
-  upstream.kind === 'service' ? upstream.url.href : upstream.kind === 'sandbox' ? sandbox?.url : undefined;
+/**
+ * Returns the configuration with a running sandbox as its service. The sandbox is on this machine: no proxy, and a GraphiQL with its key, which is
+ * public, unless only browsers' tokens are accepted.
+ */
+export function withSandbox(config: Config, sandbox: Pick<Sandbox, 'url'> | undefined): Config {
+  const authorization = sandboxAuthorization(config);
+  if (sandbox === undefined || authorization === undefined) {
+    return config;
+  }
+  return {
+    ...config,
+    upstream: sandbox.url,
+    proxy: 'off',
+    ...(config.graphiql === true && {
+      graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) },
+    }),
+  };
+}
+
+/** Returns the sandbox's key, which everybody may use. The keys of a service are the callers'. */
+export const sandboxAuthorization = ({ sandbox }: Config): string | undefined =>
+  sandbox === undefined ? undefined : `ApiKey ${SANDBOX_KEYS.development}`;

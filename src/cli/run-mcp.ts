@@ -1,15 +1,10 @@
-import type { GatewayOptions } from '../gateway.ts';
 import { Refusal } from '../lib/refusal.ts';
 import type { CommandLine, Host } from './command.ts';
-import { CONFIG_FILES } from './config/config-files.ts';
-import type { Config } from './config/create-config.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
-import { loadConfig } from './config/load-config.ts';
+import { type Config, loadConfig } from './config/load-config.ts';
 import { ConfigError } from './config/problem.ts';
-import { readConfigText } from './config/read-config-text.ts';
 import { createLogger } from './create-logger.ts';
-import { openSandbox, upstreamOf } from './open-sandbox.ts';
-import { sandboxAuthorization, toOptions } from './serve-gateway.ts';
+import { openSandbox, sandboxAuthorization, withSandbox } from './open-sandbox.ts';
 import { selectUpstream } from './service/find-service.ts';
 import { readAuthorization } from './service/read-key.ts';
 import { catchStopSignals } from './stop-signals.ts';
@@ -19,21 +14,21 @@ const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 
 /** Serves the tools to the program that started this process, over standard input and output, until it closes them. */
 export async function runMcp(commandLine: CommandLine, host: Host): Promise<void> {
-  const environment = readEnvironment(host.env, readConfigText);
-  const config = loadConfig(commandLine, environment, CONFIG_FILES);
+  const environment = readEnvironment(host.env);
+  const { config } = loadConfig(commandLine, environment);
   if (config.audit?.to === 'stdout') {
     throw new ConfigError(['audit.to must be a file, because standard output belongs to the protocol here.']);
   }
   const upstream = findUpstream(commandLine, config);
   const authorization = await findAuthorization(commandLine, environment, config, host);
   const logger = createLogger(config, host, host.stderr);
-  const { createGateway } = await import('../gateway.ts');
+  const { buildGateway } = await import('../gateway.ts');
   const stop = new AbortController();
   catchStopSignals(host, { stop: () => stop.abort(), quit: () => host.exit(1) });
   const sandbox = await openSandbox(config);
   try {
-    const options = withDefault(toOptions(config, upstreamOf(config, sandbox)), upstream);
-    await using gateway = createGateway({ mcp: {}, ...options }, { logger });
+    const settings = withDefault(withSandbox(config, sandbox), upstream);
+    await using gateway = buildGateway({ mcp: { mutations: [] }, ...settings }, { logger });
     await gateway.serveMcp({ input: host.stdin, output: host.stdout, authorization, signal: stop.signal });
   } catch (error) {
     throw error instanceof Refusal ? new ConfigError([error.message]) : error;
@@ -54,12 +49,12 @@ function findUpstream({ options: { name } }: CommandLine, { upstreams = {} }: Co
 }
 
 /** Makes an upstream the default one, which gets calls without a host and a path. */
-function withDefault(options: GatewayOptions, upstream: string | undefined): GatewayOptions {
-  const entries = Object.entries(options.upstreams ?? {}).map(([name, entry]) => [
+function withDefault(config: Config, upstream: string | undefined): Config {
+  const entries = Object.entries(config.upstreams ?? {}).map(([name, entry]) => [
     name,
     { ...entry, default: name === upstream },
   ]);
-  return upstream === undefined ? options : { ...options, upstreams: Object.fromEntries(entries) };
+  return upstream === undefined ? config : { ...config, upstreams: Object.fromEntries(entries) };
 }
 
 /** Returns the credential of all calls: a key from a file or the variable, or that of the sandbox. */

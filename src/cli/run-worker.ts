@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import type { Host } from './command.ts';
-import { createConfig } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 import { createLogger } from './create-logger.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type ServedGateway, serveGateway } from './serve-gateway.ts';
-import type { Configuration } from './workers/messages.ts';
 import type { WorkerRole } from './workers/worker.ts';
 
 /** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
@@ -12,9 +11,9 @@ export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
   host.on('SIGINT', () => {}); // A terminal sends it to the primary too, which tells the first from the second.
   host.on('SIGTERM', () => void role.report({ kind: 'terminated' })); // The primary knows whether others stay.
   try {
-    const configuration = await Promise.race([role.configuration(), role.stopped]);
-    if (configuration !== undefined) {
-      await serve(configuration, role, host);
+    const config = await Promise.race([role.configuration(), role.stopped]);
+    if (config !== undefined) {
+      await serve(config, role, host);
     }
   } catch (error) {
     const { message, exitCode } = explainFailure(error);
@@ -24,11 +23,9 @@ export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
   await role.leave();
 }
 
-async function serve(configuration: Configuration, role: WorkerRole, host: Host): Promise<void> {
-  const config = createConfig(configuration);
+async function serve(config: Config, role: WorkerRole, host: Host): Promise<void> {
   const logger: Logger = createLogger(config, host, host.stdout);
-  const { upstream } = configuration;
-  await serveGateway(config, { upstream, role }, { logger, host }, async (service, server) => {
+  await serveGateway(config, { role, logger, host }, async (service, server) => {
     role.onConfigure((next) => apply(next, service));
     await role.report({ kind: 'listening', url: service.url });
     if (role.id === 1) {
@@ -41,9 +38,9 @@ async function serve(configuration: Configuration, role: WorkerRole, host: Host)
 }
 
 /** Uses another configuration. Returns why it can't be used. */
-async function apply(configuration: Configuration, service: ServedGateway): Promise<string | undefined> {
+async function apply(config: Config, service: ServedGateway): Promise<string | undefined> {
   try {
-    await service.apply(createConfig(configuration), configuration.upstream);
+    await service.apply(config);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -1,8 +1,5 @@
 import { assertRegularFile, FileError } from '../lib/files/text-file.ts';
 
-/** Default file of the sandbox. */
-export const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
-
 /** Returns why a path can't be the sandbox's file; undefined if it is a file or doesn't exist yet. */
 export function findSandboxFileProblem(path: string): string | undefined {
   try {

@@ -1,6 +1,6 @@
 import { createProbeListener, type Probes } from '../server/health.ts';
 import { startServer } from '../server/server.ts';
-import type { Config } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 
 /** Limits of the separate port. A few probes and scrapers use it. */
 const LIMITS = { maxConnections: 100, maxInFlightRequests: 50, lameDuckMs: 0, drainTimeoutMs: 1_000 };

@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import type { Gateway, GatewayOptions } from '../gateway.ts';
-import { SANDBOX_KEYS } from '../sandbox/environments.ts';
+import type { Gateway } from '../gateway.ts';
 import type { Probes } from '../server/health.ts';
 import { createOverloadMonitor } from '../server/load-shedding.ts';
 import { maxClientFiles } from '../server/open-files.ts';
@@ -11,7 +10,7 @@ import { createCounterMemory } from '../telemetry/counter-memory.ts';
 import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
 import type { Host } from './command.ts';
-import type { Config } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { toHealth } from './workers/primary.ts';
 import type { WorkerRole } from './workers/worker.ts';
@@ -29,7 +28,7 @@ export interface RunningGateway {
 /** Gateway in this process. */
 export interface ServedGateway extends RunningGateway {
   /** Handles new requests with another configuration. If it can't be used, throws and changes nothing. */
-  apply(config: Config, upstream: string | undefined): Promise<void>;
+  apply(config: Config): Promise<void>;
 }
 
 // On demand: a primary has no gateway. Next to `await using`, the compiler wouldn't rewrite the path, which doesn't exist in the package.
@@ -43,29 +42,25 @@ const allocateYoung = (): void => setFlagsFromString('--no-allocation-site-prete
 
 /** Log and process of a gateway. */
 interface ServeDeps {
+  /** This process as a worker. @default none: it serves on its own */
+  role?: WorkerRole;
   logger: Logger;
   host: Host;
   /** Returns metrics of the process besides those of the gateway. @default none */
   metrics?: () => MetricSamples[];
 }
 
-/**
- * Starts a gateway and its server, and stops both when `use` ends.
- *
- * @param role this process as a worker; undefined if it serves on its own
- */
+/** Starts a gateway and its server, and stops both when `use` ends. */
 export async function serveGateway(
   config: Config,
-  { upstream, role }: { upstream: string | undefined; role?: WorkerRole },
-  { logger, host, metrics = () => [] }: ServeDeps,
+  { role, logger, host, metrics = () => [] }: ServeDeps,
   use: (gateway: ServedGateway, server: RunningServer) => Promise<void>,
 ): Promise<void> {
   allocateYoung();
-  const { createGateway, createGatewayState } = await loadGateway();
+  const { buildGateway, createGatewayState } = await loadGateway();
   const state = createGatewayState(logger, createCounterMemory(role?.counterFile));
-  const create = (current: Config, address: string | undefined) =>
-    createGateway(toOptions(current, address), { logger }, state);
-  await using gateways = createGenerations(create(config, upstream));
+  const build = (current: Config) => buildGateway(current, { logger }, state);
+  await using gateways = createGenerations(build(config));
   await gateways.current().connected(); // Before requests arrive, so that none is counted by this process only.
   const samples = (load: ServerLoad): MetricSamples[] => [
     ...gateways.current().metricsSnapshot(),
@@ -104,11 +99,11 @@ export async function serveGateway(
     url: `${server.url}${gateways.current().endpoint}`,
     adminUrl: admin?.url,
     checkUpstream: () => gateways.current().checkUpstream(),
-    async apply(next, address) {
+    async apply(next) {
       const { level } = logger;
       logger.level = next.logLevel; // A gateway reads it when it is created.
       try {
-        gateways.replace(create(next, address));
+        gateways.replace(build(next));
       } catch (error) {
         logger.level = level;
         throw error;
@@ -116,17 +111,6 @@ export async function serveGateway(
     },
   };
   await use(service, server);
-}
-
-/**
- * Returns the options of a gateway.
- *
- * @param upstream address of the only service, or of the sandbox; undefined if the settings have several services
- */
-export function toOptions(config: Config, upstream: string | undefined): GatewayOptions {
-  const { upstreams = {}, ...given } = config.given;
-  const options = { ...given, ...sandboxOptions(config) };
-  return upstream === undefined ? { ...options, upstreams } : { ...options, upstream };
 }
 
 /** Returns the function that replaces a worker's own health checks and metrics by those of the group. */
@@ -143,27 +127,6 @@ const probesOf =
     },
     metrics: own.metrics && role.metrics,
   });
-
-/** Returns the sandbox's key, which everybody may use. The keys of a service are the callers'. */
-export const sandboxAuthorization = ({ upstream }: Config): string | undefined =>
-  upstream.kind === 'sandbox' ? `ApiKey ${SANDBOX_KEYS.development}` : undefined;
-
-/**
- * Returns the settings for the sandbox, which is on this machine: no proxy, and a GraphiQL with its key, which is public, unless only browsers'
- * tokens are accepted.
- */
-function sandboxOptions(config: Config): Pick<GatewayOptions, 'graphiql' | 'proxy'> {
-  const authorization = sandboxAuthorization(config);
-  if (authorization === undefined) {
-    return {};
-  }
-  return {
-    proxy: 'off',
-    ...(config.graphiql === true && {
-      graphiql: { sandbox: true, ...(config.clients.server !== false && { authorization }) },
-    }),
-  };
-}
 
 /** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */
 export interface Generations extends AsyncDisposable {

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import type { Logger } from 'pino';
-import { cacheSettingsOf } from '../settings/cache.ts';
+import { readSecret } from '../settings/kinds.ts';
 import type { MetricSamples } from '../telemetry/metrics-snapshot.ts';
-import { readCacheSecret } from '../upstream/cache/cache-secret.ts';
 import type { Host } from './command.ts';
-import type { Config, ConfigOrigin } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { untilStopped } from './until-stopped.ts';
-import type { Configuration } from './workers/messages.ts';
 import { startWorkers } from './workers/primary.ts';
 
 /** Folders for the counters of workers. The first one is in memory, and writable in containers that have no writable disk. */
@@ -18,8 +16,6 @@ const COUNTER_FOLDERS = ['/dev/shm', tmpdir()];
 interface ServeWorkersOptions {
   /** Number of workers. */
   count: number;
-  /** Returns the base address of the service; undefined if there are several. */
-  upstreamOf(config: Config): string | undefined;
   /** Follows changes of the configuration from now on. */
   follow(apply: (config: Config) => Promise<void>): Disposable;
 }
@@ -34,24 +30,19 @@ interface PrimaryDeps {
 /** Serves in workers until a signal stops them. They get the configuration from this process. */
 export async function serveWorkers(
   config: Config,
-  { count, upstreamOf, follow }: ServeWorkersOptions,
+  { count, follow }: ServeWorkersOptions,
   { logger, host, metrics }: PrimaryDeps,
 ): Promise<void> {
   // With the same secret, a tenant has the same name in the log lines of all workers.
   const logSecret = randomBytes(32).toString('hex');
-  const toConfiguration = (current: Config): Configuration => ({
-    values: { logSecret, ...current.values, ...withSecretOfCache(current) },
-    source: current.source,
-    isProduction: current.isProduction,
-    upstream: upstreamOf(current),
-  });
+  const forWorkers = (current: Config): Config => ({ logSecret, ...current, cache: withSecret(current.cache) });
   // Stops after the workers, so that health checks report the shutdown.
   await using admin = await serveAdmin(config);
   const [, path = '', ...args] = host.argv;
   await using workers = await startWorkers({
     ...config,
     count,
-    configuration: toConfiguration(config),
+    configuration: forWorkers(config),
     program: { path, args, env: host.env, counterFolders: config.metrics ? COUNTER_FOLDERS : [] },
     usage: host,
     metrics,
@@ -60,7 +51,7 @@ export async function serveWorkers(
   admin?.answerWith({ alive: () => ({}), ready: workers.health, metrics: workers.metrics });
   {
     using _ = follow(async (next) => {
-      await workers.configure(toConfiguration(next));
+      await workers.configure(forWorkers(next));
       logger.level = next.logLevel;
     });
     await untilStopped(config, { ...workers, count, adminUrl: admin?.url }, host);
@@ -71,10 +62,8 @@ export async function serveWorkers(
 }
 
 /**
- * Returns the setting of the cache with the content of its secret's file. Workers with different secrets don't see each other's writes, so a
+ * Returns the settings of the cache with the content of its secret's file. Workers with different secrets don't see each other's writes, so a
  * replacement must not read a newer file than the others did.
  */
-function withSecretOfCache({ cache, values }: Config): ConfigOrigin['values'] {
-  const { secret } = cacheSettingsOf(cache) ?? {};
-  return secret === undefined ? {} : { cache: { ...Object(values.cache), secret: readCacheSecret(secret) } };
-}
+const withSecret = (cache: Config['cache']): Config['cache'] =>
+  cache && cache.secret !== undefined ? { ...cache, secret: readSecret('cacheSecret', cache.secret) } : cache;

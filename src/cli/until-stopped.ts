@@ -1,6 +1,6 @@
 import { banner, findExampleRequest } from './banner.ts';
 import type { Host } from './command.ts';
-import type { Config } from './config/create-config.ts';
+import type { Config } from './config/load-config.ts';
 import type { RunningGateway } from './serve-gateway.ts';
 import { catchStopSignals } from './stop-signals.ts';
 

@@ -20,10 +20,9 @@ import {
   printSchema,
   visit,
 } from 'graphql';
-import type { Secret } from '../lib/files/secret-files.ts';
-import { readSingleSecret, requireLength } from '../lib/files/single-secret.ts';
+import { readSecret } from '../settings/kinds.ts';
 import { listAny } from '../settings/setting.ts';
-import { MIN_ROUTER_SECRET, type Settings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
 import { type Entity, entityOf } from './entity.ts';
 import { badUserInput } from './field-errors.ts';
@@ -182,16 +181,6 @@ function findKey({ keys }: Entity, representation: Representation) {
   return undefined;
 }
 
-/** Returns the problem of a secret that is too short. */
-export const findRouterSecretProblem = requireLength('the secret of the router', MIN_ROUTER_SECRET);
-
-/** Returns the secret in the settings, or the file that holds it; undefined if there is none. */
-export const routerSecretOf = ({ federation }: Pick<Settings, 'federation'>): Secret | undefined =>
-  typeof federation === 'object' ? federation.routerSecret : undefined;
-
-/** Reads the secret. @throws {SecretError} if its file can't be read, or it is too short */
-export const readRouterSecret = (secret: Secret): string => readSingleSecret(secret, findRouterSecretProblem);
-
 /** Header with the secret of a router. */
 const ROUTER_AUTHORIZATION = 'router-authorization';
 
@@ -203,11 +192,14 @@ export type MaySeeSchema = (context: Pick<GatewayContext, 'request'>) => boolean
  *
  * @throws {SecretError} if the file of the secret can't be used
  */
-export function createSchemaAccess(settings: Pick<Settings, 'introspection' | 'federation'>): MaySeeSchema {
-  const source = routerSecretOf(settings);
-  const secret = source && readRouterSecret(source);
-  if (settings.introspection || secret === undefined) {
-    return () => settings.introspection;
+export function createSchemaAccess({
+  introspection,
+  federation,
+}: Pick<Settings, 'introspection' | 'federation'>): MaySeeSchema {
+  const source = typeof federation === 'object' ? federation.routerSecret : undefined;
+  const secret = source && readSecret('routerSecret', source);
+  if (introspection || secret === undefined) {
+    return () => introspection;
   }
   return ({ request }) => isSame(request.headers.get(ROUTER_AUTHORIZATION) ?? '', secret);
 }

@@ -7,7 +7,7 @@ import {
   type SecretProblem,
   type SourceProblem,
 } from '../lib/files/secret-files.ts';
-import { findRedisUrlProblem } from '../settings/redis-url.ts';
+import { findRedisUrlProblem } from '../settings/store.ts';
 
 /** Redis server, as settings name it. */
 export interface RedisServer {

@@ -1,13 +1,10 @@
 import { z } from 'zod';
+import { ownSecret } from './kinds.ts';
 import { choice, group, integer, onOff, positive, setting } from './setting.ts';
 import { store } from './store.ts';
-import { secret } from './text-or-file.ts';
 
 const MIB = 1024 * 1024;
 const DAY = 86_400;
-
-/** Minimum length of the secret. */
-export const MIN_CACHE_SECRET = 32;
 
 const RESOURCE_PROBLEM = 'must be off, or an object of settings';
 
@@ -36,7 +33,7 @@ const cacheGroup = group({
     'Store of the responses. `memory` requires a single worker; `{ redis: { url } }` is shared by all workers and replicas.',
   ),
   secret: setting(
-    secret.exactOptional(),
+    ownSecret('cacheSecret').exactOptional(),
     'Secret of at least 32 characters that encrypts what is stored in Redis. Required with Redis, and the same for all replicas. A file is read at startup and with a reload.',
     { defaultText: 'none' },
   ),
@@ -74,13 +71,11 @@ export type CachedResource = 'workflows' | 'notificationGroups' | 'statistics';
 /** Settings of the cache. */
 export const cacheSettings = {
   cache: setting(
-    z.union([onOff(), cacheGroup], 'must be on or off (true or false), or an object of settings').default(false),
+    z
+      .union([onOff(), cacheGroup], 'must be on or off (true or false), or an object of settings')
+      .default(false)
+      .transform((value) => (value === true ? cacheGroup.parse({}) : value)),
     'Whether responses to reads are [kept for a short time](caching.md) and used again for the same key.',
     { flag: 'on|off' },
   ),
 };
-
-/** Returns the settings of the cache with their defaults; undefined if it is off. */
-export function cacheSettingsOf(cache: boolean | CacheSettings): CacheSettings | undefined {
-  return cache === true ? cacheGroup.parse({}) : cache === false ? undefined : cache;
-}

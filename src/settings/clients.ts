@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isKeysAddress, isOrigin } from '../lib/urls.ts';
+import { file, ofKind, ownSecret, path, publicKey, secret } from './kinds.ts';
 import { rateLimit, rateLimits } from './rate-limits.ts';
 import { SCOPES } from './scopes.ts';
 import { choice, group, integer, listOf, onOffInSection, setting, text } from './setting.ts';
-import { file, publicKey, secret } from './text-or-file.ts';
 
 // The sections of the settings table: who may use the gateway, how often, and what is recorded.
 
@@ -29,9 +29,9 @@ export const origins = () =>
   listOf(z.string(ORIGIN_PROBLEM).refine(isOrigin, ORIGIN_PROBLEM), 'must be a list of origins');
 
 /** Manifest of documents: inline, or the path of a file or directory. */
-export const manifestSource = () =>
+const manifestSource = () =>
   z.union(
-    [text(), z.record(z.string(), z.string('must be a document'))],
+    [path('manifest'), z.record(z.string(), z.string('must be a document'))],
     'must be a path, or an object of documents by id',
   );
 
@@ -74,7 +74,7 @@ const issuer = group({
     { defaultText: 'none', examples: ['https://login.example.com/.well-known/jwks.json'] },
   ),
   publicKey: setting(
-    publicKey.exactOptional(),
+    publicKey().exactOptional(),
     'Public key in place of `jwks`: PEM or JSON Web Key, inline, `{ env }` or `{ file }`. RSA keys need 2048 bits.',
     { defaultText: 'none', isReloadable: true },
   ),
@@ -122,7 +122,7 @@ const TENANT_PROBLEM = 'must be a secret, { env: NAME } or { file: PATH }, or { 
 
 /** API key of a tenant whose upstream is not the default one. */
 const tenant = group({
-  key: setting(secret, "The service's API key of the tenant."),
+  key: setting(secret('tenantKey'), "The service's API key of the tenant."),
   upstream: setting(text(), 'Name of the upstream that the tenant uses.'),
 });
 
@@ -134,14 +134,18 @@ const browser = group({
   ),
   tenants: setting(
     z
-      .record(z.string(), z.union([secret, tenant], TENANT_PROBLEM), 'must be an object of secrets by tenant')
+      .record(
+        z.string(),
+        z.union([secret('tenantKey'), tenant], TENANT_PROBLEM),
+        'must be an object of secrets by tenant',
+      )
       .exactOptional(),
     "The service's API key of each tenant, without `ApiKey`, or `{ key, upstream }`. Names have up to 128 letters, digits, dots, dashes and underscores.",
     { defaultText: 'none', isReloadable: true, examples: [{ acme: { env: 'ACME_KEY' } }] },
   ),
   tenantKeys: setting(
     group({
-      directory: setting(text(), 'Path of the directory.', { examples: ['/run/secrets/tenants'] }),
+      directory: setting(path('tenantFolder'), 'Path of the directory.', { examples: ['/run/secrets/tenants'] }),
       upstreams: setting(
         z.record(z.string(), text(), 'must be an object of names of upstreams by tenant').exactOptional(),
         'Name of the upstream of each tenant in the directory. Other tenants use the default one.',
@@ -173,7 +177,7 @@ export const clientSections = {
   clientTokens: setting(
     group({
       secrets: setting(
-        listOf(secret).nonempty('must contain at least one secret'),
+        listOf(ownSecret('clientTokenSecret')).nonempty('must contain at least one secret'),
         'Secrets of at least 32 characters, the same on all replicas. The first one signs (HS256); all of them verify.',
         { isReloadable: true, examples: [[{ env: 'CLIENT_TOKEN_SECRET' }]] },
       ),
@@ -203,7 +207,7 @@ export const clientSections = {
   audit: setting(
     group({
       to: setting(
-        z.union([z.literal('stdout'), file], 'must be stdout, or { file: PATH }'),
+        z.union([z.literal('stdout'), ofKind('auditLog', file())], 'must be stdout, or { file: PATH }'),
         'Where lines are written: `stdout`, or `{ file: PATH }`.',
       ),
       required: setting(
@@ -216,6 +220,29 @@ export const clientSections = {
     { defaultText: 'none' },
   ),
   rateLimits,
+};
+
+/** Section of the settings table: trusted documents that are tools for AI agents. */
+export const mcpSettings = {
+  mcp: setting(
+    ofKind(
+      'mcp',
+      group({
+        manifest: setting(
+          manifestSource().exactOptional(),
+          'Manifest whose operations are tools: a file, a directory, or an object of documents by id. It has the same formats as those of `trustedDocuments`.',
+          { defaultText: 'the [shipped operations](operations.md)', isReloadable: true, examples: ['tools.json'] },
+        ),
+        mutations: setting(
+          listOf(text(), 'must be a list of names of operations').default([]),
+          'Names of the mutations that are tools. Others in the manifest are not.',
+          { examples: [['CreateFeed']] },
+        ),
+      }),
+    ).exactOptional(),
+    '[Tools for AI agents](mcp.md), which are served at `/mcp`. They need the package `@modelcontextprotocol/server`.',
+    { defaultText: 'none' },
+  ),
 };
 
 /** Settings of one kind of client. */
@@ -232,3 +259,6 @@ export type BrowserSettings = z.output<typeof browser>;
 
 /** Settings of the tokens that the gateway issues. */
 export type ClientTokenSettings = NonNullable<z.output<typeof clientSections.clientTokens>>;
+
+/** Settings of the tools for AI agents. */
+export type McpSettings = NonNullable<z.output<typeof mcpSettings.mcp>>;

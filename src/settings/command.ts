@@ -1,4 +1,6 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { ofKind } from './kinds.ts';
 import { choice, integer, setting } from './setting.ts';
 
 const HOST = 'must be a host name or an IP address';
@@ -6,10 +8,20 @@ const WORKERS = 'must be a whole number from 1 to 64, or auto';
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 const LOG_FORMATS = ['json', 'text', 'auto'] as const;
 
+/** Default file of the sandbox. */
+export const DEFAULT_SANDBOX_FILE = '.notigraph/sandbox.db';
+
+/** Returns the file of the sandbox, which is a setting of its own or only switched on. */
+export const sandboxFileOf = (value: string | boolean): string =>
+  typeof value === 'string' && !/^1?$/.test(value) ? value : DEFAULT_SANDBOX_FILE;
+
 /** Settings of the process that the command starts. */
 export const command = {
   sandbox: setting(
-    z.union([z.boolean(), z.string()], 'must be a path, on or off').exactOptional(),
+    z
+      .union([z.boolean(), ofKind('sandbox', z.string())], 'must be a path, on or off')
+      .transform(sandboxFileOf)
+      .exactOptional(),
     'Serves the built-in sandbox and keeps its data in FILE; `:memory:` keeps it in memory.',
     { flag: '[FILE]', defaultText: '`.notigraph/sandbox.db` if there is no upstream' },
   ),
@@ -58,3 +70,7 @@ export const command = {
     { flag: LOG_FORMATS.join('|') },
   ),
 };
+
+/** Returns the number of processes that serve: one per CPU for `auto`. */
+export const countWorkers = (workers: number | 'auto'): number =>
+  workers === 'auto' ? availableParallelism() : workers;

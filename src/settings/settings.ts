@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { cacheSettings } from './cache.ts';
-import { clientSections, origins } from './clients.ts';
+import { clientSections, mcpSettings, origins } from './clients.ts';
 import { command } from './command.ts';
-import { mcpSettings } from './mcp.ts';
+import { ownSecret, upstreamUrl } from './kinds.ts';
 import { group, integer, onOff, onOffInSection, SETTING_INFO, type SettingGroup, setting, text } from './setting.ts';
-import { secretOf } from './text-or-file.ts';
 import { upstreamCalls } from './upstream-calls.ts';
-import { upstreamUrl } from './upstream-url.ts';
 import { upstreamSections } from './upstreams.ts';
 
 /**
@@ -17,12 +15,6 @@ import { upstreamSections } from './upstreams.ts';
  */
 
 const MIB = 1024 * 1024;
-
-/** Minimum length of the secret of the log. */
-export const MIN_LOG_SECRET = 16;
-
-/** Minimum length of the secret of a router. */
-export const MIN_ROUTER_SECRET = 32;
 
 const ENDPOINT =
   'must be a path such as /graphql, other than /livez, /readyz, /metrics, /client-tokens and /mcp, and without the segments "." and ".."';
@@ -70,7 +62,7 @@ const general = {
           onOff(),
           group({
             routerSecret: setting(
-              secretOf(MIN_ROUTER_SECRET).exactOptional(),
+              ownSecret('routerSecret').exactOptional(),
               'Value of the header `Router-Authorization` with which the router reads the schema. At least 32 characters. A file is read at startup and with a reload.',
               { defaultText: 'none' },
             ),
@@ -87,7 +79,7 @@ const general = {
     'Allowed CORS origins for any credential. Comma-separated in a variable.',
   ),
   logSecret: setting(
-    secretOf(MIN_LOG_SECRET).exactOptional(),
+    ownSecret('logSecret').exactOptional(),
     "Secret that keeps tenants' names in the log the same across restarts and replicas. At least 16 characters. A file is read at startup and with a reload.",
     { defaultText: 'random' },
   ),
@@ -227,6 +219,9 @@ const serverSettings = { ...memory, ...inFlight, ...httpServer };
 /** Schema of every setting, by name. */
 export const SETTINGS = { ...GATEWAY_SETTINGS, ...command, ...serverSettings };
 
+/** Schema of all settings together. */
+export const SETTINGS_TABLE = z.object(SETTINGS);
+
 /** Names of the settings that are sections. */
 export const SECTION_NAMES: readonly string[] = Object.keys({
   ...clientSections,
@@ -252,7 +247,7 @@ export const listRestartSettings = (): SettingName[] =>
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(SETTINGS, name);
 
 /** Every setting with its default applied. */
-export type Settings = Readonly<z.output<z.ZodObject<typeof SETTINGS>>>;
+export type Settings = Readonly<z.output<typeof SETTINGS_TABLE>>;
 
 /** Settings of a gateway. */
 export type GatewaySettings = Readonly<z.output<z.ZodObject<typeof GATEWAY_SETTINGS>>>;

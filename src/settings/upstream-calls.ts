@@ -1,5 +1,5 @@
+import { proxyAddress } from './kinds.ts';
 import { choice, integer, onOff, setting } from './setting.ts';
-import { proxyAddress } from './upstream-url.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { pem, proxyAddress, secret, upstreamUrl } from './kinds.ts';
 import { group, onOffInSection, SETTING_INFO, setting } from './setting.ts';
-import { pem, secret } from './text-or-file.ts';
 import { upstreamCalls } from './upstream-calls.ts';
-import { proxyAddress, upstreamUrl } from './upstream-url.ts';
 
 // The sections of the settings table about services: several of them, and TLS.
 
@@ -26,19 +25,23 @@ const hostName = z.string(HOST_PROBLEM).transform((text, context): string => {
 
 const tls = group({
   ca: setting(
-    pem.exactOptional(),
+    pem('certificate').exactOptional(),
     'Certificates of private authorities in PEM, trusted in addition to those of Node.js: inline, `{ env }` or `{ file }`.',
     { defaultText: 'none', isReloadable: true },
   ),
   clientCertificate: setting(
-    pem.exactOptional(),
+    pem('certificate').exactOptional(),
     'Certificate that the gateway shows the service, in PEM, followed by its intermediate ones.',
     { defaultText: 'none', isReloadable: true },
   ),
-  clientKey: setting(secret.exactOptional(), 'Private key of `clientCertificate` in PEM, without a passphrase.', {
-    defaultText: 'none',
-    isReloadable: true,
-  }),
+  clientKey: setting(
+    secret('clientKey').exactOptional(),
+    'Private key of `clientCertificate` in PEM, without a passphrase.',
+    {
+      defaultText: 'none',
+      isReloadable: true,
+    },
+  ),
 }).refine(
   ({ clientCertificate, clientKey }) => (clientCertificate === undefined) === (clientKey === undefined),
   'needs clientCertificate and clientKey, or neither',

@@ -2,10 +2,7 @@ import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
-import type { Secret } from '../lib/files/secret-files.ts';
-import { readSingleSecret, requireLength } from '../lib/files/single-secret.ts';
 import { ERROR_CODES } from '../settings/error-codes.ts';
-import { MIN_LOG_SECRET } from '../settings/settings.ts';
 
 /** Options of `createAccessLog`. */
 export interface AccessLogOptions {
@@ -154,9 +151,3 @@ export function createTenantNames(secret: string): TenantNames {
     return name;
   };
 }
-
-/** Returns the problem of a secret that is too short. */
-export const findLogSecretProblem = requireLength('the secret of the log', MIN_LOG_SECRET);
-
-/** Reads the secret that names tenants in the log, once. @throws {SecretError} if its file can't be read, or it is too short */
-export const readLogSecret = (secret: Secret): string => readSingleSecret(secret, findLogSecretProblem);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type CacheSettings, cacheSettingsOf } from '../settings/cache.ts';
+import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
 import { CachedService } from './cache/cached-service.ts';
@@ -41,7 +41,7 @@ export interface Upstreams {
 }
 
 /** Settings of one upstream. */
-export type SettingsOfUpstream = GatewaySettings & { upstream: URL };
+export type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
 
 /** Dependencies of `createUpstreams`. */
 export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
@@ -91,7 +91,7 @@ export function createUpstreams(
   const closing = new Abort();
   const configured = listUpstreams(settings);
   const tlsFiles = new Map(configured.map(([name, own]) => [name, readTls(name, own)]));
-  const cached = configured.flatMap(([, own]) => cacheSettingsOf(own.cache) ?? []);
+  const cached = configured.flatMap(([, { cache: own }]) => own || []);
   const cache = cached[0] && cacheStores.open(cached[0], deps.monotonicNow); // After the files, which may be invalid.
 
   function readTls(name: string | undefined, { tls }: SettingsOfUpstream): TlsFiles | undefined {
@@ -108,14 +108,14 @@ export function createUpstreams(
   /** An upstream without a cache still invalidates the cache of another upstream of the same service. */
   function settingsOfUncached({ upstream }: SettingsOfUpstream): CacheSettings | undefined {
     const [same] = configured.flatMap(([, other]) =>
-      serviceAddressOf(other.upstream) === serviceAddressOf(upstream) ? (cacheSettingsOf(other.cache) ?? []) : [],
+      serviceAddressOf(other.upstream) === serviceAddressOf(upstream) ? other.cache || [] : [],
     );
     return same && { ...same, workflows: 'off', notificationGroups: 'off', statistics: 'off' };
   }
 
   function connect(name: string | undefined, own: SettingsOfUpstream): Connected {
     const tls = tlsFiles.get(name);
-    const cacheSettings = cacheSettingsOf(own.cache) ?? settingsOfUncached(own);
+    const cacheSettings = own.cache || settingsOfUncached(own);
     const pool = createSocketPool(own.upstream.origin, own, {
       buffer,
       tls,
@@ -179,10 +179,10 @@ export function listUpstreams(settings: GatewaySettings): (readonly [string | un
   if (upstreams !== undefined) {
     return Object.entries(upstreams).map(([name, { url, cache: isCached, ...own }]) => [
       name,
-      { ...settings, ...own, cache: isCached && settings.cache, upstream: url },
+      { ...settings, ...own, cache: isCached && settings.cache, upstream: new URL(url) },
     ]);
   }
-  return upstream === undefined ? [] : [[undefined, { ...settings, upstream }]];
+  return upstream === undefined ? [] : [[undefined, { ...settings, upstream: new URL(upstream) }]];
 }
 
 /** Returns a function that logs a problem of the proxy once, and when it is over. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import type { Config } from '../../src/cli/config/create-config.ts';
+import type { Config } from '../../src/cli/config/load-config.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { variableOf } from '../../src/settings/setting.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
@@ -11,13 +11,18 @@ const UPSTREAM = 'https://notifications.example.com/prefix';
 const load = (env: Record<string, string>, ...argv: string[]): Config => loadFrom({ env, argv });
 const problemsOf = (env: Record<string, string>, ...argv: string[]) => findProblems({ env, argv });
 
+/** Returns where a configuration sends calls. */
+const targetOf = ({ upstream, sandbox }: Config) => ({ upstream, sandbox });
+const SERVICE = { upstream: UPSTREAM };
+const SANDBOX = { sandbox: '.notigraph/sandbox.db' };
+
 describe('the configuration', () => {
   it('serves the sandbox with GraphiQL on the loopback interface by default', () => {
     expect(load({})).toMatchObject({
       host: '127.0.0.1',
       port: 4000,
       workers: 1,
-      upstream: { kind: 'sandbox', file: '.notigraph/sandbox.db' },
+      sandbox: '.notigraph/sandbox.db',
       graphiql: true,
     });
   });
@@ -33,7 +38,7 @@ describe('the configuration', () => {
     expect(load(env)).toMatchObject({
       host: '::1',
       port: 0,
-      upstream: { kind: 'service', url: new URL(UPSTREAM) },
+      upstream: UPSTREAM,
       graphiql: false,
     });
     expect(load({ NOTIGRAPH_PORT: '', NOTIGRAPH_HOST: '', NOTIGRAPH_GRAPHIQL: '' })).toEqual(load({}));
@@ -45,15 +50,15 @@ describe('the configuration', () => {
     expect(config).toMatchObject({
       host: 'gateway.internal',
       port: 65_535,
-      upstream: { kind: 'service', url: new URL(UPSTREAM) },
+      upstream: UPSTREAM,
       graphiql: false,
     });
   });
 
   it('ignores a variable that an option overrides', () => {
     expect(load({ NOTIGRAPH_PORT: 'web' }, '--port', '1').port).toBe(1);
-    expect(load({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM).upstream.kind).toBe('service');
-    expect(load({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox').upstream.kind).toBe('sandbox');
+    expect(targetOf(load({ NOTIGRAPH_SANDBOX: '1' }, '--upstream', UPSTREAM))).toEqual(SERVICE);
+    expect(targetOf(load({ NOTIGRAPH_UPSTREAM: 'nonsense' }, '--sandbox'))).toEqual(SANDBOX);
   });
 
   it.each([
@@ -63,20 +68,20 @@ describe('the configuration', () => {
     ['--sandbox=data/mine.db', 'data/mine.db'],
     ['--sandbox :memory:', ':memory:'],
   ])('keeps the data of %s in %s', (argv, file) => {
-    expect(load({}, ...argv.split(' ')).upstream).toEqual({ kind: 'sandbox', file });
+    expect(load({}, ...argv.split(' ')).sandbox).toBe(file);
   });
 
   it.each(['1', 'on', 'true'])(
     'turns the sandbox on with NOTIGRAPH_SANDBOX=%s, which is not taken for a file',
     (value) => {
       const env = { NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value };
-      expect(load(env).upstream).toEqual({ kind: 'sandbox', file: '.notigraph/sandbox.db' });
+      expect(targetOf(load(env))).toEqual(SANDBOX);
     },
   );
 
   it.each(['0', 'off', 'false'])('turns the sandbox off with NOTIGRAPH_SANDBOX=%s', (value) => {
     expect(problemsOf({ NODE_ENV: 'production', NOTIGRAPH_SANDBOX: value })).toHaveLength(1);
-    expect(load({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }).upstream.kind).toBe('service');
+    expect(targetOf(load({ NOTIGRAPH_UPSTREAM: UPSTREAM, NOTIGRAPH_SANDBOX: value }))).toEqual(SERVICE);
   });
 
   it('reports all problems together, with the names of the options and variables', () => {
@@ -163,9 +168,9 @@ describe('the configuration for production', () => {
     expect(problemsOf({ NODE_ENV: 'production' })).toEqual([
       expect.stringMatching(/^No upstream is configured\. .+\.$/),
     ]);
-    expect(load({ NODE_ENV: 'production' }, '--sandbox').upstream.kind).toBe('sandbox');
-    expect(load({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }).upstream.kind).toBe('service');
-    expect(load({ NODE_ENV: 'development' }).upstream.kind).toBe('sandbox');
+    expect(targetOf(load({ NODE_ENV: 'production' }, '--sandbox'))).toEqual(SANDBOX);
+    expect(targetOf(load({ NODE_ENV: 'production', NOTIGRAPH_UPSTREAM: UPSTREAM }))).toEqual(SERVICE);
+    expect(targetOf(load({ NODE_ENV: 'development' }))).toEqual(SANDBOX);
   });
 
   it('turns GraphiQL off by default', () => {

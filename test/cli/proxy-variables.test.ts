@@ -3,7 +3,7 @@ import { loadFrom, problemsOf } from '../support/configuration.ts';
 
 /** Returns the proxy of an upstream in an environment. */
 const proxyOf = (upstream: string, env: Record<string, string>) =>
-  loadFrom({ env, argv: ['--upstream', upstream] }).given.proxy;
+  loadFrom({ env, argv: ['--upstream', upstream] }).proxy;
 
 const PROXY = 'http://proxy.example.com:3128';
 
@@ -49,12 +49,12 @@ describe('the proxy in the environment', () => {
   us: { url: https://us.internal.test }
   ap: { url: https://ap.example.com, proxy: off }
 `;
-    const { given } = loadFrom({
+    const { upstreams = {}, proxy: general } = loadFrom({
       env: { HTTPS_PROXY: PROXY, no_proxy: 'internal.test' },
       files: { 'notigraph.config.yaml': text },
     });
-    expect(Object.values(given.upstreams ?? {}).map(({ proxy }) => proxy)).toEqual([PROXY, undefined, 'off']);
-    expect(given.proxy).toBeUndefined();
+    expect(Object.values(upstreams).map(({ proxy }) => proxy)).toEqual([PROXY, undefined, 'off']);
+    expect(general).toBeUndefined();
   });
 
   it('must be a URL; the message does not repeat it', () => {

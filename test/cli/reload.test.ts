@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { request } from 'undici';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { metricValues } from '../support/metrics-text.ts';
@@ -247,4 +247,39 @@ it('with workers, applies a configuration on all of them or on none, and replace
     notigraph_workers_replaced_total: 2,
   });
   expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+});
+
+/** Function in a coverage report of V8. Its first range is the whole function, with the number of its calls. */
+interface CoveredFunction {
+  functionName: string;
+  ranges: { count: number }[];
+}
+
+/** Returns how often each process of a run called the function that parses settings, by the coverage that it wrote at its end. */
+async function readParseCounts(folder: string): Promise<number[]> {
+  const reports = await Promise.all((await readdir(folder)).map((name) => readFile(`${folder}/${name}`, 'utf8')));
+  return reports
+    .map((report): { url: string; functions: CoveredFunction[] }[] => JSON.parse(report).result)
+    .map((scripts) =>
+      scripts
+        .filter(({ url }) => /\/src\/settings\/parse[\w-]*\.ts$/.test(url))
+        .flatMap(({ functions }) => functions.filter(({ functionName }) => /^parse/.test(functionName)))
+        .reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0),
+    )
+    .toSorted();
+}
+
+it.each([
+  [1, [2]],
+  [2, [0, 0, 2]],
+])('with %i workers, parses the settings once per start and per reload', async (workers, counts) => {
+  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  await configure(upstream.url, ['acme'], { workers });
+  const coverage = `${cwd}/coverage`;
+  await using notigraph = await startNotigraph({ cwd, env: { ...TENANT_ENV, NODE_V8_COVERAGE: coverage } });
+  await configure(upstream.url, ['globex'], { workers });
+  await untilLogged(notigraph, RELOADED, () => process.kill(notigraph.pid, 'SIGHUP'));
+  expect(await ask(notigraph, await signer.bearer({ tenant: 'globex' }))).toMatchObject({ answer: GROUPS });
+  expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+  expect(await readParseCounts(coverage)).toEqual(counts);
 });

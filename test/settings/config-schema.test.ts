@@ -57,6 +57,10 @@ describe('the JSON Schema of the configuration file', () => {
     ],
     ['a secret in a variable', 'logSecret: { env: LOG_SECRET }'],
     ['Redis', 'rateLimits: { store: { redis: { url: { env: REDIS_URL } } } }'],
+    [
+      'Redis with an address in a file',
+      'rateLimits: { store: { redis: { url: { file: url }, ca: { file: ca.pem }, keyPrefix: "eu:" } } }',
+    ],
   ])('accepts %s, like the gateway', (_, text) => {
     expect([problemIn(text), isAccepted(text)]).toEqual([undefined, true]);
   });

@@ -1,8 +1,7 @@
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import type { Config } from '../../src/cli/config/create-config.ts';
 import { readEnvironment } from '../../src/cli/config/environment.ts';
-import { type Files, loadConfig } from '../../src/cli/config/load-config.ts';
+import { type Config, type Files, loadConfig } from '../../src/cli/config/load-config.ts';
 import { ConfigError } from '../../src/cli/config/problem.ts';
 
 /** Sources of a configuration. */
@@ -20,7 +19,7 @@ export interface Sources {
 /** Loads a configuration. */
 export function loadFrom({ env = {}, argv = [], files = {}, findProblems = () => [] }: Sources): Config {
   const read = (path: string) => (Object.hasOwn(files, path) ? files[path] : undefined);
-  return loadConfig(readCommandLine(argv, COMMANDS), readEnvironment(env, read), { read, findProblems });
+  return loadConfig(readCommandLine(argv, COMMANDS), readEnvironment(env, read), { read, findProblems }).config;
 }
 
 /** Returns the problems of a configuration, or an empty array. */

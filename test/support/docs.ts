@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import manifest from '../../schema/trusted-documents.json' with { type: 'json' };
-import type { Config } from '../../src/cli/config/create-config.ts';
-import type { GatewayOptions } from '../../src/gateway.ts';
+import type { Config } from '../../src/cli/config/load-config.ts';
 import { isRecord } from '../../src/lib/is-record.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { loadFrom } from './configuration.ts';
@@ -84,10 +83,10 @@ export const CLIENT_TOKENS =
 
 /** Starts a gateway in front of the sandbox from a configuration file. */
 export async function startConfigured(text: string, now?: () => Date): Promise<SandboxedGateway> {
-  const { clients, clientTokens }: Partial<GatewayOptions> = load(text, { ACME_KEY: SANDBOX_KEYS.development }).given;
+  const { clients, clientTokens } = load(text, { ACME_KEY: SANDBOX_KEYS.development });
   const trustedDocuments = { manifests: [manifest] };
   const gateway = await startSandboxedGateway({
-    options: { ...(clients && { clients }), ...(clientTokens && { clientTokens }), trustedDocuments },
+    options: { clients, ...(clientTokens && { clientTokens }), trustedDocuments },
     ...(now && { now }),
   });
   onTestFinished(() => gateway[Symbol.asyncDispose]());

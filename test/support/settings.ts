@@ -1,15 +1,15 @@
-import { parseGatewayOptions } from '../../src/settings/parse-settings.ts';
+import { parseOptions } from '../../src/settings/parse.ts';
 import type { GatewaySettings } from '../../src/settings/settings.ts';
 
 /** Returns the default settings of a gateway for an upstream, with the given changes. */
 export const settingsOf = (
   upstream: string,
-  changes: Partial<GatewaySettings> = {},
-): GatewaySettings & { upstream: URL } => ({
-  ...parseGatewayOptions({ upstream }),
+  changes: Partial<Omit<GatewaySettings, 'upstream'>> = {},
+): Omit<GatewaySettings, 'upstream'> & { upstream: URL } => ({
+  ...parseOptions({ upstream }),
   upstream: new URL(upstream),
   ...changes,
 });
 
 /** Default settings. */
-export const DEFAULTS = parseGatewayOptions({ upstream: 'http://upstream.invalid' });
+export const DEFAULTS = parseOptions({ upstream: 'http://upstream.invalid' });

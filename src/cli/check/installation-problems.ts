@@ -1,7 +1,7 @@
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { createAssets } from '../../http/graphiql/graphiql.ts';
 import { InstallationError } from '../../lib/installation.ts';
-import type { CheckedConfig } from '../config/load-config.ts';
+import type { LoadedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
 
 /** Missing parts of the installation, which only GraphiQL needs. */
@@ -16,7 +16,7 @@ export async function findInstallationProblems({
   config,
   values,
   locate,
-}: CheckedConfig): Promise<InstallationProblems> {
+}: LoadedConfig): Promise<InstallationProblems> {
   if (!config.graphiql) {
     return { problems: [], warnings: [] };
   }

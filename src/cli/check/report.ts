@@ -6,12 +6,9 @@ import { readTools } from '../../graphql/tools/tool-files.ts';
 import { createSecretFiles } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { CommandLine, Host } from '../command.ts';
-import { CONFIG_FILES } from '../config/config-files.ts';
-import type { Config } from '../config/create-config.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { type CheckedConfig, checkConfig } from '../config/load-config.ts';
+import { type Config, type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, type Problem, sortProblems } from '../config/problem.ts';
-import { readConfigText } from '../config/read-config-text.ts';
 import { findInstallationProblems } from './installation-problems.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
 
@@ -31,18 +28,17 @@ export interface Report {
 /** Checks the configuration that the gateway would start with. */
 export async function createReport(commandLine: CommandLine, host: CheckedHost): Promise<Report> {
   try {
-    const environment = readEnvironment(host.env, readConfigText);
-    const checked = checkConfig(commandLine, environment, CONFIG_FILES);
-    const tools = readConfiguredTools(checked.config);
-    const installation = await findInstallationProblems(checked);
+    const loaded = loadConfig(commandLine, readEnvironment(host.env));
+    const tools = readConfiguredTools(loaded.config);
+    const installation = await findInstallationProblems(loaded);
     const problems = [
-      ...(await findSandboxProblems(checked)),
-      ...(tools ? findToolProblems(tools, checked) : []),
+      ...(await findSandboxProblems(loaded)),
+      ...(tools ? findToolProblems(tools, loaded) : []),
       ...installation.problems,
     ];
     return problems.length > 0
       ? toInvalid(problems)
-      : toValid(checked, [...findConfigWarnings(checked, host), ...installation.warnings], tools);
+      : toValid(loaded, [...findConfigWarnings(loaded, host), ...installation.warnings], tools);
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -58,21 +54,21 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-const findConfigWarnings = (checked: CheckedConfig, { platform }: CheckedHost): Problem[] => [
-  ...findWarnings(checked),
-  ...(platform === 'win32' ? [] : findSecretFileWarnings(checked)), // Windows has no such permissions.
-  ...findDocumentWarnings(checked),
+const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedHost): Problem[] => [
+  ...findWarnings(loaded),
+  ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
+  ...findDocumentWarnings(loaded),
 ];
 
-function toValid(checked: CheckedConfig, found: readonly Problem[], tools: ConfiguredTools | undefined): Report {
-  const warnings = sortProblems(found, checked.config.source);
-  const subject = checked.config.source ?? 'The configuration';
+function toValid(loaded: LoadedConfig, found: readonly Problem[], tools: ConfiguredTools | undefined): Report {
+  const warnings = sortProblems(found, loaded.config.source);
+  const subject = loaded.config.source ?? 'The configuration';
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
-  return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(checked, tools)}.` };
+  return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(loaded, tools)}.` };
 }
 
 /** Returns what a configuration contains: `12 settings, 2 tenants, 14 trusted documents, 5 tools`. */
-export function summarize({ config, values }: CheckedConfig, tools: ConfiguredTools | undefined): string {
+export function summarize({ config, values }: LoadedConfig, tools: ConfiguredTools | undefined): string {
   const { clients, trustedDocuments } = config;
   const { tenants = {}, tenantKeys } = clients.browser ?? {};
   const keys = createSecretFiles({ secrets: secretsOf(tenants), directory: tenantKeys?.directory }).secrets();
@@ -99,7 +95,7 @@ const countSettings = (value: unknown): number =>
 export type ConfiguredTools = ReturnType<typeof readTools>;
 
 /** Returns the problems of tools, each of which prevents a start. */
-export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick<CheckedConfig, 'locate'>): Problem[] {
+export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick<LoadedConfig, 'locate'>): Problem[] {
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
@@ -117,17 +113,17 @@ export function readConfiguredTools(config: Config): ConfiguredTools | undefined
 }
 
 /** Returns why the sandbox couldn't use its file. The file stays unchanged. The sandbox is loaded only if it is configured. */
-export async function findSandboxProblems({ config: { upstream }, values, locate }: CheckedConfig): Promise<Problem[]> {
-  if (upstream.kind !== 'sandbox') {
+async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig): Promise<Problem[]> {
+  if (sandbox === undefined) {
     return [];
   }
   const { SandboxError, checkSandboxFile } = await import('../../sandbox/sandbox.ts');
   try {
-    checkSandboxFile(upstream.file);
+    checkSandboxFile(sandbox);
     return [];
   } catch (error) {
     if (error instanceof SandboxError) {
-      const { place, name } = values.sandbox === undefined ? { name: 'The sandbox' } : locate(['sandbox']);
+      const { place, name } = locate(['sandbox']);
       return [{ place, sentence: `${name}: ${error.message}` }];
     }
     throw error;

@@ -1,22 +1,19 @@
 import { statSync } from 'node:fs';
-import { secretsOf } from '../../auth/tenants.ts';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { findDocumentProblem } from '../../graphql/documents/validate.ts';
-import { routerSecretOf } from '../../graphql/federation.ts';
 import { createSchema } from '../../graphql/schema.ts';
-import { listSecretFiles, type Secret } from '../../lib/files/secret-files.ts';
+import { listSecretFiles } from '../../lib/files/secret-files.ts';
 import { isLoopbackHost } from '../../lib/urls.ts';
-import { cacheSettingsOf } from '../../settings/cache.ts';
-import type { TlsSettings } from '../../settings/upstreams.ts';
-import type { Config } from '../config/create-config.ts';
-import type { CheckedConfig } from '../config/load-config.ts';
+import { findPartsOfKinds, type PartOfKind, partOf, sourceOf } from '../../settings/kinds.ts';
+import { SETTINGS_TABLE } from '../../settings/settings.ts';
+import type { Config, LoadedConfig } from '../config/load-config.ts';
 import type { Problem } from '../config/problem.ts';
 
 /** Settings that are valid, but probably not intended. */
 type Rule = [isBroken: boolean, path: string, clause: string];
 
 /** Returns warnings about settings and their combinations. */
-export function findWarnings({ config, locate }: CheckedConfig): Problem[] {
+export function findWarnings({ config, locate }: LoadedConfig): Problem[] {
   return [...listExposure(config), ...listUnreachable(config), ...listCombinations(config)].flatMap(
     ([isBroken, path, clause]) => {
       if (!isBroken) {
@@ -30,24 +27,22 @@ export function findWarnings({ config, locate }: CheckedConfig): Problem[] {
 
 /** Returns rules about what others can see. */
 function listExposure(config: Config): Rule[] {
-  const { upstream, upstreams = {}, isProduction, graphiql, introspection, clients } = config;
+  const { upstream, upstreams = {}, sandbox, isProduction, graphiql, introspection, clients } = config;
   const services = [
-    ...(upstream.kind === 'service' ? [['upstream', upstream.url] as const] : []),
+    ...(upstream === undefined ? [] : [['upstream', upstream] as const]),
     ...Object.entries(upstreams).map(([name, { url }]) => [`upstreams.${name}.url`, url] as const),
   ];
   const servesAnyDocument = [clients.server, clients.browser].some(
     (client) => client && client.trustedDocuments !== 'enforce',
   );
   return [
-    ...services.map(
-      ([path, { protocol, hostname }]): Rule => [
-        protocol === 'http:' && !isLoopbackHost(hostname),
-        path,
-        'uses http, so API keys are sent unencrypted; use https',
-      ],
-    ),
+    ...services.map(([path, address]): Rule => {
+      const { protocol, hostname } = new URL(address);
+      const isExposed = protocol === 'http:' && !isLoopbackHost(hostname);
+      return [isExposed, path, 'uses http, so API keys are sent unencrypted; use https'];
+    }),
     [
-      isProduction && upstream.kind === 'sandbox',
+      isProduction && sandbox !== undefined,
       'sandbox',
       'serves sample records with public API keys in production; set upstream',
     ],
@@ -90,7 +85,16 @@ function listUnreachable({ clients, upstreams = {} }: Config): Rule[] {
 
 /** Returns rules about settings that have no effect, or another one than intended, with the value of another setting. */
 function listCombinations(config: Config): Rule[] {
-  const { clients, rateLimits, workers, operationTimeoutMs, attemptTimeoutMs, headersTimeoutMs } = config;
+  const {
+    clients,
+    introspection,
+    federation,
+    rateLimits,
+    workers,
+    operationTimeoutMs,
+    attemptTimeoutMs,
+    headersTimeoutMs,
+  } = config;
   const isLimited = [clients.server, clients.browser].some((client) => client && client.rateLimit !== undefined);
   return [
     [
@@ -99,7 +103,7 @@ function listCombinations(config: Config): Rule[] {
       'is memory, so each worker counts by itself and callers can exceed their limits; use redis',
     ],
     [
-      config.introspection && routerSecretOf(config) !== undefined,
+      introspection && typeof federation === 'object' && federation.routerSecret !== undefined,
       'federation.routerSecret',
       'has no effect, because introspection is on; turn introspection off',
     ],
@@ -135,43 +139,24 @@ function listCombinations(config: Config): Rule[] {
 const OTHERS_READ = 0o004;
 
 /** Returns a warning for each secret whose file every user of the machine can read. */
-export function findSecretFileWarnings({ config, locate }: CheckedConfig): Problem[] {
-  const { cache, clients, clientTokens, logSecret, rateLimits, tls, upstreams = {} } = config;
-  const { secret, store = 'memory' } = cacheSettingsOf(cache) ?? {};
-  const routerSecret = routerSecretOf(config);
-  const { tenants = {}, tenantKeys } = clients.browser ?? {};
-  const files: [path: readonly string[], file: string][] = [
-    ...filesOf(['clients', 'browser', 'tenants'], secretsOf(tenants)),
-    ...listSecretFiles({ directory: tenantKeys?.directory }).map(([, file]): [string[], string] => [
-      ['clients', 'browser', 'tenantKeys'],
-      file,
-    ]),
-    ...filesOf(['cache'], secret === undefined ? {} : { secret }),
-    ...filesOf(['cache', 'store', 'redis'], store === 'memory' ? {} : { url: store.redis.url }),
-    ...filesOf(
-      ['rateLimits', 'store', 'redis'],
-      rateLimits.store === 'memory' ? {} : { url: rateLimits.store.redis.url },
-    ),
-    ...filesOf(['tls'], keyOf(tls)),
-    ...Object.entries(upstreams).flatMap(([name, own]) => filesOf(['upstreams', name, 'tls'], keyOf(own.tls))),
-    ...filesOf(['clientTokens', 'secrets'], Object.fromEntries((clientTokens?.secrets ?? []).entries())),
-    ...filesOf([], logSecret === undefined ? {} : { logSecret }),
-    ...filesOf(['federation'], routerSecret === undefined ? {} : { routerSecret }),
-  ];
-  return files
-    .filter(([, file]) => isReadableByEveryone(file))
-    .map(([path, file]) => {
+export const findSecretFileWarnings = ({ config, locate }: LoadedConfig): Problem[] =>
+  findPartsOfKinds(partOf(SETTINGS_TABLE, config))
+    .flatMap(listFiles)
+    .filter(({ file }) => isReadableByEveryone(file))
+    .map(({ path, file }) => {
       const { place, name } = locate(path);
       return { place, sentence: `${name}: every user can read the file ${file}; remove that permission.` };
     });
+
+/** Returns the files with secrets that a setting refers to. */
+function listFiles(part: PartOfKind): { path: readonly string[]; file: string }[] {
+  const { path, kind, category, value } = part;
+  if (kind === 'tenantFolder' && typeof value === 'string') {
+    return listSecretFiles({ directory: value }).map(([, file]) => ({ path: path.slice(0, -1), file }));
+  }
+  const source = category === 'secret' || category === 'address' ? sourceOf(part) : undefined; // An address can contain a password.
+  return typeof source === 'object' ? [{ path, file: source.file }] : [];
 }
-
-/** Returns the only secret among the certificates. */
-const keyOf = ({ clientKey }: Partial<TlsSettings> = {}): Readonly<Record<string, Secret>> =>
-  clientKey === undefined ? {} : { clientKey };
-
-const filesOf = (path: readonly string[], secrets: Readonly<Record<string, Secret>>): [string[], string][] =>
-  listSecretFiles({ secrets }).map(([name, file]) => [[...path, name], file]);
 
 function isReadableByEveryone(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -185,7 +170,7 @@ const MAX_WARNINGS = 20;
  * Returns a warning for each trusted document that would be rejected, and one if there are no documents but only those are served. A gateway starts
  * nevertheless, because it also serves apps that were released before or after it.
  */
-export function findDocumentWarnings({ config, locate }: CheckedConfig): Problem[] {
+export function findDocumentWarnings({ config, locate }: LoadedConfig): Problem[] {
   const { clients } = config;
   const { manifests } = config.trustedDocuments;
   const documents = manifests.flatMap((manifest, index) =>

@@ -1,7 +1,8 @@
 import { createInterface } from 'node:readline/promises';
+import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
 import type { Command, Host } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
-import { DEFAULT_SANDBOX_FILE, findSandboxFileProblem } from '../sandbox-file.ts';
+import { findSandboxFileProblem } from '../sandbox-file.ts';
 
 /** Replaces the records of a sandbox's file by the samples. */
 export const sandboxReset: Command = {

@@ -1,6 +1,7 @@
+import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
 import type { Command, CommandLine } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
-import { DEFAULT_SANDBOX_FILE, findSandboxFileProblem } from '../sandbox-file.ts';
+import { findSandboxFileProblem } from '../sandbox-file.ts';
 import { catchStopSignals } from '../stop-signals.ts';
 
 const DEFAULT_PORT = 4010;

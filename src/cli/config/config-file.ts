@@ -1,13 +1,25 @@
 import { dirname, resolve } from 'node:path';
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type YAMLParseError,
+} from 'yaml';
+import { FileError } from '../../lib/files/text-file.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { membersOf, type Part, partOf, withKind } from '../../settings/kinds.ts';
 import { unknownName } from '../../settings/setting.ts';
+import { SETTINGS_TABLE } from '../../settings/settings.ts';
+import type { Environment, ReadFile } from './environment.ts';
 import type { Place, Problem } from './problem.ts';
-import { resolveReferences } from './references.ts';
-import { explainSyntaxError } from './yaml-problems.ts';
 
 /** Configuration file, or configuration inline. */
-export interface ConfigSource {
+interface ConfigSource {
   /** Name in messages. */
   name: string;
   text: string;
@@ -15,13 +27,76 @@ export interface ConfigSource {
   path?: string | undefined;
 }
 
+/** Default names of configuration files in the working directory. */
+const CONFIG_FILES = ['notigraph.config.yaml', 'notigraph.config.yml', 'notigraph.config.json'];
+
+/** Environment variables that choose the configuration, in addition to those of the settings. */
+export const SOURCE_VARIABLES = ['NOTIGRAPH_CONFIG', 'NOTIGRAPH_CONFIG_TEXT'];
+
+/** Returns the paths that the configuration file may have; none if the configuration is inline. They are relative to the working directory. */
+export function listConfigPaths(option: string | undefined, { values: env }: Environment): readonly string[] {
+  if (env.NOTIGRAPH_CONFIG_TEXT) {
+    return [];
+  }
+  const path = option ?? (env.NOTIGRAPH_CONFIG || undefined);
+  return path === undefined ? CONFIG_FILES : [path];
+}
+
+/**
+ * Finds the configuration: the given file or text, or a file with one of the default names.
+ *
+ * @param option path from the command line
+ * @param problems list to add problems to
+ */
+export function findSource(
+  option: string | undefined,
+  { values: env, locate }: Environment,
+  readFile: ReadFile,
+  problems: Problem[],
+): ConfigSource | undefined {
+  const path = option ?? (env.NOTIGRAPH_CONFIG || undefined);
+  const text = env.NOTIGRAPH_CONFIG_TEXT || undefined;
+  if (path !== undefined && text !== undefined) {
+    problems.push({ sentence: 'Use either a configuration file or NOTIGRAPH_CONFIG_TEXT, not both.' });
+    return undefined;
+  }
+  if (text !== undefined) {
+    return { name: 'NOTIGRAPH_CONFIG_TEXT', text };
+  }
+  const found = (path === undefined ? CONFIG_FILES : [path]).flatMap((name): ConfigSource[] => {
+    try {
+      const content = readFile(name);
+      if (content === undefined && path !== undefined) {
+        throw new FileError("doesn't exist");
+      }
+      return content === undefined ? [] : [{ name, text: content, path: name }];
+    } catch (error) {
+      if (!(error instanceof FileError)) {
+        throw error;
+      }
+      const clause = `configuration file ${name} ${error.message}.`;
+      const from = option === undefined ? locate('NOTIGRAPH_CONFIG') : { name: '--config' };
+      problems.push(
+        path === undefined
+          ? { place: { source: name }, sentence: `The ${clause}` }
+          : { place: from.place, sentence: `${from.name}: the ${clause}` },
+      );
+      return [];
+    }
+  });
+  if (found.length > 1) {
+    const names = found.map(({ name }) => name).join(', ');
+    problems.push({ sentence: `There are several configuration files. Keep only one of ${names}.` });
+  }
+  return found[0];
+}
+
 /** Path of a setting: names, and indexes of lists. */
 export type SettingPath = readonly PropertyKey[];
 
 /** Problem of a configuration file. */
-export interface FileProblem extends Problem {
-  /** Path of the setting, separated by dots. */
-  path: string;
+interface FileProblem extends Problem {
+  path: SettingPath;
 }
 
 /** Contents of a configuration file. */
@@ -43,8 +118,8 @@ const SCHEMA = '$schema';
 export function readConfigFile(
   { name, text, path }: ConfigSource,
   env: Readonly<Record<string, string | undefined>>,
-  settingNames: readonly string[],
 ): ConfigFile {
+  const settingNames = Object.keys(SETTINGS_TABLE.shape);
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter });
   const placeAt = (offset: number): Place => {
@@ -54,7 +129,7 @@ export function readConfigFile(
   const placeOf = (at: SettingPath) => placeAt(findOffset(document, at));
   const unreadable = (...problems: Problem[]): ConfigFile => ({
     values: undefined,
-    problems: problems.map((problem) => ({ path: '', ...problem })),
+    problems: problems.map((problem) => ({ path: [], ...problem })),
     placeOf,
   });
   if (document.errors.length > 0) {
@@ -83,14 +158,14 @@ export function readConfigFile(
     values,
     problems: [
       ...unknown.map((key) => ({
-        path: key,
+        path: [key],
         place: placeOf([key]),
         sentence: `${unknownName(key, settingNames, 'setting')}.`,
       })),
       ...problems.map(({ path: at, clause }) => ({
         path: at,
-        place: placeOf(at.split('.')),
-        sentence: `${at} ${clause}.`,
+        place: placeOf(at),
+        sentence: `${at.join('.')} ${clause}.`,
       })),
     ],
     placeOf,
@@ -125,4 +200,106 @@ function toPlain(document: Document.Parsed): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Values of `sandbox` that are not paths. */
+const SWITCHES = /^(?::memory:|on|off|true|false|[01]?)$/i;
+
+/** Form of variable names. Anything else may be a misplaced secret, so messages omit it. */
+const VARIABLE_NAME = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
+
+interface Resolved {
+  values: Readonly<Record<string, unknown>>;
+  /** Problems, each as a clause that follows the path. They never contain values. */
+  problems: readonly { path: SettingPath; clause: string }[];
+}
+
+/**
+ * Replaces `{ env: NAME }` with the value of the variable, makes paths absolute, and finds secrets and passwords that must not be in a file.
+ *
+ * @param locate converts a path in the file to an absolute path
+ */
+function resolveReferences(
+  values: Readonly<Record<string, unknown>>,
+  env: Environment['values'],
+  locate: (path: string) => string,
+): Resolved {
+  const problems: { path: SettingPath; clause: string }[] = [];
+
+  function resolvePart(part: Part): unknown {
+    const { path, value } = part;
+    if (isReference(value)) {
+      return readVariable(value.env, path);
+    }
+    if (Array.isArray(value)) {
+      return membersOf(part).map(resolvePart);
+    }
+    if (isRecord(value)) {
+      return Object.fromEntries(membersOf(part).map((member) => [member.path.at(-1), resolvePart(member)]));
+    }
+    return typeof value === 'string' ? resolveText(value, part) : value;
+  }
+
+  function resolveText(text: string, part: Part): string {
+    const { path } = part;
+    const { kind, category } = withKind(part) ?? {};
+    if (category === 'secret') {
+      problems.push({ path, clause: 'must not contain the secret itself; use { env: NAME } or { file: PATH }' });
+    }
+    if (category === 'address' && text.includes('@')) {
+      problems.push({ path, clause: 'must not contain a user name or password; use { env: NAME }' });
+    }
+    return category === 'path' && !(kind === 'sandbox' && SWITCHES.test(text)) ? locate(text) : text;
+  }
+
+  function readVariable(name: string, path: SettingPath): string {
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (!value) {
+      const clause = VARIABLE_NAME.test(name)
+        ? `requires the environment variable ${name}, which is not set`
+        : 'requires an environment variable that is not set; env must be its name';
+      problems.push({ path, clause });
+    }
+    return value ?? '';
+  }
+
+  const members = membersOf(partOf(SETTINGS_TABLE, values));
+  return { values: Object.fromEntries(members.map((member) => [member.path.at(-1), resolvePart(member)])), problems };
+}
+
+const isReference = (value: unknown): value is { env: string } =>
+  isRecord(value) && Object.keys(value).length === 1 && typeof value.env === 'string';
+
+/** Reasons in plain words. The library's messages quote the text, which may be a secret. */
+const REASONS: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: 'an alias (*name) or anchor (&name) is invalid',
+  BAD_DQ_ESCAPE: 'a backslash in double quotes must be written twice',
+  BAD_INDENT: "the indentation doesn't match the lines above",
+  BAD_SCALAR_START: 'a value that starts with a special character needs quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a second colon on a line; quote the value, or put the inner setting on its own line',
+  BLOCK_IN_FLOW: 'an indented list or object is inside [ ] or { }',
+  DUPLICATE_KEY: 'the setting is given twice',
+  MULTILINE_IMPLICIT_KEY: 'a colon is missing, or the indentation is wrong',
+  MULTIPLE_DOCS: 'there is a second document after ---',
+  TAB_AS_INDENT: 'a tab is used as indentation; use spaces',
+  TAG_RESOLVE_FAILED: 'a tag (!name) is not supported',
+  UNEXPECTED_TOKEN: 'there is an unexpected character',
+};
+
+/** Explains a syntax error without quoting the text. */
+function explainSyntaxError({ code, message }: YAMLParseError): string {
+  const [, closing] = /end with a ([}\]])/.exec(message) ?? [];
+  if (closing !== undefined) {
+    return `the closing ${closing} is missing`;
+  }
+  if (code !== 'MISSING_CHAR') {
+    return REASONS[code] ?? 'a syntax error';
+  }
+  if (/quote/.test(message)) {
+    return 'a closing quote is missing';
+  }
+  if (/^Implicit map keys/.test(message)) {
+    return 'a colon is missing after a name';
+  }
+  return /^Missing ,/.test(message) ? 'a comma is missing' : 'a character is missing';
 }

@@ -1,7 +1,10 @@
+import { BlockList, isIP } from 'node:net';
 import { parseEnv } from 'node:util';
-import { FileError } from '../../lib/files/text-file.ts';
+import { FileError, readTextFile } from '../../lib/files/text-file.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
+import { proxyAddress } from '../../settings/kinds.ts';
 import type { Problem, SettingLocation } from './problem.ts';
-import type { ReadFile } from './read-config-text.ts';
 
 /** Environment variables of the process and of the file `.env`. */
 export interface Environment {
@@ -17,10 +20,32 @@ export interface Environment {
   readonly problems: readonly Problem[];
 }
 
+/**
+ * Returns a file's text, or undefined if it doesn't exist.
+ *
+ * @throws {FileError} if it can't be read
+ */
+export type ReadFile = (path: string) => string | undefined;
+
+/** Maximum size of a configuration file, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads configuration files. */
+export const readConfigText: ReadFile = (path) => {
+  try {
+    return readTextFile(path, MAX_BYTES);
+  } catch (error) {
+    if (error instanceof FileError && error.isMissing) {
+      return undefined;
+    }
+    throw error;
+  }
+};
+
 const FILE = '.env';
 
 /** Reads the file `.env` of the working directory, if any. The variables of the process override it. */
-export function readEnvironment(variables: Environment['values'], readFile: ReadFile): Environment {
+export function readEnvironment(variables: Environment['values'], readFile: ReadFile = readConfigText): Environment {
   const { text, problems } = readDotEnv(readFile);
   const fromFile: Environment['values'] = parseEnv(text);
   const isOfFile = (name: string) => variables[name] === undefined && Object.hasOwn(fromFile, name);
@@ -55,3 +80,95 @@ function findLine(text: string, name: string): number {
   const isSet = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`);
   return text.split('\n').findLastIndex((line) => isSet.test(line)) + 1;
 }
+
+/** Settings with the proxies of the environment. */
+interface WithProxies {
+  values: Readonly<Record<string, unknown>>;
+  /** They never contain values, which may have passwords. */
+  problems: readonly Problem[];
+}
+
+/**
+ * Sets the proxy of each upstream that has no setting `proxy` to that of the environment. Reads the variables that other programs read; lower case
+ * takes precedence.
+ *
+ * @param values settings before validation
+ */
+export function applyProxyVariables(
+  values: Readonly<Record<string, unknown>>,
+  { values: env, locate }: Environment,
+): WithProxies {
+  const problems: Problem[] = [];
+  const excluded = readExclusions(env.no_proxy || env.NO_PROXY);
+
+  function proxyFor(address: unknown): string | undefined {
+    const url = typeof address === 'string' ? URL.parse(address) : null;
+    const name = url && nameOf(url.protocol, env);
+    if (url === null || name == null || isLoopbackHost(url.hostname) || excluded(url)) {
+      return undefined;
+    }
+    const given = env[name] ?? '';
+    const proxy = given.includes('://') ? given : `http://${given}`;
+    if (proxyAddress.safeParse(proxy).success) {
+      return proxy;
+    }
+    const { place, name: variable } = locate(name);
+    problems.push({ place, sentence: `${variable} must be the URL of a proxy such as http://proxy.example.com:3128.` });
+    return undefined;
+  }
+
+  if (values.proxy !== undefined) {
+    return { values, problems };
+  }
+  const proxy = proxyFor(values.upstream);
+  const upstreams = isRecord(values.upstreams)
+    ? Object.fromEntries(
+        Object.entries(values.upstreams).map(([name, entry]) => {
+          const own = isRecord(entry) && entry.proxy === undefined ? proxyFor(entry.url) : undefined;
+          return [name, own === undefined ? entry : { ...Object(entry), proxy: own }];
+        }),
+      )
+    : undefined;
+  return { values: { ...values, ...(proxy && { proxy }), ...(upstreams && { upstreams }) }, problems };
+}
+
+/** Returns the name of the variable with the proxy for a protocol, if it is set. */
+const nameOf = (protocol: string, env: Environment['values']): string | undefined =>
+  (protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']).find((name) => env[name]);
+
+/**
+ * Reads a comma-separated list of hosts that are reached directly. Spaces separate too. Entries are host names with their subdomains, addresses, address ranges
+ * such as 10.0.0.0/8, each with an optional port, or `*` for all.
+ */
+function readExclusions(list = ''): (url: URL) => boolean {
+  const rules = list
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map(toRule);
+  return (url) => rules.some((isExcluded) => isExcluded(url));
+}
+
+function toRule(entry: string): (url: URL) => boolean {
+  if (entry === '*') {
+    return () => true;
+  }
+  const [, range = '', bits = ''] = /^\[?([\da-f.:]+)\]?\/(\d{1,3})$/i.exec(entry) ?? [];
+  if (isIP(range) !== 0 && Number(bits) <= (isIP(range) === 4 ? 32 : 128)) {
+    const block = new BlockList();
+    block.addSubnet(range, Number(bits), familyOf(range));
+    return (url) => {
+      const address = addressOf(url);
+      return isIP(address) !== 0 && block.check(address, familyOf(address));
+    };
+  }
+  const [, bracketed, plain = '', port] =
+    /^(?:\[(.+)\]|(.+?))(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? [];
+  const host = (bracketed ?? plain).replace(/^\*?\./, '').toLowerCase();
+  return (url) => {
+    const address = addressOf(url);
+    const isHost = address === host || (isIP(host) === 0 && address.endsWith(`.${host}`));
+    return isHost && (port === undefined || port === String(portOf(url)));
+  };
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');

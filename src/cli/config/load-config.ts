@@ -1,85 +1,82 @@
-import { findConflicts } from '../../settings/conflicts.ts';
-import { parseSettings, type SettingProblem } from '../../settings/parse-settings.ts';
+import { parseSettings, type SettingProblem } from '../../settings/parse.ts';
 import { suggest, variableOf } from '../../settings/setting.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { CommandLine } from '../command.ts';
-import { countWorkers } from '../count-workers.ts';
-import { findSandboxFileProblem } from '../sandbox-file.ts';
-import { readConfigFile } from './config-file.ts';
-import { findSource, SOURCE_VARIABLES } from './config-source.ts';
-import { type Config, createConfig, sandboxFileOf } from './create-config.ts';
-import type { Environment } from './environment.ts';
-import { type MergedSettings, mergeSources, SETTING_NAMES, VARIABLE_NAMES } from './merge-sources.ts';
+import { findFileProblems } from './check-files.ts';
+import { findSource, readConfigFile, SOURCE_VARIABLES } from './config-file.ts';
+import { applyProxyVariables, type Environment, type ReadFile, readConfigText } from './environment.ts';
+import { type MergedSettings, mergeSources, VARIABLE_NAMES } from './merge-sources.ts';
 import { ConfigError, type Problem, sortProblems } from './problem.ts';
-import { applyProxyVariables } from './proxy-variables.ts';
-import type { ReadFile } from './read-config-text.ts';
+
+/**
+ * Configuration of the process. It is plain data, which workers get as it is, and may contain secrets. Exactly one of `upstream`, `upstreams` and
+ * `sandbox` is set.
+ */
+export interface Config extends Settings {
+  /** Name of the configuration file, or of the variable with the configuration; undefined if there is none. */
+  source?: string | undefined;
+  /** Whether the process runs in production. The log is then JSON even on a terminal. */
+  isProduction: boolean;
+}
 
 /** Access to the files of a configuration. */
 export interface Files {
   /** Reads the configuration file and `.env`. */
   read: ReadFile;
-  /** Returns the problems of all files that settings refer to. The settings may be invalid. */
-  findProblems(values: Readonly<Record<string, unknown>>): readonly SettingProblem[];
+  /** Returns the problems of all files that settings refer to. */
+  findProblems: typeof findFileProblems;
 }
+
+const FILES: Files = { read: readConfigText, findProblems: findFileProblems };
 
 /** Valid configuration, with what it was made from. */
-export interface CheckedConfig extends Pick<MergedSettings, 'values' | 'locate'> {
+export interface LoadedConfig extends Pick<MergedSettings, 'values' | 'locate'> {
   config: Config;
 }
-
-/** Returns the configuration without what it was made from. Takes and throws the same as `checkConfig`. */
-export const loadConfig = (...sources: Parameters<typeof checkConfig>): Config => checkConfig(...sources).config;
 
 /**
  * Reads the settings of the command line, the environment and the configuration file, and the files that they refer to. This is the only check
  * of a configuration, whether it is for the start, for `notigraph check` or for another purpose.
  *
  * @param environment environment variables; empty ones count as not set
+ * @param files files to read. By default, those on the disk
  * @throws {ConfigError} with all problems
  */
-export function checkConfig(
+export function loadConfig(
   { options, problems: usage }: Pick<CommandLine, 'options' | 'problems'>,
   environment: Environment,
-  files: Files,
-): CheckedConfig {
+  files: Files = FILES,
+): LoadedConfig {
   const problems: Problem[] = [...usage.map((sentence) => ({ sentence })), ...environment.problems];
   const source = findSource(options.config, environment, files.read, problems);
-  const file = source && readConfigFile(source, environment.values, SETTING_NAMES);
+  const file = source && readConfigFile(source, environment.values);
   const merged = mergeSources(file, environment, options);
   problems.push(...findUnknownVariables(environment), ...(file?.problems ?? []));
 
   const isProduction = environment.values.NODE_ENV === 'production';
-  const { sandbox, ...configured }: Record<string, unknown> = { graphiql: !isProduction, ...merged.values };
-  const { values: given, problems: proxyProblems } = applyProxyVariables(configured, environment);
-  const { settings, problems: invalid = [] } = parseSettings(given);
-  const known = new Set(file?.problems.map(({ path }) => path));
+  const isSandbox = merged.values.upstream === undefined && merged.values.upstreams === undefined;
+  const { values, problems: proxyProblems } = applyProxyVariables(
+    { graphiql: !isProduction, ...(isSandbox && { sandbox: true }), ...merged.values },
+    environment,
+  );
+  const { settings, problems: invalid = [] } = parseSettings(values);
+  const known = new Set(file?.problems.map(({ path }) => path.join('.')));
   const isNew = ({ path }: SettingProblem) => !known.has(path.join('.'));
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.
   problems.push(
     ...invalid.filter(isNew).map((problem) => toProblem(problem, merged)),
     ...files
-      .findProblems(given)
+      .findProblems(values, settings)
       .filter(isNew)
       .map((problem) => toProblem(problem, merged, ': ')),
     ...findUpstreamProblems(merged, { isRequired: isProduction && isComplete }),
     ...proxyProblems,
-    ...(given.upstream === undefined && given.upstreams === undefined ? findSandboxProblems(merged) : []),
-    ...(settings === undefined ? [] : findConflicts({ ...settings, workers: countWorkers(settings.workers) }))
-      .map(splitClause)
-      .filter(isNew)
-      .map((problem) => toProblem(problem, merged)),
   );
   if (settings === undefined || problems.length > 0) {
     throw new ConfigError(sortProblems(problems, source?.name));
   }
-  const values = { ...given, ...(sandbox !== undefined && { sandbox }) };
-  const config = createConfig({ values, source: source?.name, isProduction });
+  const config = { ...settings, source: source?.name, isProduction };
   return { config, values: merged.values, locate: merged.locate };
-}
-
-/** Separates the path of a setting from the clause that begins with it. */
-function splitClause(clause: string): SettingProblem {
-  const [path = '', ...words] = clause.split(' ');
-  return { path: path.split('.'), message: words.join(' ') };
 }
 
 /** Adds the location of a setting to its problem. */
@@ -113,15 +110,6 @@ function findUpstreamProblems(
         },
       ]
     : [];
-}
-
-function findSandboxProblems({ values, locate }: MergedSettings): Problem[] {
-  const problem = findSandboxFileProblem(sandboxFileOf(values));
-  if (problem === undefined) {
-    return [];
-  }
-  const { place, name } = values.sandbox === undefined ? { name: 'The sandbox' } : locate(['sandbox']);
-  return [{ place, sentence: `${name}: ${problem}.` }];
 }
 
 /** Variables that aren't part of the configuration: those of tests, and the keys of commands. */

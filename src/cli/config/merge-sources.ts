@@ -1,8 +1,9 @@
+import { z } from 'zod';
+import { formsOf } from '../../settings/kinds.ts';
 import { optionOf, variableOf } from '../../settings/setting.ts';
 import { SECTION_NAMES, SETTINGS, type SettingName } from '../../settings/settings.ts';
 import type { ConfigFile, SettingPath } from './config-file.ts';
 import type { Environment } from './environment.ts';
-import { fromText } from './from-text.ts';
 import type { SettingLocation } from './problem.ts';
 
 /** Configured settings and their sources. */
@@ -63,7 +64,9 @@ export function mergeSources(
         case OPTION:
           return { name: [nameOf(name), ...inner].join('.') };
         default:
-          return { place: file?.placeOf(at), name: [name, ...inner].join('.') };
+          return name === 'sandbox' && values.sandbox === undefined
+            ? { name: 'The sandbox' }
+            : { place: file?.placeOf(at), name: [name, ...inner].join('.') };
       }
     },
   };
@@ -71,3 +74,15 @@ export function mergeSources(
 
 /** Whether the sandbox is off. `NOTIGRAPH_SANDBOX=0` means `off`, although a file could have that name. */
 const isOff = (value: unknown): boolean => value === false || value === '0';
+
+/** Converts the text of an option or variable to a type that the setting's schema accepts. Returns the text unchanged if none matches. */
+function fromText(name: SettingName, text: string): unknown {
+  const forms = formsOf(SETTINGS[name]);
+  if (forms.some((form) => form instanceof z.ZodBoolean) && /^(?:on|off|true|false)$/i.test(text)) {
+    return /^(?:on|true)$/i.test(text);
+  }
+  if (forms.some((form) => form instanceof z.ZodNumber) && /^\d{1,10}(?:\.\d{1,10})?$/.test(text)) {
+    return Number(text);
+  }
+  return forms.some((form) => form instanceof z.ZodArray) ? text.split(',').map((item) => item.trim()) : text;
+}

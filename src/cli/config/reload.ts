@@ -1,15 +1,16 @@
 import { closeSync, openSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
+import { NEXT_LOOK_MS } from '../../lib/files/file-watcher.ts';
+import { fileFingerprint } from '../../lib/files/text-file.ts';
 import { findConflicts } from '../../settings/conflicts.ts';
-import { listRestartSettings } from '../../settings/settings.ts';
+import { toSentence } from '../../settings/parse.ts';
+import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
 import { counter, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
 import type { Host } from '../command.ts';
-import { countWorkers } from '../count-workers.ts';
 import type { Hangups } from '../hangups.ts';
-import { type Config, type ConfigOrigin, createConfig } from './create-config.ts';
+import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
-import type { ConfigWatch } from './watch-config.ts';
 
 /** Reason for a reload. */
 export type ReloadTrigger = 'SIGHUP' | 'file';
@@ -82,6 +83,58 @@ function describeProblems(error: unknown): readonly LoggedProblem[] {
     : [{ problem: error instanceof Error ? error.message : String(error) }];
 }
 
+/** Watch on the files that a configuration can be in. */
+export interface ConfigWatch {
+  /** Notes that the current state of the files is about to be read. */
+  note(): void;
+  /** Starts to look for changes. Stops when the result is disposed. */
+  start(options: WatchOptions): Disposable;
+}
+
+/** Options of `start`. */
+export interface WatchOptions {
+  /** Returns the interval of looks, in seconds. */
+  everySeconds(): number;
+  onChange(): void;
+}
+
+/**
+ * Creates a watch. It looks at the files at an interval, because notifications of the file system miss the mounts of orchestrators.
+ *
+ * @param paths files, which may be absent
+ */
+export function watchConfig(paths: readonly string[]): ConfigWatch {
+  const look = () => paths.map(fileFingerprint).join('\n');
+  let read = look();
+  let last = read;
+  return {
+    note() {
+      read = look();
+    },
+    start({ everySeconds, onChange }) {
+      let timer: NodeJS.Timeout;
+      function schedule(milliseconds: number): void {
+        timer = setTimeout(check, milliseconds).unref();
+      }
+      function check(): void {
+        const found = look();
+        const isSettled = found === last;
+        last = found;
+        if (found === read) {
+          schedule(everySeconds() * 1_000);
+        } else if (isSettled) {
+          schedule(everySeconds() * 1_000);
+          onChange();
+        } else {
+          schedule(NEXT_LOOK_MS); // It may still be written.
+        }
+      }
+      schedule(everySeconds() * 1_000);
+      return { [Symbol.dispose]: () => clearTimeout(timer) };
+    },
+  };
+}
+
 /** Options of `followConfig`. */
 export interface FollowOptions extends ReloaderOptions {
   watch: ConfigWatch;
@@ -148,45 +201,42 @@ export interface ReloadableConfig {
 /**
  * Compares a new configuration with that of the startup.
  *
- * @throws {ConfigError} if it has no upstream, and the process has no sandbox: calls must not go to the upstream of the startup again. Also if it
- * contradicts settings of the startup: the cache in memory, in a process that has several workers
+ * @throws {ConfigError} if the service is removed, because calls must not go to that of the startup again. Also if settings contradict those that
+ * are kept, such as a cache in memory in a process that has several workers
  */
 export function keepRestartSettings(startup: Config, next: Config): ReloadableConfig {
-  if (startup.upstream.kind !== 'sandbox' && next.upstream.kind === 'sandbox') {
+  const hadService = startup.sandbox === undefined;
+  if (hadService && next.sandbox !== undefined) {
     throw new ConfigError(['No upstream is configured. Changing to the sandbox requires a restart.']);
   }
   const names = listRestartSettings();
-  const isService = startup.upstream.kind !== 'sandbox';
-  const hasUpstream = isService || isDeepStrictEqual(startup.upstream, next.upstream);
-  const isChanged = (name: string) => !isDeepStrictEqual(settingOf(startup, name), settingOf(next, name));
-  const kept = hasUpstream ? names : [...names, 'upstream', 'upstreams'];
-  const config = createConfig({ ...next, values: mergeValues(startup.values, next.values, kept) });
-  const { upstream: _, ...withoutUpstream } = config; // Of another form than the setting.
-  const conflicts = findConflicts({ ...withoutUpstream, workers: countWorkers(config.workers) });
+  const keepsSandbox = !hadService && startup.sandbox !== next.sandbox;
+  const config = withValuesOf(startup, next, keepsSandbox ? [...names, 'upstream', 'upstreams'] : names);
+  const conflicts = findConflicts(config);
   if (conflicts.length > 0) {
-    throw new ConfigError(conflicts.map((clause) => `${clause}.`));
+    throw new ConfigError(conflicts.map(toSentence));
   }
+  const isChanged = (name: SettingName) => !isDeepStrictEqual(startup[name], next[name]);
   return {
     config,
     restartNeeded: [
-      ...(hasUpstream ? [] : [next.upstream.kind === 'sandbox' ? 'sandbox' : 'upstream']),
+      ...(keepsSandbox ? [next.sandbox === undefined ? 'upstream' : 'sandbox'] : []),
       ...names.filter((name) => name !== 'sandbox' && isChanged(name)),
     ],
   };
 }
 
-const settingOf = (values: object, name: string): unknown => Reflect.get(values, name);
-
-type Values = ConfigOrigin['values'];
-
-/** Returns the new settings, except for those with the given names, which are the old ones. */
-function mergeValues(old: Values, next: Values, names: readonly string[]): Values {
-  const isKept = ([name]: [string, unknown]) => names.includes(name);
-  return Object.fromEntries([
-    ...Object.entries(next).filter((entry) => !isKept(entry)),
-    ...Object.entries(old).filter(isKept),
-  ]);
+/** Returns a configuration in which settings have the values of another one. */
+function withValuesOf(other: Config, config: Config, names: readonly SettingName[]): Config {
+  const result: Writable<Config> = { ...config };
+  const copy = <Name extends SettingName>(name: Name) => {
+    result[name] = other[name];
+  };
+  names.forEach(copy);
+  return result;
 }
+
+type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
 /** Counters of reloads. */
 export interface ReloadCounts {

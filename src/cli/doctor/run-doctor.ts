@@ -1,8 +1,6 @@
 import type { CommandLine, Host } from '../command.ts';
-import { CONFIG_FILES } from '../config/config-files.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { readConfigText } from '../config/read-config-text.ts';
 import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
 import { examine, type TitledFinding } from './examine.ts';
@@ -16,8 +14,8 @@ const QUESTION = 'API key of the service (not shown; Enter checks without it): '
 
 /** Examines the configured service and prints the findings as they come. The exit code is 1 if there are problems. */
 export async function runDoctor(commandLine: CommandLine, host: Host, isJson: boolean): Promise<void> {
-  const environment = readEnvironment(host.env, readConfigText);
-  const config = loadConfig(commandLine, environment, CONFIG_FILES);
+  const environment = readEnvironment(host.env);
+  const { config } = loadConfig(commandLine, environment);
   const { 'key-file': file, workflow, name } = commandLine.options;
   const { url, settings } = findService(config, { name, purpose: 'to examine' });
   const authorization = await readAuthorization(

@@ -5,11 +5,9 @@ import { isUpstreamError } from '../../upstream/errors.ts';
 import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
 import type { CommandLine, Host } from '../command.ts';
-import { CONFIG_FILES } from '../config/config-files.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
-import { readConfigText } from '../config/read-config-text.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
@@ -43,10 +41,10 @@ const PAUSES_PER_DELAY = 5;
 /** Checks a file of subscribers, and sends its rows. The exit code is 1 if rows are left, and 2 if the file or the configuration is invalid. */
 export async function runImport(commandLine: CommandLine, host: Host): Promise<void> {
   const options = readOptions(commandLine);
-  const environment = readEnvironment(host.env, readConfigText);
+  const environment = readEnvironment(host.env);
   const service = options.isDryRun
     ? undefined
-    : findService(loadConfig(commandLine, environment, CONFIG_FILES), {
+    : findService(loadConfig(commandLine, environment).config, {
         name: commandLine.options.name,
         purpose: 'to send subscribers to',
       });

@@ -36,9 +36,8 @@ export interface ServiceOptions {
 
 /** Opens the connections to a service. @throws {SecretError} if a certificate is invalid */
 export function openService({ url, settings, authorization, signal, logger }: ServiceOptions): ImportService {
-  const { upstreams: _, ...own } = settings;
   const upstreams = createUpstreams(
-    { ...own, cache: false, upstream: url }, // No cached read depends on subscribers.
+    { ...settings, cache: false, upstream: url.href }, // No cached read depends on subscribers.
     { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
   );
   const certificates = watchFiles(upstreams.files, settings.reloadSeconds, logger);

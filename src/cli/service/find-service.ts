@@ -1,9 +1,9 @@
 import { suggest } from '../../settings/setting.ts';
-import type { Config } from '../config/create-config.ts';
+import type { Config } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 
 /** Settings of a service, with those that all services share. */
-export type ServiceSettings = Omit<Config, 'upstream'>;
+export type ServiceSettings = Omit<Config, 'upstream' | 'upstreams'>;
 
 /**
  * Returns the service that a command works with, and its settings.
@@ -17,8 +17,8 @@ export function findService(
   { name, purpose }: { name: string | undefined; purpose: string },
 ): { url: URL; settings: ServiceSettings } {
   const selected = selectUpstream(Object.keys(upstreams), name);
-  if (upstream.kind === 'service') {
-    return { url: upstream.url, settings };
+  if (upstream !== undefined) {
+    return { url: new URL(upstream), settings };
   }
   const entry = selected === undefined ? undefined : upstreams[selected];
   if (entry === undefined) {
@@ -26,8 +26,8 @@ export function findService(
       `There is no service ${purpose}. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address.`,
     ]);
   }
-  const { url, ...own } = entry;
-  return { url, settings: { ...settings, ...own } };
+  const { url, cache: isCached, ...own } = entry;
+  return { url: new URL(url), settings: { ...settings, ...own, cache: isCached && settings.cache } };
 }
 
 /**

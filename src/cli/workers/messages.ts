@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { isRecord } from '../../lib/is-record.ts';
 import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import type { Config } from '../config/load-config.ts';
 
 const samples: z.ZodType<readonly MetricSamples[]> = z.array(
   z.object({
@@ -52,18 +54,11 @@ export const orders = z.discriminatedUnion('kind', [
 /** Order of the primary to a worker. */
 export type Order = z.infer<typeof orders>;
 
-/** Configuration for workers, as plain data. The primary has read and checked it. */
-export type Configuration = z.infer<typeof configuration>;
+/** Schema of the configuration for workers. The primary has parsed it, so they don't do it again. */
+export const configuration = z.custom<Config>(isRecord);
 
-/** Schema of the configuration for workers. */
-export const configuration = z.object({
-  /** Settings of all sources before validation. They may contain secrets. */
-  values: z.record(z.string(), z.unknown()),
-  source: z.string().optional(),
-  isProduction: z.boolean(),
-  /** Base address of the service, or of the sandbox in the primary; undefined if the settings have several services. */
-  upstream: z.string().optional(),
-});
+/** Configuration for workers. */
+export type Configuration = z.infer<typeof configuration>;
 
 /** Answers of a worker to the primary's questions. */
 export interface WorkerAnswers {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createSharedResources, type SharedResource } from '../../lib/shared-resources.ts';
 import type { CacheSettings } from '../../settings/cache.ts';
-import { readCacheSecret } from './cache-secret.ts';
+import { readSecret } from '../../settings/kinds.ts';
 import { MemoryStore } from './memory-store.ts';
 import { createRedisCacheStore } from './redis-store.ts';
 import type { CacheStore } from './store.ts';
@@ -31,7 +31,7 @@ export function createCacheStores(logger: Logger, redisTimeoutMs?: number): Cach
         return stores.open(JSON.stringify([store, maxBytes]), () => new MemoryStore({ maxBytes, now }));
       }
       const { url, ca, keyPrefix } = store.redis;
-      const secret = readCacheSecret(source);
+      const secret = readSecret('cacheSecret', source);
       return stores.open(JSON.stringify([store, secret]), () =>
         createRedisCacheStore({
           url,

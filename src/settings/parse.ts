@@ -1,7 +1,7 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { findConflicts } from './conflicts.ts';
 import { unknownSetting } from './setting.ts';
-import { GATEWAY_SETTINGS, type GatewaySettings, SETTINGS } from './settings.ts';
+import { GATEWAY_SETTINGS, SETTINGS_TABLE, type Settings } from './settings.ts';
 
 /** Problem of one setting. */
 export interface SettingProblem {
@@ -13,23 +13,27 @@ export interface SettingProblem {
   message: string;
 }
 
-const DEFAULTED = z.object(SETTINGS);
+/** Settings, or all their problems. */
+export type Parsed =
+  | { settings: Settings; problems?: never }
+  | { settings?: never; problems: readonly SettingProblem[] };
 
-export type PartialSettings = z.output<typeof DEFAULTED>;
-
-/** Validates settings and applies defaults. */
-export function parseSettings(
-  values: Readonly<Record<string, unknown>>,
-): { settings: PartialSettings; problems?: never } | { settings?: never; problems: SettingProblem[] } {
-  const { data, error } = DEFAULTED.safeParse(values, { reportInput: true });
-  const problems = [...findUnusable(values), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))];
+/**
+ * Validates settings, alone and together, and applies defaults. The result is plain data, which other processes can use as it is. Ignores names
+ * that are no settings.
+ */
+export function parseSettings(values: Readonly<Record<string, unknown>>): Parsed {
+  const { data, error } = SETTINGS_TABLE.safeParse(values, { reportInput: true });
+  const problems = [
+    ...findUnusable(values),
+    ...(error?.issues ?? []).flatMap((issue) => toProblems(issue)),
+    ...(data === undefined ? [] : findConflicts(data)),
+  ];
   return data === undefined || problems.length > 0 ? { problems } : { settings: data };
 }
 
 /** Returns the defaults of all settings that have one. */
-export const defaultSettings = (): PartialSettings => DEFAULTED.parse({});
-
-const GATEWAY = z.object(GATEWAY_SETTINGS);
+export const defaultSettings = (): Settings => SETTINGS_TABLE.parse({});
 
 const NO_UPSTREAM = 'upstream must be the base address of the service, such as https://notifications.example.com.';
 
@@ -38,20 +42,21 @@ const NO_UPSTREAM = 'upstream must be the base address of the service, such as h
  *
  * @throws {TypeError} that names every unknown, undefined or invalid option
  */
-export function parseGatewayOptions(options: Readonly<Record<string, unknown>>): GatewaySettings {
-  const known = Object.keys(GATEWAY_SETTINGS);
-  const unknown = Object.keys(options).filter((name) => !known.includes(name));
-  const { data, error } = GATEWAY.safeParse(options, { reportInput: true });
-  const problems = [
+export function parseOptions(options: Readonly<Record<string, unknown>>): Settings {
+  const names = Object.keys(GATEWAY_SETTINGS);
+  const [known, unknown] = [true, false].map((isKnown) =>
+    Object.entries(options).filter(([name]) => names.includes(name) === isKnown),
+  );
+  const { settings, problems = [] } = parseSettings(Object.fromEntries(known ?? []));
+  const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
-    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...known, 'plugins'], 'option')}.`),
-    ...[...findUnusable(options), ...(error?.issues ?? []).flatMap((issue) => toProblems(issue))].map(toSentence),
-    ...(data === undefined ? [] : findConflicts(data).map((clause) => `${clause}.`)),
+    ...(unknown ?? []).map(([name]) => `createGateway has ${unknownSetting(name, [...names, 'plugins'], 'option')}.`),
+    ...problems.map(toSentence),
   ];
-  if (data === undefined || problems.length > 0) {
-    throw new TypeError([...new Set(problems)].join('\n'));
+  if (settings === undefined || sentences.length > 0) {
+    throw new TypeError([...new Set(sentences)].join('\n'));
   }
-  return data;
+  return settings;
 }
 
 /** Returns a problem as a sentence that begins with the path of the setting. */

@@ -1,0 +1,158 @@
+import { findKeyProblem } from '../../auth/signing-keys.ts';
+import { createTenantUpstreams, findTenantProblem, findUpstreamProblem } from '../../auth/tenants.ts';
+import { findManifestProblems } from '../../graphql/documents/manifest.ts';
+import { type FindProblem, findSecretProblems, type Secret, type SourceProblem } from '../../lib/files/secret-files.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { findRedisServerProblems } from '../../redis/redis-server.ts';
+import { sandboxFileOf } from '../../settings/command.ts';
+import {
+  findPartsOfKinds,
+  type Kind,
+  OWN_SECRETS,
+  type PartOfKind,
+  partOf,
+  requireLength,
+  sourceOf,
+} from '../../settings/kinds.ts';
+import { findMissingPackage } from '../../settings/optional-packages.ts';
+import type { SettingProblem } from '../../settings/parse.ts';
+import { SETTINGS_TABLE, type Settings } from '../../settings/settings.ts';
+import { findRedisUrlProblem } from '../../settings/store.ts';
+import { findAuditProblem } from '../../telemetry/audit-log.ts';
+import { findTlsProblems } from '../../upstream/transport/tls-files.ts';
+import { findSandboxFileProblem } from '../sandbox-file.ts';
+
+/**
+ * Reads the files that settings refer to, looks for the packages that they need, and returns all problems.
+ *
+ * @param values settings before validation. Their files are checked although other settings are invalid
+ * @param settings the same settings; undefined if some are invalid
+ */
+export function findFileProblems(
+  values: Readonly<Record<string, unknown>>,
+  settings: Settings | undefined,
+): SettingProblem[] {
+  const parts = findPartsOfKinds(partOf(SETTINGS_TABLE, values));
+  const of = (...kinds: readonly Kind[]) => parts.filter(({ kind }) => kinds.includes(kind));
+  return [
+    ...groupBySection(of('certificate', 'clientKey')).flatMap(checkCertificates),
+    ...groupBySection(of('redisUrl', 'redisCertificate')).flatMap(checkRedis),
+    ...checkTenantKeys(of('tenantKey'), of('tenantFolder')[0], settings),
+    ...of('publicKey').flatMap((part) => checkSecret(part, findKeyProblem)),
+    ...parts.flatMap((part) =>
+      // Others are checked with the settings.
+      isOwnSecret(part.kind) && typeof part.value !== 'string' ? checkSecret(part, requireLength(part.kind)) : [],
+    ),
+    ...groupBySection(of('manifest')).flatMap(checkManifests),
+    ...of('auditLog').flatMap(checkAuditLog),
+    ...of('sandbox').flatMap(checkSandbox),
+    ...checkPackage('redis', of('redis')),
+    ...checkPackage('mcp', of('mcp')),
+  ];
+}
+
+const isOwnSecret = (kind: Kind): kind is keyof typeof OWN_SECRETS => Object.hasOwn(OWN_SECRETS, kind);
+
+/** Returns the parts that belong together, which are in the same section or list. */
+const groupBySection = (parts: readonly PartOfKind[]): PartOfKind[][] => [
+  ...Map.groupBy(parts, ({ path }) => path.slice(0, -1).join('.')).values(),
+];
+
+function checkSecret(part: PartOfKind, findProblem: FindProblem): SettingProblem[] {
+  const source = sourceOf(part);
+  return source === undefined
+    ? []
+    : findSecretProblems({ secrets: { source } }, findProblem).map(({ problem }) => ({
+        path: part.path,
+        message: problem,
+      }));
+}
+
+/** Returns the problems of the certificates of a section, and of the key that belongs to one of them. */
+const checkCertificates = (parts: readonly PartOfKind[]): SettingProblem[] =>
+  findTlsProblems(toSources(parts, nameOf)).map((problem) => inSection(parts, problem));
+
+/** Returns the problems of a Redis server's URL in a file, and of its certificates. */
+function checkRedis(parts: readonly PartOfKind[]): SettingProblem[] {
+  const { url, ca } = toSources(parts, nameOf);
+  const isInvalid = typeof url === 'string' && findRedisUrlProblem(url) !== undefined; // Reported with the other settings.
+  return url === undefined || isInvalid
+    ? []
+    : findRedisServerProblems({ url, ca }).map((problem) => inSection(parts, problem));
+}
+
+/** Returns the name of a part in its section. */
+const nameOf = ({ path }: PartOfKind): string => path.at(-1) ?? '';
+
+/** Adds the path of their section to a problem of parts. */
+const inSection = ([first]: readonly PartOfKind[], { name = '', problem }: SourceProblem): SettingProblem => ({
+  path: [...(first?.path.slice(0, -1) ?? []), name],
+  message: problem,
+});
+
+/** Returns the texts and files of parts by name. Those of an invalid form are reported as invalid settings. */
+const toSources = (parts: readonly PartOfKind[], nameOf: (part: PartOfKind) => string): Record<string, Secret> =>
+  Object.fromEntries(
+    parts.flatMap((part): [string, Secret][] => {
+      const source = sourceOf(part);
+      return source === undefined ? [] : [[nameOf(part), source]];
+    }),
+  );
+
+/** Returns the name of the tenant in the path of its key, which is `clients.browser.tenants.<name>` or a member of it. */
+const tenantOf = ({ path: [, , , name = ''] }: PartOfKind): string => name;
+
+/** Returns the problems of single keys and of the folder with keys, or else those of both together, such as a tenant with two keys. */
+function checkTenantKeys(
+  keys: readonly PartOfKind[],
+  folder: PartOfKind | undefined,
+  settings: Settings | undefined,
+): SettingProblem[] {
+  const secrets = toSources(keys, tenantOf);
+  const directory = typeof folder?.value === 'string' && folder.value !== '' ? folder.value : undefined;
+  const { browser } = settings?.clients ?? {};
+  const upstreams = browser && createTenantUpstreams(browser, settings?.upstreams);
+  const single = [
+    ...findSecretProblems({ secrets }, findTenantProblem),
+    ...findSecretProblems(
+      { directory },
+      (found) => findTenantProblem(found) ?? (upstreams && findUpstreamProblem(found, upstreams)),
+    ),
+  ];
+  const problems = single.length > 0 ? single : findSecretProblems({ secrets, directory }, findTenantProblem);
+  return problems.map(({ name = '', problem }) => ({
+    path: Object.hasOwn(secrets, name) ? ['clients', 'browser', 'tenants', name] : ['clients', 'browser', 'tenantKeys'],
+    message: problem,
+  }));
+}
+
+/** Returns the problems of manifests. Inline ones have no files. */
+function checkManifests(parts: readonly PartOfKind[]): SettingProblem[] {
+  const sources = parts.map(({ value }) => (typeof value === 'string' && value !== '' ? value : {}));
+  const [first] = parts;
+  const path = (parts.length === 1 ? first?.path : first?.path.slice(0, -1)) ?? [];
+  return findManifestProblems(sources).map(({ index = -1, problem }) => ({
+    path: parts[index]?.path ?? path,
+    message: problem,
+  }));
+}
+
+/** Returns why lines couldn't be appended to the audit log. The file is not created. */
+function checkAuditLog(part: PartOfKind): SettingProblem[] {
+  const source = sourceOf(part);
+  const message = typeof source === 'object' ? findAuditProblem(source.file) : undefined;
+  return message === undefined ? [] : [{ path: part.path, message }];
+}
+
+/** Returns why the sandbox couldn't use its file. */
+function checkSandbox({ path, value }: PartOfKind): SettingProblem[] {
+  const isValid = typeof value === 'string' || typeof value === 'boolean';
+  const message = isValid ? findSandboxFileProblem(sandboxFileOf(value)) : undefined;
+  return message === undefined ? [] : [{ path, message }];
+}
+
+function checkPackage(feature: 'redis' | 'mcp', parts: readonly PartOfKind[]): SettingProblem[] {
+  const users = parts.filter(({ value }) => isRecord(value));
+  const message = users.length === 0 ? undefined : findMissingPackage(feature);
+  return message === undefined ? [] : users.map(({ path }) => ({ path, message }));
+}

@@ -1,0 +1,230 @@
+import { z } from 'zod';
+import { createSecretFiles, type FindProblem, type Secret, SecretError } from '../lib/files/secret-files.ts';
+import { isRecord } from '../lib/is-record.ts';
+import { isDecodable } from '../lib/urls.ts';
+import { group, setting, text } from './setting.ts';
+
+// Secrets, files, addresses: values with a kind. Their schemas declare it, and everything that treats such values in its own way asks for it.
+
+/** Secrets of the gateway: their names in messages, and their minimum lengths. */
+export const OWN_SECRETS = {
+  cacheSecret: { title: 'the secret of the cache', minLength: 32 },
+  clientTokenSecret: { title: 'a secret of client tokens', minLength: 32 }, // A digest of HS256 (RFC 7518, 3.2).
+  logSecret: { title: 'the secret of the log', minLength: 16 },
+  routerSecret: { title: 'the secret of the router', minLength: 32 },
+} as const;
+
+/** Secret of the gateway. */
+export type OwnSecret = keyof typeof OWN_SECRETS;
+
+/**
+ * Kinds of values, with their category. In a configuration file, a `secret` must be a reference, an `address` must not contain a password, and a
+ * `path` is relative to that file. A `secret` or `text` can be in a file of its own; an `address` only if its setting has that form too. A `section`
+ * needs something outside of the configuration.
+ */
+const KINDS = {
+  cacheSecret: 'secret',
+  clientTokenSecret: 'secret',
+  logSecret: 'secret',
+  routerSecret: 'secret',
+  tenantKey: 'secret',
+  clientKey: 'secret',
+  publicKey: 'text',
+  certificate: 'text',
+  redisCertificate: 'text',
+  proxy: 'address',
+  redisUrl: 'address',
+  file: 'path',
+  tenantFolder: 'path',
+  manifest: 'path',
+  sandbox: 'path',
+  auditLog: 'section',
+  redis: 'section',
+  mcp: 'section',
+} as const satisfies Record<string, 'secret' | 'text' | 'address' | 'path' | 'section'>;
+
+/** Kind of a value. */
+export type Kind = keyof typeof KINDS;
+
+type KindOf<Category> = { [Name in Kind]: (typeof KINDS)[Name] extends Category ? Name : never }[Kind];
+
+const REGISTRY = z.registry<{ kind: Kind }>();
+
+/** Declares the kind of a schema's values. */
+export function ofKind<Schema extends z.ZodType>(kind: Kind, schema: Schema): Schema {
+  REGISTRY.add(schema, { kind });
+  return schema;
+}
+
+/** Returns the category of a schema's values; undefined if they have no kind. A schema with further checks has the kind of the one without. */
+export function categoryOf(schema: z.ZodType): (typeof KINDS)[Kind] | undefined {
+  const { kind } = REGISTRY.get(schema) ?? {};
+  return kind && KINDS[kind];
+}
+
+/** Path of a file or folder. */
+export const path = (kind: KindOf<'path'>) => ofKind(kind, text());
+
+/** File that a setting refers to. */
+export const file = () => group({ file: setting(path('file'), 'Path of the file.') });
+
+const textOrFile = (problem: string) => z.union([text(), file()], problem);
+
+/** The secret itself, or the file that holds it. The configuration file accepts `{ env }` and `{ file }`. */
+export const secret = (kind: KindOf<'secret'>) =>
+  ofKind(kind, textOrFile('must be a secret: { env: NAME } or { file: PATH }'));
+
+/** Secret of the gateway. A secret in a file is checked when it is read. */
+export function ownSecret(kind: OwnSecret) {
+  const { minLength } = OWN_SECRETS[kind];
+  return secret(kind).refine(
+    (value) => typeof value !== 'string' || value.length >= minLength,
+    `must have at least ${minLength} characters`,
+  );
+}
+
+/** Certificates in PEM, or the file that holds them. */
+export const pem = (kind: 'certificate' | 'redisCertificate') =>
+  ofKind(kind, textOrFile('must be PEM, { env: NAME } or { file: PATH }'));
+
+/** Public key of an issuer, or the file that holds it. */
+export const publicKey = () =>
+  ofKind('publicKey', textOrFile('must be a PEM or JSON Web Key, { env: NAME } or { file: PATH }'));
+
+/** Returns the text or file that a part is; undefined if its form is invalid. */
+export const sourceOf = ({ value }: Part): Secret | undefined => SOURCE.safeParse(value).data;
+
+const SOURCE = textOrFile('');
+
+/** Returns the check of the length of a secret of the gateway. */
+export const requireLength =
+  (kind: OwnSecret): FindProblem =>
+  (secrets) => {
+    const { title, minLength } = OWN_SECRETS[kind];
+    const short = [...secrets].find(([, value]) => value.length < minLength);
+    return short && { name: short[0], problem: `${title} is shorter than ${minLength} characters` };
+  };
+
+/** Reads a secret of the gateway, once. @throws {SecretError} if its file can't be read, or it is too short */
+export function readSecret(kind: OwnSecret, source: Secret): string {
+  const value = createSecretFiles({ secrets: { source } }, requireLength(kind)).secrets().get('source');
+  if (value === undefined) {
+    throw new SecretError(`${OWN_SECRETS[kind].title} is missing`);
+  }
+  return value;
+}
+
+/** Base address of the service: http or https, with or without a path prefix. Problems do not repeat the text, which may hold a secret. */
+export const upstreamUrl = z
+  .string('must be the base address of the service, such as https://notifications.example.com')
+  .transform((address, context): string => {
+    const url = URL.parse(address);
+    const message = findUrlProblem(url);
+    if (url === null || message !== undefined) {
+      context.addIssue({ code: 'custom', message: message ?? '' });
+      return z.NEVER;
+    }
+    return url.href;
+  });
+
+function findUrlProblem(url: URL | null): string | undefined {
+  if (url === null) {
+    return 'must be a URL such as https://notifications.example.com';
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return 'must begin with http:// or https://';
+  }
+  if (url.username !== '' || url.password !== '') {
+    return 'must not contain a user name or password; the API key comes with each request';
+  }
+  if (url.search !== '' || url.hash !== '') {
+    return 'must not have a query or fragment';
+  }
+  return /\/v1\/*$/.test(url.pathname) ? 'must not end in /v1; Notigraph adds it' : undefined;
+}
+
+const PROXY_PROBLEM = 'must be off, or the URL of a proxy such as http://proxy.example.com:3128';
+
+/** Address of a proxy, which can contain a user name and a password. */
+export const proxyAddress = ofKind(
+  'proxy',
+  z.string(PROXY_PROBLEM).refine((address) => address === 'off' || isProxyAddress(address), PROXY_PROBLEM),
+);
+
+function isProxyAddress(address: string): boolean {
+  const url = URL.parse(address);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.pathname === '/' &&
+    url.search + url.hash === '' &&
+    isDecodable(url.username + url.password)
+  );
+}
+
+/** Part of a configuration, valid or not. */
+export interface Part {
+  /** Names, and indexes of lists. */
+  path: readonly string[];
+  value: unknown;
+  /** Schemas of all forms that the value can have, whichever it has. */
+  forms: readonly z.ZodType[];
+}
+
+/** Part with a kind. */
+export interface PartOfKind extends Part {
+  kind: Kind;
+  category: (typeof KINDS)[Kind];
+}
+
+/** Returns a configuration as a part, of which the settings are the members. */
+export const partOf = (schema: z.ZodType, value: unknown): Part => ({ path: [], value, forms: formsOf(schema) });
+
+/** Returns a part with its kind; undefined if it has none. */
+export function withKind(part: Part): PartOfKind | undefined {
+  const kind = part.forms.map((form) => REGISTRY.get(form)?.kind).find((found) => found !== undefined);
+  return kind && { ...part, kind, category: KINDS[kind] };
+}
+
+/** Returns the members of a section, a list, or an object by name. */
+export const membersOf = ({ path: parent, value, forms }: Part): Part[] =>
+  Array.isArray(value) || isRecord(value)
+    ? Object.entries(value).map(([name, member]) => ({
+        path: [...parent, name],
+        value: member,
+        forms: forms.flatMap((form) => formsOf(memberSchema(form, name))),
+      }))
+    : [];
+
+/** Returns the parts with a kind inside of a part, also inside of invalid settings. */
+export function findPartsOfKinds(part: Part): PartOfKind[] {
+  const known = withKind(part);
+  return [...(known === undefined ? [] : [known]), ...membersOf(part).flatMap(findPartsOfKinds)];
+}
+
+/** Returns a schema, and those inside of it that describe the same value. */
+export function formsOf(schema: unknown): z.ZodType[] {
+  return schema instanceof z.ZodType ? [schema, ...listInner(schema).flatMap(formsOf)] : [];
+}
+
+function listInner(schema: z.ZodType): readonly unknown[] {
+  if (schema instanceof z.ZodUnion) {
+    return schema.options;
+  }
+  if (schema instanceof z.ZodPipe) {
+    return [schema.in];
+  }
+  return schema instanceof z.ZodExactOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+    ? [schema.unwrap()]
+    : [];
+}
+
+function memberSchema(form: z.ZodType, name: string): unknown {
+  if (form instanceof z.ZodArray) {
+    return form.element;
+  }
+  if (form instanceof z.ZodObject) {
+    return Object.hasOwn(form.shape, name) ? form.shape[name] : undefined;
+  }
+  return form instanceof z.ZodRecord ? form.valueType : undefined;
+}
