@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/client-rules.ts';
-import { createGatewayState, type GatewayState } from './gateway-state.ts';
-import type { Gateway, GatewayDeps, GatewayOptions } from './gateway-types.ts';
+import { createRemoteKeys, type RemoteKeys } from './auth/signing-keys.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { createReadRequiredScopes } from './graphql/documents/required-scopes.ts';
@@ -17,6 +19,7 @@ import { createEngine, createPrepare, type HostPlugin } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
+import type { McpStreams } from './http/mcp/streams.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
@@ -25,8 +28,11 @@ import { createRespond } from './http/respond.ts';
 import { createRouter, trackRequests } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
+import { createRateLimiters, type RateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
+import type { Degradations } from './server/health.ts';
 import type { McpSettings } from './settings/clients.ts';
+import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
 import { parseOptions } from './settings/parse.ts';
@@ -34,14 +40,110 @@ import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog } from './telemetry/circuit-log.ts';
+import type { CounterMemory } from './telemetry/counter-memory.ts';
+import { type Counts, createCounts } from './telemetry/counts.ts';
 import { cacheSamples, rateLimitSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
-import { formatMetrics } from './telemetry/metrics-snapshot.ts';
+import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
+import { type CacheStores, createCacheStores } from './upstream/cache/cache-stores.ts';
+import type { ServiceDeps } from './upstream/service.ts';
+import type { Connect } from './upstream/transport/connector.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
 
-export type { Gateway, GatewayDeps, GatewayOptions, GatewayState };
-export { createGatewayState };
+/** Options of a gateway: `upstream` or `upstreams`, and others. */
+export type GatewayOptions = OptionalGatewayOptions &
+  (Required<Pick<OptionalGatewayOptions, 'upstream'>> | Required<Pick<OptionalGatewayOptions, 'upstreams'>>);
+
+interface OptionalGatewayOptions extends Omit<GatewaySettingOptions, 'upstream'> {
+  /** Base address of the service, such as `https://notifications.example.com`. May have a path prefix. Set either this or `upstreams`. */
+  upstream?: URL | string;
+  /**
+   * Plugins for Yoga's engine, after the gateway's own. Hooks of parsing, validation, context building and execution run, with their
+   * `instrumentation`; hooks of HTTP requests never run, and `createGateway` rejects plugins that have one. @default none
+   */
+  plugins?: readonly HostPlugin[];
+}
+
+/** Dependencies of a gateway. */
+export interface GatewayDeps extends Pick<ServiceDeps, 'monotonicNow' | 'random'> {
+  /** Logger of operations and problems. @default pino on standard output, with warnings and errors only */
+  logger?: Logger;
+  /** Returns the current time. @default () => new Date() */
+  now?: () => Date;
+  /** Opens connections to the service. @default over the network */
+  connect?: Connect;
+}
+
+/** Gateway that can be mounted in a server. Dispose it to close its connections. */
+export interface Gateway extends AsyncDisposable {
+  /** Answers one request of a host that uses the Fetch API. */
+  fetch(request: Request): Promise<Response>;
+  /** Answers one request of `node:http` or a framework on top of it. */
+  listener: RequestListener;
+  /** Returns whether a request is for GraphiQL's page or one of its files, which a server should answer even while it sheds load. */
+  isPage(request: IncomingMessage): boolean;
+  /** Path of the GraphQL endpoint. */
+  endpoint: string;
+  /**
+   * Sends one read without a key to each service. Returns a sentence if it is unreachable, or responds with something that is no API of this kind;
+   * undefined if there is no problem.
+   */
+  checkUpstream(): Promise<string | undefined>;
+  /**
+   * Serves the tools of `mcp` to one client over streams, such as standard input and output, until one of them ends. Calls that are in flight when
+   * the input ends are answered.
+   *
+   * @throws {TypeError} without the option `mcp`
+   * @throws {Refusal} if the credential is not accepted
+   */
+  serveMcp(streams: McpStreams): Promise<void>;
+  /** Returns the metrics so far in Prometheus' text format; empty with `metrics: false`. */
+  metrics(): Promise<string>;
+  /** Returns the same metrics as plain data, which can be sent to another process or combined with other samples. */
+  metricsSnapshot(): MetricSamples[];
+  /** Returns the bytes of upstream responses that are being received, for the load shedding of a server. */
+  bufferedBytes(): number;
+  /** Resolves once connecting to Redis has succeeded or failed. Before, a process counts rate limits on its own, and caches nothing. */
+  connected(): Promise<void>;
+  /** Returns what doesn't work although requests are served, for health checks. */
+  degradations(): Degradations;
+  /** Closes the connections to the service once in-flight requests have ended. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * State that a gateway takes over from the one that it replaces: counters continue, rate limits are not refilled, the cache keeps its responses, the
+ * signing keys of issuers are not fetched again, and tenants keep their values in the log.
+ */
+export interface GatewayState {
+  counts: Counts;
+  rateLimiters: RateLimiters;
+  cacheStores: CacheStores;
+  remoteKeys: RemoteKeys;
+  /** Default of `logSecret`. */
+  logSecret: string;
+}
+
+/**
+ * Creates the state of the first gateway.
+ *
+ * @param counters memory of the counters. By default, no other process reads it
+ * @param monotonicNow clock of rate limits, in milliseconds. @default performance.now
+ * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
+ */
+export const createGatewayState = (
+  logger: Logger,
+  counters?: CounterMemory,
+  monotonicNow?: () => number,
+  redisTimeoutMs?: number,
+): GatewayState => ({
+  counts: createCounts(logger, counters),
+  rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
+  cacheStores: createCacheStores(logger, redisTimeoutMs),
+  remoteKeys: createRemoteKeys(logger),
+  logSecret: randomBytes(32).toString('hex'),
+});
 
 /** Path at which servers get tokens for their frontends. */
 const CLIENT_TOKENS_PATH = '/client-tokens';

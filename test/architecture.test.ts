@@ -9,8 +9,6 @@ const ENTRIES = [
   'testing',
   'index.ts',
   'gateway.ts',
-  'gateway-types.ts',
-  'gateway-state.ts',
   'server',
   'http',
   'graphql',

@@ -4,13 +4,7 @@ import type { CommandLine, Host } from './command.ts';
 import { listConfigPaths } from './config/config-file.ts';
 import { readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
-import {
-  type ConfigWatch,
-  createReloadCounts,
-  type FollowOptions,
-  followConfig,
-  watchConfig,
-} from './config/reload.ts';
+import { ConfigWatch, createReloadCounts, type FollowOptions, followConfig } from './config/reload.ts';
 import { createLogger } from './create-logger.ts';
 import type { Hangups } from './hangups.ts';
 import { openSandbox, withSandbox } from './open-sandbox.ts';
@@ -34,7 +28,7 @@ export async function runGateway(commandLine: CommandLine, running: RunningProce
     return runWorker(role, host); // It ignores SIGHUP, which a terminal sends to all processes.
   }
   const environment = readEnvironment(host.env);
-  const watch = watchConfig(listConfigPaths(commandLine.options.config, environment));
+  const watch = new ConfigWatch(listConfigPaths(commandLine.options.config, environment));
   return serveUntilStopped({ load: () => loadConfig(commandLine, environment).config, watch }, running);
 }
 

@@ -44,13 +44,14 @@ const NO_UPSTREAM = 'upstream must be the base address of the service, such as h
  */
 export function parseOptions(options: Readonly<Record<string, unknown>>): Settings {
   const names = Object.keys(GATEWAY_SETTINGS);
-  const [known, unknown] = [true, false].map((isKnown) =>
-    Object.entries(options).filter(([name]) => names.includes(name) === isKnown),
+  const isKnown = (name: string) => names.includes(name);
+  const { settings, problems = [] } = parseSettings(
+    Object.fromEntries(Object.entries(options).filter(([name]) => isKnown(name))),
   );
-  const { settings, problems = [] } = parseSettings(Object.fromEntries(known ?? []));
+  const unknown = Object.keys(options).filter((name) => !isKnown(name));
   const sentences = [
     ...(options.upstream === undefined && options.upstreams === undefined ? [NO_UPSTREAM] : []),
-    ...(unknown ?? []).map(([name]) => `createGateway has ${unknownSetting(name, [...names, 'plugins'], 'option')}.`),
+    ...unknown.map((name) => `createGateway has ${unknownSetting(name, [...names, 'plugins'], 'option')}.`),
     ...problems.map(toSentence),
   ];
   if (settings === undefined || sentences.length > 0) {

@@ -196,6 +196,11 @@ describe('the settings that have only variables', () => {
     });
   });
 
+  it('may be fractions if their settings may', () => {
+    expect(load({ NOTIGRAPH_RELOAD_SECONDS: '0.5' }).reloadSeconds).toBe(0.5);
+    expect(load({ NOTIGRAPH_RELOAD_SECONDS: '30' }).reloadSeconds).toBe(30);
+  });
+
   it('are checked, and so are their names', () => {
     const env = {
       NOTIGRAPH_MAX_DEPTH: '0',

@@ -56,6 +56,7 @@ describe('the JSON Schema of the configuration file', () => {
       'clients: { server: { trustedDocuments: { env: MODE } } }\ntrustedDocuments: { manifests: [x] }',
     ],
     ['a secret in a variable', 'logSecret: { env: LOG_SECRET }'],
+    ['a secret in a file', 'logSecret: { file: log-secret }'],
     ['Redis', 'rateLimits: { store: { redis: { url: { env: REDIS_URL } } } }'],
     [
       'Redis with an address in a file',
@@ -76,6 +77,8 @@ describe('the JSON Schema of the configuration file', () => {
     ['a switch in a section that is another word', 'audit: { to: stdout, required: yes }'],
     ['a secret in the file', 'clientTokens: { secrets: [0123456789012345678901234567890123456789] }'],
     ['the secret of the log in the file', 'logSecret: 0123456789012345678901234567890123456789x'],
+    ['the secret of the router in the file', 'federation: { routerSecret: 0123456789012345678901234567890123456789 }'],
+    ['a sandbox that is neither a path nor a switch', 'sandbox: 7'],
     ['a missing member', 'clientTokens: { issuer: a }'],
     ['an empty list', 'clientTokens: { secrets: [] }'],
     ['a scope that does not exist', 'clients: { browser: { scopes: [a:b] } }'],

@@ -31,8 +31,7 @@ is given, 2 if the configuration is invalid.`,
     if (!wordsOf(FORMATS).includes(format)) {
       throw new ConfigError([...commandLine.problems, '--format must be text, json or github.']);
     }
-    const { createReport } = await import('../check/report.ts');
-    const { formatReport } = await import('../check/format-report.ts');
+    const { createReport, formatReport } = await import('../check/report.ts');
     const report = await createReport(commandLine, host);
     host.stdout.write(formatReport(report, format));
     if (!report.isValid) {

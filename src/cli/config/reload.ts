@@ -20,43 +20,46 @@ interface LoggedProblem extends Partial<Place> {
   problem: string;
 }
 
-/** Options of `createConfigReloader`. */
-export interface ReloaderOptions {
+/** Returns the problems with their places, as fields of the log. */
+function describeProblems(error: unknown): readonly LoggedProblem[] {
+  return error instanceof ConfigError
+    ? error.problems.map(({ place, sentence }) => ({ ...place, problem: sentence }))
+    : [{ problem: error instanceof Error ? error.message : String(error) }];
+}
+
+/** Running process, and the configuration that it follows. */
+export interface FollowOptions {
   /** Configuration that the process started with. */
   startup: Config;
   /** Reads the configuration again. @throws {ConfigError} with all problems */
   load(): Config;
   /** Uses a valid configuration from now on. If it fails, the previous one stays in use. */
   apply(config: Config): Promise<void>;
+  watch: ConfigWatch;
   counts: ReloadCounts;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  hangups: Hangups;
+  host: Host;
 }
 
-/** Reloads the configuration of a running process, one reload at a time. */
-export interface ConfigReloader {
-  /** Reads the configuration, and applies it if it is valid. Problems are logged; those that a change of the file still has, once. */
-  reload(trigger: ReloadTrigger): Promise<void>;
-}
-
-/** Creates a reloader. */
-export function createConfigReloader({ startup, load, apply, counts, logger }: ReloaderOptions): ConfigReloader {
+/**
+ * Reloads the configuration at SIGHUP, and when its file changes, one reload at a time. Problems are logged; those that a change of the file still
+ * has, once. A terminal that closes sends SIGHUP too: then the process stops, because its user could no longer see or stop it.
+ *
+ * @returns stops doing so when it is disposed
+ */
+export function followConfig(options: FollowOptions): Disposable {
+  const { startup, load, apply, watch, counts, logger, hangups, host } = options;
+  let { reloadSeconds } = startup;
   let queue = Promise.resolve();
   let lastProblems = '';
 
-  function reject(error: unknown, trigger: ReloadTrigger): void {
-    const problems = describeProblems(error);
-    const text = JSON.stringify(problems);
-    counts.add('rejected');
-    if (trigger === 'SIGHUP' || text !== lastProblems) {
-      logger.error({ trigger, problems }, 'the configuration was not reloaded: the previous one stays in use');
-    }
-    lastProblems = text;
-  }
-
-  async function run(trigger: ReloadTrigger): Promise<void> {
+  async function reload(trigger: ReloadTrigger): Promise<void> {
     try {
+      watch.note();
       const { config, restartNeeded } = keepRestartSettings(startup, load());
       await apply(config);
+      reloadSeconds = config.reloadSeconds;
       lastProblems = '';
       counts.add('ok');
       logger.info({ trigger, source: config.source }, 'the configuration was reloaded');
@@ -68,105 +71,28 @@ export function createConfigReloader({ startup, load, apply, counts, logger }: R
     }
   }
 
-  return {
-    reload(trigger) {
-      queue = queue.then(() => run(trigger));
-      return queue;
-    },
+  function reject(error: unknown, trigger: ReloadTrigger): void {
+    const problems = describeProblems(error);
+    const text = JSON.stringify(problems);
+    counts.add('rejected');
+    if (trigger === 'SIGHUP' || text !== lastProblems) {
+      logger.error({ trigger, problems }, 'the configuration was not reloaded: the previous one stays in use');
+    }
+    lastProblems = text;
+  }
+
+  const enqueue = (trigger: ReloadTrigger) => {
+    queue = queue.then(() => reload(trigger));
   };
-}
-
-/** Returns the problems with their places, as fields of the log. */
-function describeProblems(error: unknown): readonly LoggedProblem[] {
-  return error instanceof ConfigError
-    ? error.problems.map(({ place, sentence }) => ({ ...place, problem: sentence }))
-    : [{ problem: error instanceof Error ? error.message : String(error) }];
-}
-
-/** Watch on the files that a configuration can be in. */
-export interface ConfigWatch {
-  /** Notes that the current state of the files is about to be read. */
-  note(): void;
-  /** Starts to look for changes. Stops when the result is disposed. */
-  start(options: WatchOptions): Disposable;
-}
-
-/** Options of `start`. */
-export interface WatchOptions {
-  /** Returns the interval of looks, in seconds. */
-  everySeconds(): number;
-  onChange(): void;
-}
-
-/**
- * Creates a watch. It looks at the files at an interval, because notifications of the file system miss the mounts of orchestrators.
- *
- * @param paths files, which may be absent
- */
-export function watchConfig(paths: readonly string[]): ConfigWatch {
-  const look = () => paths.map(fileFingerprint).join('\n');
-  let read = look();
-  let last = read;
-  return {
-    note() {
-      read = look();
-    },
-    start({ everySeconds, onChange }) {
-      let timer: NodeJS.Timeout;
-      function schedule(milliseconds: number): void {
-        timer = setTimeout(check, milliseconds).unref();
-      }
-      function check(): void {
-        const found = look();
-        const isSettled = found === last;
-        last = found;
-        if (found === read) {
-          schedule(everySeconds() * 1_000);
-        } else if (isSettled) {
-          schedule(everySeconds() * 1_000);
-          onChange();
-        } else {
-          schedule(NEXT_LOOK_MS); // It may still be written.
-        }
-      }
-      schedule(everySeconds() * 1_000);
-      return { [Symbol.dispose]: () => clearTimeout(timer) };
-    },
-  };
-}
-
-/** Options of `followConfig`. */
-export interface FollowOptions extends ReloaderOptions {
-  watch: ConfigWatch;
-  hangups: Hangups;
-  host: Host;
-}
-
-/**
- * Reloads the configuration at SIGHUP, and when its file changes. A terminal that closes sends SIGHUP too: then the process stops, because
- * its user could no longer see or stop it.
- *
- * @returns stops doing so when it is disposed
- */
-export function followConfig({ watch, hangups, host, ...options }: FollowOptions): Disposable {
-  let { reloadSeconds } = options.startup;
-  const reloader: ConfigReloader = createConfigReloader({
-    ...options,
-    load() {
-      watch.note();
-      return options.load();
-    },
-    async apply(config) {
-      await options.apply(config);
-      reloadSeconds = config.reloadSeconds;
-    },
-  });
-  const looks = watch.start({ everySeconds: () => reloadSeconds, onChange: () => void reloader.reload('file') });
+  const looks = watch.start(
+    () => reloadSeconds,
+    () => enqueue('file'),
+  );
   const handling = hangups.handle(() => {
     if (isTerminalGone(host)) {
       host.emit('SIGTERM', 'SIGTERM');
     } else {
-      void reloader.reload('SIGHUP');
+      enqueue('SIGHUP');
     }
   });
   return {
@@ -271,4 +197,51 @@ export function createReloadCounts(now: () => number = Date.now): ReloadCounts {
       ),
     ],
   };
+}
+
+/** Watch on the files that a configuration can be in. It looks at an interval, because notifications of the file system miss the mounts of orchestrators. */
+export class ConfigWatch {
+  readonly #paths: readonly string[];
+  /** States of the files when they were read, and at the last look. */
+  #read: string;
+  #last: string;
+
+  /** @param paths files, which may be absent */
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+    this.#read = this.#look();
+    this.#last = this.#read;
+  }
+
+  /** Notes that the current state of the files is about to be read. */
+  note(): void {
+    this.#read = this.#look();
+  }
+
+  /**
+   * Starts to look for changes. Stops when the result is disposed.
+   *
+   * @param everySeconds returns the interval
+   */
+  start(everySeconds: () => number, onChange: () => void): Disposable {
+    let timer: NodeJS.Timeout;
+    const schedule = (milliseconds: number): void => {
+      timer = setTimeout(check, milliseconds).unref();
+    };
+    const check = (): void => {
+      const state = this.#look();
+      const isSettled = state === this.#last;
+      this.#last = state;
+      schedule(state === this.#read || isSettled ? everySeconds() * 1_000 : NEXT_LOOK_MS); // It may still be written.
+      if (state !== this.#read && isSettled) {
+        onChange();
+      }
+    };
+    schedule(everySeconds() * 1_000);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  }
+
+  #look(): string {
+    return this.#paths.map(fileFingerprint).join('\n');
+  }
 }
