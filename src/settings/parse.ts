@@ -19,7 +19,7 @@ export type Parsed =
   | { settings?: never; problems: readonly SettingProblem[] };
 
 /**
- * Validates settings, alone and together, and applies defaults. The result is plain data, which other processes can use as it is. Ignores names
+ * Validates settings and their combinations, and applies defaults. The result is plain data, which other processes can use as it is. Ignores names
  * that are no settings.
  */
 export function parseSettings(values: Readonly<Record<string, unknown>>): Parsed {
