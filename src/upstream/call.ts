@@ -32,7 +32,7 @@ export type CallSettings = { upstream: URL } & Pick<
   | 'upstreamIdempotency'
 >;
 
-/** What all calls to a service share. */
+/** Settings and policies that all calls to a service share. */
 export interface CallPolicies {
   readonly settings: CallSettings;
   /** Number of calls that wait for others of their credential. */

@@ -33,7 +33,7 @@ export class Deadline {
     if (this.#client.aborted) {
       return clientDisconnected();
     }
-    return performance.now() >= this.at ? timeoutError() : undefined;
+    return this.#reason ?? (performance.now() >= this.at ? timeoutError() : undefined); // Timers can be a millisecond early.
   }
 
   /** Adds something that waits. Timer and listener exist only while something does. */
