@@ -50,6 +50,8 @@ export class MemoryStore implements CacheStore {
   readonly #versions = new LRUCache<string, string>({ max: MAX_VERSIONS });
   /** Deadlines of the writes in progress. They are not evicted, because reads depend on them. */
   readonly #writes = new Map<string, Set<{ deadline: number }>>();
+  /** Times until which writes with an unknown outcome count as being in progress, one per key, in their order. */
+  readonly #unknown = new Map<string, number>();
   /** Number of the last write. A first version is only as good as a lookup that no write has followed. */
   #epoch = 0;
   #lastVersion = 0;
@@ -92,16 +94,18 @@ export class MemoryStore implements CacheStore {
   put({ owner, kind, path }: EntryAddress, { version, at }: Lookup, result: UpstreamResult, lifetimeMs: number): void {
     const owned = this.#keyOf(owner, kind);
     const now = this.#now();
-    if (version === `none ${this.#epoch}`) {
-      this.#versions.set(owned, this.#versions.get(owned) ?? this.#newVersion()); // No write has come since the lookup.
-    } else if (version !== this.#versions.get(owned)) {
+    const isFirst = version === `none ${this.#epoch}`; // No write has come since the lookup.
+    const current = this.#versions.get(owned) ?? this.#newVersion();
+    if (version?.startsWith('none ')) {
+      this.#versions.set(owned, current); // Otherwise, frequent writes of others would keep new owners from storing anything.
+    }
+    if (!isFirst && version !== current) {
       return;
     }
-    const current = this.#versions.get(owned);
     const key = `${owned} ${path}`;
     const existing = this.#entries.peek(key);
     const isNewer = existing === undefined || existing.version !== current || existing.at <= at; // A later read may have been faster.
-    if (current !== undefined && isNewer && at + lifetimeMs > now) {
+    if (isNewer && at + lifetimeMs > now) {
       this.#entries.set(key, { version: current, result, at, expiresAt: at + lifetimeMs });
     }
   }
@@ -116,10 +120,11 @@ export class MemoryStore implements CacheStore {
     return {
       end: (isUnknown) => {
         this.#replaceVersions(keys);
-        if (isUnknown) {
-          write.deadline = this.#now() + this.#unknownWriteMs;
-        } else {
-          this.#removeWrites(keys, (other) => other === write);
+        this.#removeWrites(keys, (other) => other === write);
+        this.#removeUnknown();
+        for (const key of isUnknown ? keys : []) {
+          this.#unknown.delete(key); // It moves to the end.
+          this.#unknown.set(key, this.#now() + this.#unknownWriteMs);
         }
       },
     };
@@ -140,6 +145,7 @@ export class MemoryStore implements CacheStore {
     this.#entries.clear();
     this.#versions.clear();
     this.#writes.clear();
+    this.#unknown.clear();
   }
 
   #replaceVersions(keys: readonly string[]): void {
@@ -155,11 +161,21 @@ export class MemoryStore implements CacheStore {
   }
 
   #isWriting(key: string, now: number): boolean {
-    if (!this.#writes.has(key)) {
-      return false;
+    if (this.#writes.has(key)) {
+      this.#removeWrites([key], ({ deadline }) => deadline <= now);
     }
-    this.#removeWrites([key], ({ deadline }) => deadline <= now);
-    return this.#writes.has(key);
+    return this.#writes.has(key) || (this.#unknown.get(key) ?? now) > now;
+  }
+
+  /** Removes what is over, so that unknown outcomes don't add up. */
+  #removeUnknown(): void {
+    const now = this.#now();
+    for (const [key, end] of this.#unknown) {
+      if (end > now) {
+        break;
+      }
+      this.#unknown.delete(key);
+    }
   }
 
   #removeWrites(keys: readonly string[], isOver: (write: { deadline: number }) => boolean): void {

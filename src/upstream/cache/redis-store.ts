@@ -49,8 +49,11 @@ interface State {
   value: Buffer | undefined;
 }
 
-/** Time after which a version that nobody uses is forgotten, in milliseconds. Entries live for two days at most. */
-const VERSION_MS = 2 * 86_400_000;
+/** Time after which the state of an owner that nobody uses is forgotten, in milliseconds. Entries live for two days at most. */
+const STATE_MS = 2 * 86_400_000;
+
+/** Field of the writes whose outcome is unknown. They share one, so that their number doesn't matter. */
+const UNKNOWN_FIELD = 'unknown';
 
 /** Maximum size of the responses that are being compressed or sent, in bytes. Beyond it, responses are not stored. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
@@ -68,8 +71,8 @@ const MAX_HEADER_BYTES = 256;
  * respond to the process that writes: the others may use older entries until it reaches Redis again, or until the entries expire if it never does.
  * A Redis server that was restarted or replaced by its replica may have lost writes, so entries from before are not used.
  *
- * Commands of one turn run in their order, so no transaction is needed: a write replaces the version before it is sent and after it has ended, and
- * counts as being in progress in between.
+ * Commands of one turn run in their order, so no transaction is needed: a write counts as being in progress from before its version is replaced, before
+ * it is sent, until after it is replaced again.
  *
  * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
@@ -125,7 +128,7 @@ export function createRedisCacheStore({
     const isReplaced = await redis.run(async (send) => {
       await Promise.all([
         send('SET', epochKey, randomUUID()),
-        ...keys.map((key) => send('SET', key, randomUUID(), 'PX', String(VERSION_MS))),
+        ...keys.map((key) => send('SET', key, randomUUID(), 'PX', String(STATE_MS))),
       ]);
       return true;
     });
@@ -145,17 +148,48 @@ export function createRedisCacheStore({
     }
   }
 
-  /** Replaces versions before and after a write. Returns whether Redis has done so. */
-  async function replace(keys: readonly StateKeys[], mark: RedisWork<unknown>): Promise<boolean> {
+  /**
+   * Replaces versions before and after a write. Returns whether Redis has done so.
+   *
+   * @param mark field that counts as a write in progress from now on
+   * @param unmark field that no longer does
+   */
+  async function replace(keys: readonly StateKeys[], mark?: [field: string, ms: number], unmark?: string) {
     const isReplaced = await redis.run(async (send) => {
+      const [field, milliseconds] = mark ?? [];
+      const deadline = milliseconds === undefined ? 0 : Math.ceil(toMilliseconds(await send('TIME')) + milliseconds);
       await Promise.all([
-        send('SET', epochKey, randomUUID()), // First: see `put`.
-        ...keys.map(({ version }) => send('SET', version, randomUUID(), 'PX', String(VERSION_MS))),
-        mark(send), // Last, so that nobody sees a version from before as one without a write.
+        // First, so that nobody gets a version that is valid after the write without seeing the write.
+        ...keys.flatMap(({ writes }) =>
+          field === undefined
+            ? []
+            : [send('HSET', writes, field, String(deadline)), send('PEXPIRE', writes, String(STATE_MS))],
+        ),
+        send('SET', epochKey, randomUUID()), // Before the versions: see `store`.
+        ...keys.map(({ version }) => send('SET', version, randomUUID(), 'PX', String(STATE_MS))),
+        ...keys.flatMap(({ writes }) => (unmark === undefined ? [] : [send('HDEL', writes, unmark)])),
       ]);
       return true;
     });
     return isReplaced === true;
+  }
+
+  /** Keeps this process from using entries, because Redis doesn't know of a write. */
+  function hold(keys: readonly StateKeys[]): void {
+    for (const { version } of keys) {
+      unmarked.set(version, (unmarked.get(version) ?? 0) + 1);
+    }
+  }
+
+  function release(keys: readonly StateKeys[]): void {
+    for (const { version } of keys) {
+      const count = (unmarked.get(version) ?? 1) - 1;
+      if (count > 0) {
+        unmarked.set(version, count);
+      } else {
+        unmarked.delete(version);
+      }
+    }
   }
 
   async function find(address: EntryAddress): Promise<Lookup> {
@@ -169,7 +203,7 @@ export function createRedisCacheStore({
     if (ignoresBefore === 'next lookup') {
       ignoresBefore = now;
     }
-    const shown = version === undefined ? `none ${epoch}` : `${history} ${version}`;
+    const shown = `${history} ${version ?? `none ${epoch}`}`;
     if (isWriting || version === undefined || value === undefined) {
       return { entry: undefined, version: isWriting ? `${shown} writing` : shown, at: now };
     }
@@ -188,35 +222,33 @@ export function createRedisCacheStore({
    * since the lookup: that write's version may have been evicted.
    */
   async function store(address: EntryAddress, lookup: Lookup, json: Buffer, lifetimeMs: number): Promise<void> {
-    const startedAt = performance.now();
     const { version: versionKey } = stateOf(address.owner, address.kind);
     const key = entryKeyOf(address);
     let { version = '' } = lookup;
-    if (version.startsWith('none ')) {
+    if (version.startsWith(`${history} none `)) {
       const [, first, epoch] =
         (await redis.run((send) =>
           Promise.all([
-            send('SET', versionKey, randomUUID(), 'PX', String(VERSION_MS), 'NX'),
+            send('SET', versionKey, randomUUID(), 'PX', String(STATE_MS), 'NX'),
             send('GET', versionKey), // Another read may have set it.
             send('GET', epochKey), // After the version, because a write replaces them in the other order.
             send('SET', epochKey, randomUUID(), 'NX'),
           ]),
         )) ?? [];
-      if (textOf(first) === undefined || textOf(epoch) === undefined || version !== `none ${textOf(epoch)}`) {
+      if (textOf(first) === undefined || textOf(epoch) === undefined || !version.endsWith(` ${textOf(epoch)}`)) {
         return;
       }
       version = `${history} ${textOf(first)}`;
     }
     const sealed = await sealResult(json, keysOf(address.owner).encryption, `${key} ${version}`);
-    const remainingMs = Math.ceil(lifetimeMs - (performance.now() - startedAt));
-    if (sealed === undefined || remainingMs <= 0 || !version.startsWith(`${history} `)) {
+    if (sealed === undefined || !version.startsWith(`${history} `)) {
       return;
     }
     const value = Buffer.concat([Buffer.from(`${lookup.at} ${version}\n`), sealed]);
     await redis.run((send) =>
       Promise.all([
-        send('SET', key, value, 'PX', String(remainingMs)),
-        send('PEXPIRE', versionKey, String(VERSION_MS)),
+        send('SET', key, value, 'PXAT', String(Math.ceil(lookup.at + lifetimeMs))),
+        send('PEXPIRE', versionKey, String(STATE_MS)),
       ]),
     );
   }
@@ -235,49 +267,34 @@ export function createRedisCacheStore({
     async beginWrite(owner, kinds, maxMs) {
       const id = randomUUID();
       const keys = kinds.map((kind) => stateOf(owner, kind));
-      const mark =
-        (milliseconds: number): RedisWork<unknown> =>
-        async (send) => {
-          const deadline = toMilliseconds(await send('TIME')) + milliseconds;
-          return Promise.all(
-            keys.flatMap(({ writes }) => [
-              send('HSET', writes, id, String(Math.ceil(deadline))),
-              send('PEXPIRE', writes, String(Math.ceil(milliseconds + UNKNOWN_WRITE_MS))),
-            ]),
-          );
-        };
-      const isMarked = await replace(keys, mark(maxMs));
-      for (const { version } of isMarked ? [] : keys) {
-        unmarked.set(version, (unmarked.get(version) ?? 0) + 1);
+      const isMarked = await replace(keys, [id, maxMs]);
+      if (!isMarked) {
+        hold(keys);
       }
       return {
         async end(isUnknown) {
-          const unmark: RedisWork<unknown> = (send) => Promise.all(keys.map(({ writes }) => send('HDEL', writes, id)));
-          const isEnded = await replace(keys, isUnknown ? mark(unknownWriteMs) : unmark);
+          const isEnded = await replace(keys, isUnknown ? [UNKNOWN_FIELD, unknownWriteMs] : undefined, id);
           if (!isEnded) {
             miss(keys);
           }
-          const release = () => {
-            for (const { version } of isMarked ? [] : keys) {
-              const count = (unmarked.get(version) ?? 1) - 1;
-              if (count > 0) {
-                unmarked.set(version, count);
-              } else {
-                unmarked.delete(version);
-              }
-            }
-          };
-          if (isUnknown && !isEnded) {
-            setTimeout(release, unknownWriteMs).unref();
-          } else {
-            release();
+          if (!isEnded && isUnknown) {
+            hold(keys);
+            setTimeout(() => release(keys), unknownWriteMs).unref();
+          }
+          if (!isMarked) {
+            release(keys);
           }
         },
       };
     },
     async drop(owner, kinds) {
       const keys = kinds.map((kind) => stateOf(owner, kind));
-      const isDropped = await redis.run((send) => send('DEL', ...keys.map(({ version }) => version)));
+      const isDropped = await redis.run((send) =>
+        Promise.all([
+          send('SET', epochKey, randomUUID()), // First, so that a read in flight sets no first version.
+          send('DEL', ...keys.map(({ version }) => version)),
+        ]),
+      );
       if (isDropped === undefined) {
         miss(keys);
       }

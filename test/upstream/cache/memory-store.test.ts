@@ -1,19 +1,37 @@
-import { describe } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
-import { testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
+import { WINDOW_MS } from '../../support/cache-history.ts';
+import { testCacheStore, UNKNOWN_MS, useCache } from '../../support/cache-store-contract.ts';
 
 const MIB = 1024 * 1024;
 
 describe('a cache store in memory', () => {
-  testCacheStore(async () => {
+  testCacheStore(
+    async () => {
+      let time = 0;
+      const store = new MemoryStore({ maxBytes: 64 * MIB, now: () => time, unknownWriteMs: UNKNOWN_MS });
+      return {
+        store,
+        async pass(milliseconds) {
+          time += milliseconds;
+        },
+        [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+      };
+    },
+    async () => {
+      const store = new MemoryStore({ maxBytes: 64 * MIB, unknownWriteMs: WINDOW_MS });
+      return { stores: [store], [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    },
+  );
+
+  it('keeps an entry whose read started later than the one that ends later', async () => {
     let time = 0;
-    const store = new MemoryStore({ maxBytes: 64 * MIB, now: () => time, unknownWriteMs: UNKNOWN_MS });
-    return {
-      store,
-      async pass(milliseconds) {
-        time += milliseconds;
-      },
-      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    };
+    const { body, find, load, put } = useCache(new MemoryStore({ maxBytes: MIB, now: () => time }));
+    await load('/a', 'first');
+    const earlier = await find('/a');
+    time = 1;
+    await load('/a', 'later');
+    await put('/a', earlier, 'earlier');
+    expect(await body('/a')).toBe('later');
   });
 });
