@@ -19,19 +19,15 @@ const ownerOf = (i: number): Owner => ({ upstream: 'http://127.0.0.1:1', credent
 
 /** Reads a record, and stores the response. */
 function read(memory: MemoryStore, owner: Owner, i: number): void {
-  const address = { owner, path: `/v1/workflows/${i}` };
-  const { moment } = memory.find(address);
-  memory.put(address, {
-    result: { status: 200, body: { _id: `id ${i}`, name: `Name ${i}` }, replayed: false, rateLimit: undefined },
-    tags: ['workflows', `workflow:${i}`],
-    moment: moment ?? '',
-    ageMs: 0,
-    lifetimeMs: 600_000,
-  });
+  const address = { owner, kind: 'workflows', path: `/v1/workflows/${i}` } as const;
+  const body = { _id: `id ${i}`, name: `Name ${i}` };
+  const bytes = JSON.stringify(body).length;
+  const result = { status: 200, body, bytes, replayed: false, rateLimit: undefined };
+  memory.put(address, memory.find(address), result, 600_000);
 }
 
-const write = (memory: MemoryStore, owner: Owner, i: number, outcome: 'applied' | 'unknown') =>
-  memory.beginWrite(owner, [`workflow:${i}`], 1_000).end(outcome, [`workflow:other ${i}`]);
+const write = (memory: MemoryStore, owner: Owner, isUnknown = false) =>
+  memory.beginWrite(owner, ['workflows', 'statistics'], 1_000).end(isUnknown);
 
 /** Uses by callers, with the number of times. */
 const USES: Record<string, [count: number, use: (memory: MemoryStore, i: number) => void]> = {
@@ -43,14 +39,14 @@ const USES: Record<string, [count: number, use: (memory: MemoryStore, i: number)
       read(memory, ownerOf(i), i);
     },
   ],
-  'writes of one key': [MILLION, (memory, i) => write(memory, ownerOf(0), i, 'applied')],
-  'writes of one key with unknown outcomes': [MANY, (memory, i) => write(memory, ownerOf(0), i, 'unknown')],
-  'keys with a write': [MANY, (memory, i) => write(memory, ownerOf(i), i, 'applied')],
+  'writes of one key': [MILLION, (memory) => write(memory, ownerOf(0))],
+  'writes of one key with unknown outcomes': [MANY, (memory) => write(memory, ownerOf(0), true)],
+  'keys with a write': [MANY, (memory, i) => write(memory, ownerOf(i))],
   'keys with a read and a write': [
     MANY,
     (memory, i) => {
       read(memory, ownerOf(i), i);
-      write(memory, ownerOf(i), i, 'applied');
+      write(memory, ownerOf(i));
     },
   ],
 };

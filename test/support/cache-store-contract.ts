@@ -40,7 +40,7 @@ export const resultOf = (body: unknown, bytes = 100): UpstreamResult => ({
 });
 
 /** Reads and writes of one owner. */
-export function useCache(store: CacheStore, owner: Owner = newOwner()) {
+export function cacheOf(store: CacheStore, owner: Owner = newOwner()) {
   const addressOf = (path: string, kind: CachedKind): EntryAddress => ({ owner, kind, path });
   const find = async (path: string, kind: CachedKind = 'workflows') => store.find(addressOf(path, kind));
   const body = async (path: string, kind?: CachedKind) => (await find(path, kind)).entry?.result.body;
@@ -78,7 +78,7 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     setup = await start();
   });
   afterAll(() => setup[Symbol.asyncDispose]());
-  const use = (owner?: Owner) => useCache(setup.store, owner);
+  const use = (owner?: Owner) => cacheOf(setup.store, owner);
 
   it('returns what was stored, with its age since the lookup before the read', async () => {
     const { owner, find, load } = use();
@@ -280,7 +280,7 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
 
   it('shares entries and writes with other processes, or has none', async () => {
     const { owner, begin, body, load } = use();
-    const other = useCache(setup.sharedStore ?? setup.store, owner);
+    const other = cacheOf(setup.sharedStore ?? setup.store, owner);
     await load('/a');
     expect(await other.body('/a')).toBe(1);
     const write = await other.begin();
@@ -293,8 +293,12 @@ export function testCacheStore(start: () => Promise<StoreSetup>, startHistory: (
     expect([await body('/a'), await other.body('/a')]).toEqual([undefined, undefined]);
   });
 
-  it.each(SEEDS)('returns nothing too old or of another owner, whatever happens (seed %i)', async (seed) => {
-    await using history = await startHistory();
-    await checkHistory(history, seed);
-  }, 120_000);
+  it.each(SEEDS)(
+    'returns nothing too old or of another owner, whatever happens (seed %i)',
+    async (seed) => {
+      await using history = await startHistory();
+      await checkHistory(history, seed);
+    },
+    120_000,
+  );
 }

@@ -26,7 +26,7 @@ export interface TestCache extends AsyncDisposable {
 const AGE_ENTRIES = `
 for _, key in ipairs(redis.call('KEYS', '*:entry:*')) do
   local value = redis.call('GET', key)
-  local started, rest = string.match(value, '^(%d+)(.*)$')
+  local started, rest = string.match(value, '^(%d+)( .*)$')
   redis.call('SET', key, string.format('%.0f', started - ARGV[1]) .. rest, 'KEEPTTL')
 end
 return 1`;

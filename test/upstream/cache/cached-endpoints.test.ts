@@ -12,20 +12,14 @@ const READS = {
 } as const;
 
 const ALL = Object.keys(READS);
-const WORKFLOWS = ['GET /v1/workflows/W1', 'GET /v1/workflows/welcome'];
-const STATISTICS = ['GET /v1/notifications/graph/stats', 'GET /v1/notifications/graph/stats?days=7'];
+const WORKFLOWS = ALL.slice(0, 5);
+const STATISTICS = ALL.slice(5);
 
-/** Writes, and the reads that each one changes. */
+/** Writes, and the reads that each one empties. */
 const WRITES: readonly [mutation: string, changes: readonly string[]][] = [
-  ['createNotificationGroup(input: { name: "New" })', ['GET /v1/notification-groups']],
-  [
-    'updateNotificationGroup(input: { id: "G1", name: "New" })',
-    [...WORKFLOWS, 'GET /v1/notification-groups', 'GET /v1/notification-groups/g1'],
-  ],
-  [
-    'deleteNotificationGroup(input: { id: "G1" })',
-    [...WORKFLOWS, 'GET /v1/notification-groups', 'GET /v1/notification-groups/g1'],
-  ],
+  ['createNotificationGroup(input: { name: "New" })', WORKFLOWS],
+  ['updateNotificationGroup(input: { id: "G1", name: "New" })', WORKFLOWS],
+  ['deleteNotificationGroup(input: { id: "G1" })', WORKFLOWS],
   ['updateWorkflowStatus(input: { workflowId: "w1", active: true })', WORKFLOWS],
   ['deleteMessagesByTransaction(input: { transactionId: "t1" })', STATISTICS],
   ['createSubscriber(input: { subscriberId: "s1" })', []],
@@ -33,7 +27,7 @@ const WRITES: readonly [mutation: string, changes: readonly string[]][] = [
   ['deleteFeed(input: { id: "f1" })', []],
 ];
 
-it('reads are cached, and each write changes exactly what its line says', async () => {
+it('reads are cached, and each write empties exactly the kinds that its line says', async () => {
   await using cached = await startCachedGateway();
   const readAll = async () => {
     cached.forget();

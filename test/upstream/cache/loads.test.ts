@@ -1,17 +1,9 @@
 import { expect, it } from 'vitest';
-import { type CachedGateway, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
-import { workflow } from '../../support/records.ts';
-import { hasRedis, redisOnly, startRedis } from '../../support/redis.ts';
+import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { sampleSize } from '../../support/samples.ts';
 import { STORES, startTestCache } from '../../support/test-cache.ts';
 
 const GET = 'GET /v1/workflows/welcome';
-
-/** Counts the fields of what Redis knows about the writes of all credentials. */
-const COUNT_STATE_FIELDS = `
-local fields = 0
-for _, key in ipairs(redis.call('KEYS', '*:state:*')) do fields = fields + redis.call('HLEN', key) end
-return fields`;
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 
@@ -39,7 +31,7 @@ it('concurrent requests within the window of revalidation cause one call, and no
   expect(cached.calls()).toEqual([GET, GET]);
 });
 
-it('a service that does not respond in half of the time limit counts as too slow, and its late response is stored', async () => {
+it('a read of a service that does not respond in half of the time limit uses the stored response, and the late one is stored', async () => {
   await using cached = await startCachedGateway({ attemptTimeoutMs: 6_000 });
   await cached.run(READ_WORKFLOW);
   cached.change();
@@ -48,9 +40,6 @@ it('a service that does not respond in half of the time limit counts as too slow
   const startedAt = performance.now();
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
   expect(performance.now() - startedAt).toBeGreaterThan(2_990);
-  for (let i = 0; i < 10; i += 1) {
-    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0)); // Without waiting: the call would time out.
-  }
   (await arrived)();
   await expect.poll(() => cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
   expect(cached.calls()).toEqual([GET, GET]);
@@ -65,7 +54,7 @@ it("a read that needs its operation's last time uses the stored response", async
   (await arrived)();
 });
 
-it('a client that disconnects ends its wait, without the service counting as slow', async () => {
+it('a client that disconnects ends its wait, but not the call', async () => {
   await using cached = await startCachedGateway({ attemptTimeoutMs: 60_000, operationTimeoutMs: 60_000 });
   await cached.run(READ_WORKFLOW);
   cached.change();
@@ -99,14 +88,14 @@ it('a record that does not exist is requested each time', async () => {
   expect(cached.calls()).toEqual([GET, GET]);
 });
 
-it.each(STORES)('a response with very deep values is not stored (%s)', async (kind) => {
+it.each(STORES)('a response with very deep values can be read (%s)', async (kind) => {
   await using cache = await startTestCache(kind);
   await using cached = await startCachedGateway({ cache: cache.settings });
   const deep = '['.repeat(20_000) + ']'.repeat(20_000);
   cached.respond(() => ({ body: `{"data":{"name":"deep","payload":${deep}}}` }));
   expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
   expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
-  expect(cached.calls()).toEqual([GET, GET]);
+  expect(cached.calls()).toEqual(kind === 'memory' ? [GET] : [GET, GET]); // Redis stores JSON.
 });
 
 it('each kind of read can be turned off, and the maximum age bounds all windows', async () => {
@@ -144,39 +133,3 @@ it('without a cache, every read calls the service, as before', async () => {
   expect(cached.calls()).toEqual([GET, GET]);
   expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
 });
-
-/** Responds with a workflow that has very many identifiers. */
-const respondWithTriggers = (cached: CachedGateway, name: string) => {
-  const triggers = Array.from({ length: 3_000 }, (_, i) => ({ type: 'event', identifier: `t${i}`, variables: [] }));
-  cached.respond(() => ({ body: { data: workflow({ _id: 'W1', name, triggers }) } }));
-};
-
-it.each(STORES)('a response that shows very many identifiers is not stored (%s)', async (kind) => {
-  await using cache = await startTestCache(kind);
-  await using cached = await startCachedGateway({ cache: cache.settings });
-  respondWithTriggers(cached, 'v0');
-  await cached.run(READ_WORKFLOW);
-  await cached.run(READ_WORKFLOW);
-  expect(cached.calls()).toEqual([GET, GET]);
-});
-
-it.runIf(hasRedis)(
-  `a write whose response shows very many identifiers invalidates all workflows instead of each${redisOnly}`,
-  async () => {
-    await using redis = await startRedis();
-    await using cached = await startCachedGateway({
-      cache: { store: { redis: { url: redis.url } }, secret: 'a-fake-secret-of-more-than-32-characters' },
-    });
-    await cached.run(READ_WORKFLOW);
-    await cached.run('{ notificationGroups { name } }');
-    respondWithTriggers(cached, 'v1');
-    await cached.run('mutation { updateWorkflowStatus(input: { workflowId: "W1", active: true }) { __typename } }');
-    const fields = await redis.command('EVAL', COUNT_STATE_FIELDS, '0');
-    expect(fields).toBeGreaterThan(0);
-    expect(fields).toBeLessThan(50);
-    cached.forget();
-    expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-    await cached.run('{ notificationGroups { name } }');
-    expect(cached.calls()).toEqual([GET]);
-  },
-);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
 import { WINDOW_MS } from '../../support/cache-history.ts';
-import { testCacheStore, UNKNOWN_MS, useCache } from '../../support/cache-store-contract.ts';
+import { cacheOf, testCacheStore, UNKNOWN_MS } from '../../support/cache-store-contract.ts';
 
 const MIB = 1024 * 1024;
 
@@ -26,7 +26,7 @@ describe('a cache store in memory', () => {
 
   it('keeps an entry whose read started later than the one that ends later', async () => {
     let time = 0;
-    const { body, find, load, put } = useCache(new MemoryStore({ maxBytes: MIB, now: () => time }));
+    const { body, find, load, put } = cacheOf(new MemoryStore({ maxBytes: MIB, now: () => time }));
     await load('/a', 'first');
     const earlier = await find('/a');
     time = 1;

@@ -19,10 +19,10 @@ it('no operation changes a stored body, which others use too', async () => {
   let stored = 0;
   const open: typeof state.cacheStores.open = (...args) => {
     const opened = state.cacheStores.open(...args);
-    const put: CacheStore['put'] = (address, entry) => {
-      freeze(entry.result.body);
+    const put: CacheStore['put'] = (address, lookup, result, lifetimeMs) => {
+      freeze(result.body);
       stored += 1;
-      opened.resource.put(address, entry);
+      return opened.resource.put(address, lookup, result, lifetimeMs);
     };
     return {
       ...opened,
