@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
-import { MemoryStore } from '../../src/upstream/cache/memory-store.ts';
-import type { WriteEnd, WriteInProgress } from '../../src/upstream/cache/store.ts';
 import { type Endpoint, throttled } from '../../src/upstream/errors.ts';
 import { createCoalescing } from '../../src/upstream/policies/coalescing.ts';
 import { limitConcurrency } from '../../src/upstream/policies/concurrency.ts';
@@ -193,77 +191,6 @@ describe('a sweep at every point', () => {
       }
     });
     await fc.assert(history, RUNS);
-  });
-
-  it('lets the cache in memory return nothing that is older than a write that has ended', () => {
-    const outcome = fc.constantFrom<WriteEnd>('applied', 'not applied', 'unknown');
-    const step = fc.oneof(
-      fc.record({ kind: fc.constant('read' as const), endsAtOnce: fc.boolean(), pick }),
-      fc.record({ kind: fc.constant('write' as const), endsAtOnce: fc.boolean(), isEarly: fc.boolean(), outcome }),
-      fc.record({ kind: fc.constantFrom('end read' as const, 'wait' as const, 'drop' as const), pick }),
-      fc.record({ kind: fc.constant('end write' as const), pick, outcome }),
-    );
-    const history = fc.property(fc.array(step, { maxLength: 14, size: 'max' }), (steps) => {
-      let time = 0;
-      /** Version of the service's record, and the version that every read must show. */
-      let [current, ended] = [0, 0];
-      let late = 0;
-      const store = new MemoryStore({ maxBytes: 1_000_000, now: () => time, unknownWriteMs: 40 });
-      const addressOf = (credential: string) => ({ owner: { upstream: 'http://u', credential }, path: '/' });
-      const address = addressOf('a');
-      const reads: { version: number; moment: string }[] = [];
-      const writes: { isEarly: boolean; inStore: WriteInProgress }[] = [];
-
-      function endRead(read = pickOf(reads, 0)): void {
-        if (read !== undefined) {
-          remove(reads, read);
-          const result = { status: 200, body: read.version, replayed: false, rateLimit: undefined };
-          store.put(address, { result, tags: ['t'], moment: read.moment, ageMs: 0, lifetimeMs: 1_000 });
-        }
-      }
-
-      function endWrite(outcome: WriteEnd, write = pickOf(writes, 0)): void {
-        if (write !== undefined) {
-          remove(writes, write);
-          current += Number(!write.isEarly && outcome === 'applied');
-          late += Number(!write.isEarly && outcome === 'unknown');
-          write.inStore.end(write.isEarly && outcome === 'not applied' ? 'applied' : outcome);
-          ended = write.isEarly || outcome === 'applied' ? current : ended;
-        }
-      }
-
-      for (const next of steps) {
-        if (next.kind === 'read') {
-          const { entry, moment = '' } = store.find(address);
-          expect(entry?.result.body ?? ended).toBeGreaterThanOrEqual(ended);
-          const read = { version: current, moment };
-          reads.push(read);
-          if (next.endsAtOnce) {
-            endRead(read);
-          }
-        } else if (next.kind === 'write') {
-          const write = { isEarly: next.isEarly, inStore: store.beginWrite(address.owner, ['t'], 50) };
-          current += Number(next.isEarly);
-          writes.push(write);
-          if (next.endsAtOnce) {
-            endWrite(next.outcome, write);
-          }
-        } else if (next.kind === 'end read') {
-          endRead(pickOf(reads, next.pick));
-        } else if (next.kind === 'end write') {
-          endWrite(next.outcome, pickOf(writes, next.pick));
-        } else if (next.kind === 'drop') {
-          store.drop(address.owner);
-        } else {
-          time += 45;
-          current += late; // The service has applied the writes whose outcome was unknown.
-          ended = late > 0 ? current : ended;
-          late = 0;
-        }
-        visitStrangers((stranger) => store.find(addressOf(stranger)));
-      }
-    });
-    fc.assert(history, RUNS);
   });
 
   it('refills no rate limit', () => {
