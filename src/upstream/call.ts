@@ -110,6 +110,8 @@ export class Lane {
   /** Reads that others can join. */
   readonly #reads: Call[] = [];
   #running = 0;
+  /** Slots that are being handed over. */
+  #released = 0;
 
   /** Takes a slot for a call, or lets it wait for one. Returns `full` if too many wait. */
   take(call: Call, { maxConcurrentCallsPerKey, maxQueuedCallsPerKey }: CallSettings): 'running' | 'waiting' | 'full' {
@@ -126,11 +128,17 @@ export class Lane {
 
   /** Hands a slot over to the call that has waited longest. */
   release(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) {
-      this.#running -= 1;
-    } else {
-      next.proceed();
+    this.#released += 1;
+    if (this.#released > 1) {
+      return; // The next call has ended at once, and the loop below goes on. Handing over here would nest as deep as calls wait.
+    }
+    for (; this.#released > 0; this.#released -= 1) {
+      const next = this.#waiting.shift();
+      if (next === undefined) {
+        this.#running -= 1;
+      } else {
+        next.proceed();
+      }
     }
   }
 
@@ -236,12 +244,13 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       this.#abort(reason); // Its only reader gets what is known about the outcome.
       return;
     }
+    const sent = this.#state !== 'waiting';
     remove(this.#readers, reader);
     if (this.#readers.length === 0) {
       this.#lane.stopSharing(this);
       this.#abort(reason);
     }
-    reader.end(endedEarly(endpoint, { sent: true }, reason));
+    reader.end(endedEarly(endpoint, { sent }, reason));
   }
 
   /** Takes a slot of the credential, or waits for one. */
@@ -260,11 +269,17 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     }
   }
 
-  /** Called when another call hands its slot over. */
+  /** Called when another call hands its slot over, perhaps because the operation of both has ended. */
   proceed(): void {
     this.#endWait();
     this.#policies.retry.budget.startCall();
-    this.#send();
+    const reasons = this.#readers.map(({ deadline }) => deadline.endReason());
+    const [reason] = reasons;
+    if (reason !== undefined && !reasons.includes(undefined)) {
+      this.#endRunning(endedEarly(this.request.endpoint, { sent: false }, reason));
+    } else {
+      this.#send();
+    }
   }
 
   /** Called when the budget allows a retry. */
@@ -293,8 +308,13 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
       return;
     }
     const traceHeaders = this.#events.sent(this.request, this.#retries, settings.upstream);
-    this.#attempt = new Attempt(pool, this, settings.attemptTimeoutMs);
-    this.#attempt.send(authorization, toDispatchOptions(settings.upstream.origin, this.request, traceHeaders));
+    const attempt = new Attempt(pool, this, settings.attemptTimeoutMs);
+    this.#attempt = attempt;
+    try {
+      attempt.send(authorization, toDispatchOptions(settings.upstream.origin, this.request, traceHeaders));
+    } catch (failure) {
+      attempt.abort(failure); // For example a body that is not JSON. The call would keep its slot.
+    }
   }
 
   planBody(status: number, headers: Headers): BodyPlan {

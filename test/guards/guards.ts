@@ -631,14 +631,14 @@ export const GUARDS: readonly Guard[] = [
     'upstream/errors.ts',
     'if (!isTimeoutError(reason)) {',
     'if (false) {',
-    'upstream/cancelled-calls',
+    'upstream/call',
   ),
   guard(
     'client disconnect before a retry',
-    'upstream/client.ts',
+    'upstream/call.ts',
     "isTimeoutError(reason) || error.code === 'CLIENT_CLOSED' ? error",
     'true ? error',
-    'upstream/cancelled-calls',
+    'upstream/call',
   ),
   // Errors
   guard('API key in a message', 'upstream/transport/to-error.ts', '.filter(isShowable)', '', 'graphql/error-model'),

@@ -1,8 +1,5 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { GatewaySettings } from '../../src/settings/settings.ts';
-import { Usage } from '../../src/telemetry/usage.ts';
-import { OperationClient } from '../../src/upstream/client.ts';
 import {
   brokenConnection,
   type Endpoint,
@@ -14,19 +11,15 @@ import {
 } from '../../src/upstream/errors.ts';
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts';
-import { Service } from '../../src/upstream/service.ts';
-import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { errorFromFailure, errorFromResponse } from '../../src/upstream/transport/to-error.ts';
-import { bindUpstream } from '../../src/upstream/upstream.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bytesInUse } from '../support/heap.ts';
-import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
+import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, subscriber, workflow } from '../support/records.ts';
-import { DEFAULTS, settingsOf } from '../support/settings.ts';
+import { DEFAULTS } from '../support/settings.ts';
+import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
 const GET: Endpoint = { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' };
-
-const codeOf = (failure: unknown) => Reflect.get(Object(failure), 'code');
 
 const responseError = (status: number): UpstreamError =>
   errorFromResponse(
@@ -57,38 +50,6 @@ const OUTAGES: [string, UpstreamError][] = [
   ['no headers in time', timedOut(GET, undefined, undefined, true)],
   ['no connection', notConnected(GET, 'refused', false)],
 ];
-
-/** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
-async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}, random?: () => number) {
-  const upstream = await startRawUpstream(script);
-  const settings = settingsOf(upstream.url, changes);
-  const pool = createSocketPool(upstream.url, settings);
-  const service = new Service(settings, { pool, random });
-  return {
-    upstream,
-    service,
-    caller(key: string, { signal = new AbortController().signal, withinMs = 5_000 } = {}) {
-      const deadlineAt = performance.now() + withinMs;
-      const caller = { authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', events: new Usage() };
-      return bindUpstream(new OperationClient(settings, service, caller));
-    },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
-    },
-  };
-}
-
-/** Creates a script that keeps requests pending until the test responds to them. */
-function deferResponses() {
-  const pending: { request: RawRequest; connection: RawConnection }[] = [];
-  return {
-    pending,
-    script: (request: RawRequest, connection: RawConnection) => void pending.push({ request, connection }),
-  };
-}
-
-const respondWithName = (pending: { connection: RawConnection } | undefined, name: string) =>
-  pending?.connection.answer({ body: { data: workflow({ name }) } });
 
 describe('retries', () => {
   /** Counts the retries that the budget allows of `failing` calls, next to `hanging` calls in flight. */
@@ -129,20 +90,19 @@ describe('retries', () => {
     expect(retried()).toBe(17);
   });
 
-  it('that wait for the budget give up after the longest delay, or when their caller disconnects', async () => {
-    const settings = { retryBudgetFloor: 0, retryBudgetPercent: 0, retryMaxDelayMs: 30, retryBaseDelayMs: 0 };
-    const unavailable: RawScript = (_, { answer }) => answer({ status: 503, body: {} });
-    await using client = await startClient(unavailable, settings);
-    expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_UNAVAILABLE');
-    await using patient = await startClient(unavailable, { ...settings, retryMaxDelayMs: 60_000 }, () => 0);
-    const { signal, abort } = createAbort();
-    const aborted = patient.caller('a', { signal }).updateWorkflowStatus('w1', true);
-    await patient.upstream.arrived(1);
-    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(1);
-    abort();
-    await expect(aborted).rejects.toMatchObject({ code: 'CLIENT_CLOSED' });
-    expect(patient.upstream.requests).toHaveLength(1);
-    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  it('that end at once, because the circuit is open, let any number of others follow', () => {
+    const { budget } = new Retry({ ...DEFAULTS, retryBudgetFloor: 1 });
+    let ended = 0;
+    const resend = () => {
+      ended += 1;
+      budget.endRetry();
+    };
+    budget.request({ resend: () => {} });
+    for (let i = 0; i < 20_000; i += 1) {
+      budget.request({ resend });
+    }
+    budget.endRetry();
+    expect(ended).toBe(20_000);
   });
 
   it.each([
@@ -544,31 +504,6 @@ describe('calls of one credential', () => {
     expect(pending).toHaveLength(8);
   });
 
-  it('leave the queue when their caller disconnects, also while the slot is handed over', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script, { maxConcurrentCallsPerKey: 1, maxQueuedCallsPerKey: 1 });
-    const running = client.caller('k').getWorkflow('w1');
-    const leaver = new AbortController();
-    const left = client
-      .caller('k', leaver)
-      .createFeed('n')
-      .catch((error: unknown) => error);
-    expect(client.service.state().waiting).toBe(1);
-    expect(await client.caller('k').getWorkflow('w2').catch(codeOf)).toBe('OVERLOADED');
-    leaver.abort(new Error('gone'));
-    expect(await left).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'NOT_APPLIED', sent: false });
-    expect(client.service.state().waiting).toBe(0);
-
-    const queued = client.caller('k').getWorkflow('w3');
-    await client.upstream.arrived(1);
-    respondWithName(pending[0], 'first');
-    await running;
-    await client.upstream.arrived(2);
-    respondWithName(pending[1], 'third');
-    expect((await queued)?.name).toBe('third');
-    expect(client.upstream.requests.map(({ path }) => path.at(-1))).toEqual(['1', '3']);
-  });
-
   it('leave no memory behind, regardless of how they end', async () => {
     await using client = await startClient((_, { answer }) => answer({ status: 503, body: {} }), { maxRetries: 0 });
     for (let i = 0; i < DEFAULTS.breakerMinimumCalls; i += 1) {
@@ -624,115 +559,6 @@ describe('identical in-flight reads', () => {
     for (const expected of ['1', '2', '3']) {
       expect((await client.caller('a').getWorkflow('w1'))?.name).toBe(expected);
     }
-  });
-
-  it('are not joined after a write has started or ended', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const upstream = client.caller('a');
-    const stats = [upstream.getNotificationStats(1), client.caller('b').getNotificationStats(1)]; // Unaffected by the write, because the path or key differs.
-    const before = upstream.getWorkflow('w1');
-    await client.upstream.arrived(3);
-    const write = upstream.updateWorkflowStatus('w1', false);
-    await client.upstream.arrived(4);
-    const during = [upstream.getWorkflow('w1'), client.caller('a').getWorkflow('w1')];
-    const other = client.caller('b').getNotificationStats(1);
-    await client.upstream.arrived(5);
-    respondWithName(pending[3], 'written');
-    await write;
-    const after = upstream.getWorkflow('w1');
-    await client.upstream.arrived(6);
-    expect(client.upstream.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'PUT', 'GET', 'GET']);
-    pending.slice(0, 2).map(({ connection }) => connection.answer({ body: [] }));
-    respondWithName(pending[2], 'before');
-    respondWithName(pending[4], 'during');
-    respondWithName(pending[5], 'after');
-    const names = (await Promise.all([before, ...during, after])).map((found) => found?.name);
-    expect(names).toEqual(['before', 'during', 'during', 'after']);
-    expect(await Promise.all([...stats, other])).toEqual([[], [], []]);
-  });
-
-  it('are not joined after a write during which a thousand other keys appeared', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient((request, connection) => {
-      if (request.headers.authorization === 'ApiKey a') {
-        script(request, connection);
-      } else {
-        connection.answer({ status: 401, body: {} });
-      }
-    });
-    const upstream = client.caller('a');
-    const write = upstream.updateWorkflowStatus('w1', false);
-    await client.upstream.arrived(1);
-    await Promise.all(Array.from({ length: 1_000 }, (_, i) => client.caller(`x${i}`).getWorkflow('w1').catch(codeOf)));
-    const during = upstream.getWorkflow('w1');
-    await client.upstream.arrived(1_002);
-    respondWithName(pending[0], 'written');
-    await write;
-    const after = upstream.getWorkflow('w1');
-    await client.upstream.arrived(1_003);
-    respondWithName(pending[1], 'during');
-    respondWithName(pending[2], 'after');
-    expect([(await during)?.name, (await after)?.name]).toEqual(['during', 'after']);
-  });
-
-  it('are not joined after a write that failed either', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const upstream = client.caller('a');
-    const write = upstream.deleteFeed('f1').catch(codeOf);
-    await client.upstream.arrived(1);
-    const during = upstream.getWorkflow('w1');
-    await client.upstream.arrived(2);
-    pending[0]?.connection.answer({ status: 500, body: {} });
-    expect(await write).toBe('UPSTREAM_ERROR');
-    const after = upstream.getWorkflow('w1');
-    await client.upstream.arrived(3);
-    respondWithName(pending[1], 'during');
-    respondWithName(pending[2], 'after');
-    expect([(await during)?.name, (await after)?.name]).toEqual(['during', 'after']);
-  });
-
-  it('continue when one caller disconnects', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const first = new AbortController();
-    const firstRead = client.caller('a', first).getWorkflow('w1').catch(codeOf);
-    const secondRead = client.caller('a').getWorkflow('w1');
-    await client.upstream.arrived(1);
-    first.abort();
-    expect(await firstRead).toBe('CLIENT_CLOSED');
-    expect(client.upstream.open()).toBe(1);
-    respondWithName(pending[0], 'shared');
-    expect((await secondRead)?.name).toBe('shared');
-  });
-
-  it('end when the last caller disconnects', async () => {
-    await using client = await startClient(() => {});
-    const readers = [1, 2, 3].map(() => new AbortController());
-    const reads = readers.map((reader) => client.caller('a', reader).getWorkflow('w1').catch(codeOf));
-    await client.upstream.arrived(1);
-    for (const reader of readers) {
-      expect(client.upstream.open()).toBe(1);
-      reader.abort();
-    }
-    await client.upstream.allClosed(2_000);
-    expect(await Promise.all(reads)).toEqual(Array(3).fill('CLIENT_CLOSED'));
-    expect(client.upstream.requests).toHaveLength(1);
-  });
-
-  it('are not joined after they were aborted', async () => {
-    const { pending, script } = deferResponses();
-    await using client = await startClient(script);
-    const leaver = new AbortController();
-    const left = client.caller('a', leaver).getWorkflow('w1').catch(codeOf);
-    await client.upstream.arrived(1);
-    leaver.abort();
-    await left;
-    const next = client.caller('a').getWorkflow('w1');
-    await client.upstream.arrived(2);
-    respondWithName(pending[1], 'anew');
-    expect((await next)?.name).toBe('anew');
   });
 
   it('fail together, and the failure is not cached', async () => {

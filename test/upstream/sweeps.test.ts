@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createPerCredential } from '../../src/lib/per-credential.ts';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
-import { type Endpoint, throttled } from '../../src/upstream/errors.ts';
-import { createCoalescing } from '../../src/upstream/policies/coalescing.ts';
-import { limitConcurrency } from '../../src/upstream/policies/concurrency.ts';
+import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
+import type { RawScript } from '../support/raw-upstream.ts';
+import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
 // What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
 // step of random histories.
 
 const GET: Endpoint = { method: 'GET', route: '/v1/feeds' };
-const alive = new AbortController().signal;
 const RUNS = { numRuns: 150 };
 
 /** Number of new credentials that cause at least one sweep. */
@@ -26,171 +26,157 @@ function visitStrangers(visit: (credential: string) => void, count = SWEEP): voi
   }
 }
 
-/** Runs all callbacks of settled promises. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-const credential = fc.constantFrom('a', 'b');
-/** Selects one of the things that are in progress. */
-const pick = fc.nat({ max: 7 });
+/** Returns an item that a number selects; undefined if there is none. */
 const pickOf = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)];
 const remove = <T>(list: T[], item: T): void => void list.splice(list.indexOf(item), 1);
 
+const credential = fc.constantFrom('a', 'b');
+const pick = fc.nat({ max: 7 });
+
 describe('a sweep at every point', () => {
-  it('lets no read join one from before a write, and keeps none from joining one that it can', async () => {
-    const step = fc.oneof(
-      fc.record({ kind: fc.constant('read' as const), credential, path: fc.constantFrom('/1', '/2') }),
-      fc.record({ kind: fc.constant('write' as const), credential }),
-      fc.record({ kind: fc.constant('end write' as const), pick }),
-      fc.record({ kind: fc.constantFrom('end read' as const, 'store' as const, 'leave' as const), pick }),
-    );
-    const history = fc.asyncProperty(fc.array(step, { maxLength: 14, size: 'max' }), async (steps) => {
-      const coalescing = createCoalescing<number>();
-      const calls: { name: string; id: number; isOpen: boolean; end(): void; stored(): void; readers: Set<unknown> }[] =
-        [];
-      const readers: { call: (typeof calls)[number] | undefined; abort: AbortController }[] = [];
-      const writes: { credential: string; end: () => void }[] = [];
-      const results: Promise<unknown>[] = [];
-
-      function read(credential: string, path: string): void {
-        const name = `${credential} ${path}`;
-        const expected = calls.find((call) => call.name === name && call.isOpen);
-        const abort = new AbortController();
-        let started: (typeof calls)[number] | undefined;
-        const result = coalescing.read(credential, path, abort.signal, () => {
-          const response = Promise.withResolvers<number>();
-          const storing = Promise.withResolvers<void>();
-          const id = calls.length;
-          started = {
-            name,
-            id,
-            isOpen: true,
-            readers: new Set(),
-            stored: storing.resolve,
-            end: () => response.resolve(id),
-          };
-          calls.push(started);
-          return { result: response.promise, stored: storing.promise };
-        });
-        const call = started ?? expected;
-        expect(started === undefined).toBe(expected !== undefined);
-        const reader = { call, abort };
-        call?.readers.add(reader);
-        readers.push(reader);
-        results.push(
-          result.then(
-            (id) => expect(id).toBe(call?.id),
-            () => expect(abort.signal.aborted).toBe(true),
-          ),
-        );
-      }
-
-      function close(credential: string): void {
-        for (const call of calls) {
-          call.isOpen &&= !call.name.startsWith(`${credential} `);
-        }
-      }
-
-      for (const next of steps) {
-        if (next.kind === 'read') {
-          read(next.credential, next.path);
-        } else if (next.kind === 'write') {
-          const { promise, resolve } = Promise.withResolvers<number>();
-          results.push(coalescing.write(next.credential, () => promise));
-          close(next.credential);
-          writes.push({ credential: next.credential, end: () => resolve(0) });
-        } else if (next.kind === 'end write') {
-          const write = pickOf(writes, next.pick);
-          if (write !== undefined) {
-            remove(writes, write);
-            write.end();
-            await settle();
-            close(write.credential);
-          }
-        } else if (next.kind === 'leave') {
-          const reader = pickOf(readers, next.pick);
-          if (reader !== undefined) {
-            remove(readers, reader);
-            reader.abort.abort();
-            reader.call?.readers.delete(reader);
-            if (reader.call?.readers.size === 0) {
-              reader.call.isOpen = false;
-            }
-          }
+  it('removes no value in use', () => {
+    const step = fc.record({ kind: fc.constantFrom('enter' as const, 'leave' as const), credential });
+    const history = fc.property(fc.array(step, { maxLength: 14, size: 'max' }), (steps) => {
+      const values = createPerCredential(() => ({}));
+      const used = new Map<string, { value: object; users: number }>();
+      for (const { kind, credential } of steps) {
+        const use = used.get(credential);
+        if (kind === 'enter') {
+          const value = values.enter(credential);
+          expect(value).toBe(use?.value ?? value);
+          used.set(credential, { value, users: (use?.users ?? 0) + 1 });
+        } else if (use === undefined) {
+          expect(() => values.leave(credential)).toThrow('more often');
         } else {
-          const call = pickOf(calls, next.pick);
-          call?.end();
-          await settle();
-          call?.readers.add('ended');
-          if (next.kind === 'store' && call !== undefined) {
-            call.stored();
-            await settle();
-            call.isOpen = false;
-          }
-        }
-        visitStrangers((stranger) => coalescing.isReading(stranger, '/'));
-      }
-      for (const { end, stored } of calls) {
-        end();
-        stored();
-      }
-      for (const { end } of writes) {
-        end();
-      }
-      await Promise.all(results);
-    });
-    await fc.assert(history, RUNS);
-  });
-
-  it('neither exceeds the concurrency of a credential nor forgets a call that waits', async () => {
-    const step = fc.oneof(
-      fc.record({ kind: fc.constant('start' as const), credential }),
-      fc.record({ kind: fc.constantFrom('end' as const, 'leave' as const), pick }),
-    );
-    const history = fc.asyncProperty(fc.array(step, { maxLength: 14, size: 'max' }), async (steps) => {
-      const concurrency = limitConcurrency({ maxConcurrentCallsPerKey: 2, maxQueuedCallsPerKey: 2 });
-      const running: string[] = [];
-      const waiting: { credential: string; abort: AbortController }[] = [];
-      const count = (credential: string) => ({
-        running: running.filter((other) => other === credential).length,
-        waiting: waiting.filter((call) => call.credential === credential).length,
-      });
-
-      async function start(credential: string): Promise<void> {
-        const call = { credential, abort: new AbortController() };
-        const queued = concurrency.take(credential, GET, call.abort.signal);
-        if (queued !== undefined) {
-          waiting.push(call);
-          await queued.finally(() => remove(waiting, call));
-        }
-        running.push(credential);
-      }
-
-      for (const next of steps) {
-        if (next.kind === 'start') {
-          start(next.credential).catch(() => {});
-        } else if (next.kind === 'leave') {
-          pickOf(waiting, next.pick)?.abort.abort();
-        } else {
-          const ended = pickOf(running, next.pick);
-          if (ended !== undefined) {
-            remove(running, ended);
-            concurrency.release(ended);
+          expect(values.leave(credential)).toBe(use.value);
+          use.users -= 1;
+          if (use.users === 0) {
+            used.delete(credential);
           }
         }
         visitStrangers((stranger) => {
-          void concurrency.take(stranger, GET, alive);
-          concurrency.release(stranger);
+          values.enter(stranger);
+          values.leave(stranger);
         });
-        await settle();
-        for (const credential of ['a', 'b']) {
-          const { running, waiting } = count(credential);
-          expect(running).toBeLessThanOrEqual(2);
-          expect(waiting).toBeLessThanOrEqual(running === 2 ? 2 : 0);
-        }
-        expect(concurrency.waiting()).toBe(waiting.length);
       }
     });
-    await fc.assert(history, RUNS);
+    fc.assert(history, RUNS);
+  });
+
+  it('lets no read return data from before the last write of its key, nor exceeds the slots of a key', async () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('read' as const), credential }) },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('write' as const), credential }) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('respond' as const), pick }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('fail' as const, 'leave' as const), pick }) },
+    );
+    const slots = 2;
+    const { pending, script } = deferResponses();
+    const isOwn = (authorization = '') => /^ApiKey [ab]-/.test(authorization);
+    const respondToStrangers: RawScript = (request, connection) => {
+      if (isOwn(request.headers.authorization)) {
+        script(request, connection);
+      } else {
+        connection.answer({ status: 401, body: {} });
+      }
+    };
+    await using client = await startClient(respondToStrangers, {
+      maxConcurrentCallsPerKey: slots,
+      maxQueuedCallsPerKey: 100,
+      maxRetries: 0,
+      sockets: 64,
+    });
+    let run = 0;
+
+    const sweep = () => visitStrangers((stranger) => client.service.isReading(stranger, '/'));
+
+    const history = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }), async (steps) => {
+      run += 1;
+      /** Version of the service's record of each key, and the version that its next read must have at least. */
+      const versions = new Map<string, number>();
+      const written = new Map<string, number>();
+      const leavers: AbortController[] = [];
+      const results: Promise<unknown>[] = [];
+      let left = 0;
+      /** Version of each read, when it arrived. */
+      const arrivals = new Map<object, number>();
+
+      /** Lets the service receive what was sent. Writes are applied when it responds to them. */
+      async function receive(): Promise<void> {
+        let seen = -1;
+        while (seen !== pending.length) {
+          seen = pending.length;
+          await client.operation(`sync-${run}`).read({ route: '/v1/feeds', expect: 'list' }).catch(codeOf);
+        }
+        for (const { request } of pending) {
+          if (!arrivals.has(request)) {
+            const { authorization = '' } = request.headers;
+            arrivals.set(request, versions.get(authorization) ?? 0);
+          }
+        }
+        for (const key of ['a', 'b']) {
+          const running = pending.filter(({ request }) => request.headers.authorization === `ApiKey ${key}-${run}`);
+          expect(running.length).toBeLessThanOrEqual(slots + left); // Requests that were aborted remain pending.
+        }
+      }
+
+      function respond(index: number, isFailure: boolean): void {
+        const next = pickOf(pending, index);
+        if (next !== undefined) {
+          remove(pending, next);
+          const { authorization = '' } = next.request.headers;
+          if (isFailure) {
+            next.connection.answer({ status: 500, body: {} });
+          } else if (next.request.method === 'GET') {
+            respondWithName(next, String(arrivals.get(next.request)));
+          } else {
+            const version = (versions.get(authorization) ?? 0) + 1;
+            versions.set(authorization, version);
+            respondWithName(next, String(version));
+          }
+        }
+      }
+
+      for (const next of steps) {
+        if (next.kind === 'read' || next.kind === 'write') {
+          const authorization = `ApiKey ${next.credential}-${run}`;
+          const leaver = new AbortController();
+          const caller = client.caller(`${next.credential}-${run}`, { signal: leaver.signal, withinMs: 60_000 });
+          if (next.kind === 'read') {
+            leavers.push(leaver);
+            const atLeast = written.get(authorization) ?? 0;
+            results.push(
+              caller.getWorkflow('w1').then((found) => {
+                expect(Number(found?.name)).toBeGreaterThanOrEqual(atLeast);
+              }, codeOf),
+            );
+          } else {
+            results.push(
+              caller.updateWorkflowStatus('w1', true).then(({ body }) => {
+                written.set(authorization, Math.max(written.get(authorization) ?? 0, Number(body.name)));
+              }, codeOf),
+            );
+          }
+        } else if (next.kind === 'leave') {
+          pickOf(leavers, next.pick)?.abort();
+          left += 1;
+        } else {
+          respond(next.pick, next.kind === 'fail');
+        }
+        sweep();
+        await receive();
+        sweep();
+      }
+      for (let settled = false; !settled; ) {
+        await receive();
+        while (pending.length > 0) {
+          respond(0, false);
+        }
+        settled = await Promise.race([Promise.all(results).then(() => true), receive().then(() => false)]);
+      }
+      expect(client.service.state().waiting).toBe(0);
+    });
+    await fc.assert(history, { numRuns: 100 });
   });
 
   it('refills no rate limit', () => {
@@ -214,16 +200,16 @@ describe('a sweep at every point', () => {
     let time = 0;
     const throttle = createThrottle({ maxRetryAfterSeconds: 2 }, () => time);
     const pause = (credential: string) => throttle.note(credential, { limit: 10, remaining: 0, resetSeconds: 600 });
+    const [probe, other] = [{}, {}];
+    const response = { status: 200, body: {}, replayed: false, rateLimit: undefined, bytes: 2 };
     pause('a');
     time += 60_000;
-    const probe = throttle.enter('a', GET);
-    expect(probe).toBeDefined();
+    expect(throttle.refusal(probe, 'a', GET)).toBeUndefined();
+    expect(throttle.refusal(other, 'a', GET)).toBeDefined();
     visitStrangers(pause, 20_000);
-    expect(throttle.enter('a', GET)).toBeUndefined(); // It was forgotten, which costs one rejected call.
+    expect(throttle.refusal(other, 'a', GET)).toBeUndefined(); // It was forgotten, which costs one rejected call.
     pause('a');
-    throttle.leave('a', probe, undefined);
-    expect(() => throttle.enter('a', GET)).toThrow(
-      throttled(GET, { limit: 10, remaining: 0, resetSeconds: 60 }).message,
-    );
+    throttle.ended(probe, 'a', response);
+    expect(throttle.refusal(other, 'a', GET)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 60 });
   });
 });

@@ -33,7 +33,7 @@ export class Deadline {
     if (this.#client.aborted) {
       return clientDisconnected();
     }
-    return this.#reason ?? (performance.now() >= this.at ? timeoutError() : undefined); // Timers can be a millisecond early.
+    return performance.now() >= this.at ? timeoutError() : this.#reason; // The timer can be a fraction of a millisecond early.
   }
 
   /** Adds something that waits. Timer and listener exist only while something does. */
@@ -59,7 +59,7 @@ export class Deadline {
   }
 
   #pass(reason: DOMException): void {
-    this.#reason = reason;
+    this.#reason ??= reason;
     for (const waiting of [...this.#waiting]) {
       waiting.stop(reason);
     }

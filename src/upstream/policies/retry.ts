@@ -78,6 +78,7 @@ class RetryBudget {
   readonly #waiting = new Set<RetryingCall>();
   #calls = 0;
   #retries = 0;
+  #isAllowing = false;
 
   constructor({ share, floor }: RetryBudgetOptions) {
     this.#share = share;
@@ -113,13 +114,18 @@ class RetryBudget {
   }
 
   #allowWaiting(): void {
+    if (this.#isAllowing) {
+      return; // A retry has ended at once, and the loop below goes on. Here it would nest as deep as calls wait.
+    }
+    this.#isAllowing = true;
     for (const call of this.#waiting) {
       if (this.#retries + 1 > Math.max(this.#floor, this.#share * this.#calls)) {
-        return;
+        break;
       }
       this.#waiting.delete(call);
       this.#retries += 1;
       call.resend();
     }
+    this.#isAllowing = false;
   }
 }

@@ -1,0 +1,143 @@
+import type { GatewaySettings } from '../../src/settings/settings.ts';
+import { Usage } from '../../src/telemetry/usage.ts';
+import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
+import { OperationClient } from '../../src/upstream/client.ts';
+import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
+import type { UpstreamRequest } from '../../src/upstream/request.ts';
+import { Service } from '../../src/upstream/service.ts';
+import type { Signal } from '../../src/upstream/signal.ts';
+import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
+import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from './raw-upstream.ts';
+import { workflow } from './records.ts';
+import { settingsOf } from './settings.ts';
+
+/** Options of one operation. */
+export interface CallerOptions {
+  /** @default never aborted */
+  signal?: Signal;
+  /** Time until its deadline, in milliseconds. @default 5,000 */
+  withinMs?: number;
+  /** @default not asserted */
+  events?: CallEvents;
+}
+
+/** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
+export async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}, random?: () => number) {
+  const upstream = await startRawUpstream(script);
+  const settings = settingsOf(upstream.url, changes);
+  const pool = createSocketPool(upstream.url, settings);
+  const service = new Service(settings, { pool, random });
+  const operation = (
+    key: string,
+    { signal = new AbortController().signal, withinMs = 5_000, events = new Usage() }: CallerOptions = {},
+  ) => {
+    const deadlineAt = performance.now() + withinMs;
+    return new OperationClient(settings, service, {
+      authorization: `ApiKey ${key}`,
+      signal,
+      deadlineAt,
+      requestId: 'r',
+      events,
+    });
+  };
+  return {
+    upstream,
+    service,
+    pool,
+    /** Creates the client of one operation. */
+    operation,
+    /** Creates one with a function per endpoint. */
+    caller: (key: string, options?: CallerOptions) => bindUpstream(operation(key, options)),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+/** Creates a script that keeps requests pending until the test responds to them. */
+export function deferResponses() {
+  const pending: { request: RawRequest; connection: RawConnection }[] = [];
+  return {
+    pending,
+    script: (request: RawRequest, connection: RawConnection) => void pending.push({ request, connection }),
+  };
+}
+
+/** Responds to a pending request with a workflow. */
+export const respondWithName = (pending: { connection: RawConnection } | undefined, name: string) =>
+  pending?.connection.answer({ body: { data: workflow({ name }) } });
+
+/** Returns the code of a failure. */
+export const codeOf = (failure: unknown): unknown => Reflect.get(Object(failure), 'code');
+
+/** Records the events of one operation as texts, such as `sent 0` and `ended 200`. */
+export class RecordedEvents implements CallEvents {
+  readonly all: string[] = [];
+  /** Reason why writes can't be recorded. @default none */
+  refused: UpstreamError | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  /** Waits for an event. */
+  async until(event: string): Promise<void> {
+    while (!this.all.includes(event)) {
+      await this.#changed.promise;
+    }
+  }
+
+  started(_request: UpstreamRequest, isShared: boolean): void {
+    this.#add(isShared ? 'started shared' : 'started');
+  }
+
+  queued(): void {
+    this.#add('queued');
+  }
+
+  dequeued(): void {
+    this.#add('dequeued');
+  }
+
+  refusal(): UpstreamError | undefined {
+    return this.refused;
+  }
+
+  sent(_request: UpstreamRequest, resends: number): undefined {
+    this.#add(`sent ${resends}`);
+  }
+
+  attemptEnded(_request: UpstreamRequest, outcome: Outcome): void {
+    this.#add(`attempt ended ${nameOf(outcome)}`);
+  }
+
+  retryDelayed(): void {
+    this.#add('retry delayed');
+  }
+
+  ended(_request: UpstreamRequest, outcome: Outcome, isShared: boolean): void {
+    this.#add(`ended ${isShared ? 'shared ' : ''}${nameOf(outcome)}`);
+  }
+
+  answeredFromCache(): void {
+    this.#add('answered from cache');
+  }
+
+  cacheMissed(): void {
+    this.#add('cache missed');
+  }
+
+  invalidated(): void {
+    this.#add('invalidated');
+  }
+
+  inBackground(): CallEvents {
+    return new RecordedEvents();
+  }
+
+  #add(event: string): void {
+    this.all.push(event);
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+const nameOf = (outcome: Outcome): string => (isUpstreamError(outcome) ? outcome.code : String(outcome.status));
