@@ -137,6 +137,7 @@ export class CachedService implements CallTarget {
   #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
     const { reader, endpoint } = read;
     const { deadline, events } = reader;
+    const { closing } = this.#deps;
     let isAnswered = false;
     const answer = (use: () => void) => {
       if (!isAnswered) {
@@ -151,7 +152,8 @@ export class CachedService implements CallTarget {
     const timer = setTimeout(answerFromStore, this.#deps.attemptTimeoutMs / 2);
     deadline.add(waiting);
     this.#refresh(read, lookup, entry, events, (outcome) => {
-      if (isUpstreamError(outcome) && isServiceFailure(outcome)) {
+      const isClosing = closing.aborted; // Ends the refresh, but neither the operation nor its client.
+      if (isUpstreamError(outcome) && (isClosing || isServiceFailure(outcome))) {
         answerFromStore();
       } else {
         answer(() => {
