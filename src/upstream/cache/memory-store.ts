@@ -93,7 +93,6 @@ export class MemoryStore implements CacheStore {
 
   put({ owner, kind, path }: EntryAddress, { version, at }: Lookup, result: UpstreamResult, lifetimeMs: number): void {
     const owned = this.#keyOf(owner, kind);
-    const now = this.#now();
     const isFirst = version === `none ${this.#epoch}`; // No write has come since the lookup.
     const current = this.#versions.get(owned) ?? this.#newVersion();
     if (version?.startsWith('none ')) {
@@ -105,7 +104,7 @@ export class MemoryStore implements CacheStore {
     const key = `${owned} ${path}`;
     const existing = this.#entries.peek(key);
     const isNewer = existing === undefined || existing.version !== current || existing.at <= at; // A later read may have been faster.
-    if (isNewer && at + lifetimeMs > now) {
+    if (isNewer) {
       this.#entries.set(key, { version: current, result, at, expiresAt: at + lifetimeMs });
     }
   }
