@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cacheSettingsOf } from '../../../src/settings/cache.ts';
+import { parseOptions } from '../../../src/settings/parse.ts';
 import { CachedService } from '../../../src/upstream/cache/cached-service.ts';
 import { MemoryStore } from '../../../src/upstream/cache/memory-store.ts';
 import { windowsOf } from '../../../src/upstream/cache/windows.ts';
@@ -12,9 +12,9 @@ import { RecordedEvents, startClient } from '../../support/upstream-client.ts';
 it('answers a read from the store if the gateway is closed during a refresh', async () => {
   let passedMs = 0;
   await using client = await startClient((_, { answer }) => answer({ body: { data: workflow({ name: 'stored' }) } }));
-  const settings = settingsOf(client.upstream.url, { cache: true });
-  const cache = cacheSettingsOf(settings.cache);
-  if (cache === undefined) {
+  const settings = settingsOf(client.upstream.url);
+  const { cache } = parseOptions({ upstream: client.upstream.url, cache: true });
+  if (cache === false) {
     throw new Error('There is no cache.');
   }
   const closing = new Abort();
