@@ -1,7 +1,7 @@
 import type { CacheSettings } from '../../settings/cache.ts';
 import { type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
-import { isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
+import { endedEarly, isUpstreamError, type UpstreamErrorCode } from '../errors.ts';
 import { Deadline, type Waiting } from '../policies/deadline.ts';
 import type { UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
@@ -135,9 +135,9 @@ export class CachedService implements CallTarget {
 
   /** Waits for a new response. Uses the stored one if the service fails, or takes longer than half an attempt. */
   #refreshOrUse(read: Read, lookup: Lookup, entry: FoundEntry): void {
-    const { reader, endpoint } = read;
+    const { request, reader, address, endpoint } = read;
     const { deadline, events } = reader;
-    const { closing } = this.#deps;
+    const { store, closing, attemptTimeoutMs } = this.#deps;
     let isAnswered = false;
     const answer = (use: () => void) => {
       if (!isAnswered) {
@@ -147,19 +147,38 @@ export class CachedService implements CallTarget {
         use();
       }
     };
-    const answerFromStore = () => answer(() => this.#use(read, entry, 'stale', true));
-    const waiting: Waiting = { stop: answerFromStore };
-    const timer = setTimeout(answerFromStore, this.#deps.attemptTimeoutMs / 2);
+    const answerWithout = (outcome: Outcome) =>
+      answer(() => {
+        events.cacheMissed(endpoint.resource, 'miss');
+        reader.end(outcome);
+      });
+    const answerWith = ({ entry }: Lookup, outcome: Outcome | undefined) => {
+      if (entry !== undefined) {
+        answer(() => this.#use(read, entry, 'stale', true));
+      } else if (outcome !== undefined) {
+        answerWithout(outcome);
+      }
+    };
+    /** Looks it up again, because a write or a rejection of the key may have dropped it. Then the outcome remains, if there is one already. */
+    const answerFromStore = (outcome?: Outcome) => {
+      const now = store.find(address);
+      if (now instanceof Promise) {
+        void now.then((found) => answerWith(found, outcome));
+      } else {
+        answerWith(now, outcome);
+      }
+    };
+    const waiting: Waiting = {
+      stop: (reason) => answerFromStore(endedEarly(request.endpoint, { sent: true }, reason)),
+    };
+    const timer = setTimeout(answerFromStore, attemptTimeoutMs / 2);
     deadline.add(waiting);
     this.#refresh(read, lookup, entry, events, (outcome) => {
       const isClosing = closing.aborted; // Ends the refresh, but neither the operation nor its client.
       if (isUpstreamError(outcome) && (isClosing || isServiceFailure(outcome))) {
-        answerFromStore();
+        answerFromStore(outcome);
       } else {
-        answer(() => {
-          events.cacheMissed(endpoint.resource, 'miss');
-          reader.end(outcome);
-        });
+        answerWithout(outcome);
       }
     });
   }
