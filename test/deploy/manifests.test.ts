@@ -41,7 +41,8 @@ it.each(kustomizations)('%s uses every file of its folder', (file) => {
 });
 
 it.each(configurations)('%s is a valid configuration', (file) => {
-  expect(load(read(file), environmentOfImage()).upstream).toBeDefined();
+  const { upstream, sandbox } = load(read(file), environmentOfImage());
+  expect(upstream ?? sandbox).toBeDefined();
 });
 
 describe('the pod', () => {

@@ -1,8 +1,15 @@
 import type { TopicBody } from '../../upstream/endpoints/topics.ts';
 import { builder } from '../builder.ts';
-import { deriveIdempotencyKey, IDEMPOTENCY_KEY } from '../idempotency.ts';
-import { asConflict, asInvalidInput, ConflictError, InvalidInputError, toMutationResult } from '../mutation-errors.ts';
-import { requireScopes } from '../require-scopes.ts';
+import { requireScopes } from '../declarations.ts';
+import {
+  asConflict,
+  asInvalidInput,
+  ConflictError,
+  deriveIdempotencyKey,
+  IDEMPOTENCY_KEY,
+  InvalidInputError,
+  toMutationResult,
+} from '../mutations.ts';
 
 const Topic = builder.objectRef<TopicBody>('Topic').implement({
   description: 'A list of subscribers that receive the same notifications.',

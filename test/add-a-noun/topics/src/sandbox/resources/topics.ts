@@ -1,10 +1,10 @@
 import { DEVELOPMENT } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
+import { sampleId } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { text } from '../rows.ts';
-import { sampleId } from '../sample/definition.ts';
 
 export const resource: Resource = {
   migrations: [
