@@ -19,7 +19,7 @@ import { createEngine, createPrepare, type HostPlugin } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
-import type { McpStreams } from './http/mcp/streams.ts';
+import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';

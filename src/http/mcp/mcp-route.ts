@@ -17,9 +17,9 @@ import {
 } from '../request.ts';
 import { type Exchange, openExchange } from '../request-state.ts';
 import type { Respond } from '../respond.ts';
-import { findMessageProblem } from './messages.ts';
+import { findMessageProblem, type McpStreams } from './messages.ts';
 import { loadProtocol } from './protocol.ts';
-import { type McpStreams, serveStreams } from './streams.ts';
+import { serveStreams } from './streams.ts';
 import { type CreateToolServer, createToolServers, type ToolServerOptions } from './tool-server.ts';
 
 /** Options of `createMcpRoute`. */

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import { isRecord } from '../../lib/is-record.ts';
 
 /**
@@ -8,6 +9,16 @@ const MAX_VALUES = 200;
 
 /** Maximum length of a message's id, which the response repeats. Clients send numbers or UUIDs. */
 const MAX_ID_LENGTH = 256;
+
+/** Streams to one client, such as standard input and output. Part of the package's types, so this file must not need the types of an optional package. */
+export interface McpStreams {
+  input: Readable;
+  output: Writable;
+  /** Credential of the client, as in the header `Authorization`. */
+  authorization: string;
+  /** Ends the connection when it is aborted, and cancels calls in flight. @default none */
+  signal?: AbortSignal | undefined;
+}
 
 /** Returns why a message is not accepted, as a clause; undefined if it is. */
 export function findMessageProblem(message: unknown): string | undefined {

@@ -1,9 +1,10 @@
-import { Readable, type Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
 import { createCondition } from '../../lib/condition.ts';
 import { toRequestId } from '../request.ts';
+import type { McpStreams } from './messages.ts';
 import { loadStdio } from './protocol.ts';
 import type { CreateToolServer, IdentifiedCaller } from './tool-server.ts';
 
@@ -59,16 +60,6 @@ export async function serveStreams(options: ServeStreamsOptions): Promise<void> 
   }
   await connection.close();
   lines.destroy();
-}
-
-/** Streams to one client, such as standard input and output. Part of the package's types, so it must not need the types of an optional package. */
-export interface McpStreams {
-  input: Readable;
-  output: Writable;
-  /** Credential of the client, as in the header `Authorization`. */
-  authorization: string;
-  /** Ends the connection when it is aborted, and cancels calls in flight. @default none */
-  signal?: AbortSignal | undefined;
 }
 
 /** Requests of a client that are not answered yet. */
