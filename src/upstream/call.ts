@@ -422,12 +422,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
 
   #end(outcome: Outcome): void {
     this.#state = 'ended';
-    const confirmed = this.#options.confirm?.(outcome);
-    if (confirmed === undefined) {
-      this.#answer(outcome);
-    } else {
-      void confirmed.finally(() => this.#answer(outcome));
-    }
+    afterwards(this.#options.confirm?.(outcome), () => this.#answer(outcome));
   }
 
   #answer(outcome: Outcome): void {
@@ -438,17 +433,21 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
     if (this.request.endpoint.method !== 'GET') {
       this.#lane.separateReads();
     }
-    const stored = this.#options.store?.(outcome);
-    if (stored === undefined) {
-      this.#stopSharing();
-    } else {
-      void stored.finally(() => this.#stopSharing());
-    }
+    afterwards(this.#options.store?.(outcome), () => this.#stopSharing());
   }
 
   #stopSharing(): void {
     this.#lane.stopSharing(this);
     this.#onGone();
+  }
+}
+
+/** Goes on after something that may take a while, or at once. */
+export function afterwards(pending: Promise<void> | void, next: () => void): void {
+  if (pending instanceof Promise) {
+    void pending.finally(next);
+  } else {
+    next();
   }
 }
 

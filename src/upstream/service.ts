@@ -1,5 +1,5 @@
 import { createPerCredential } from '../lib/per-credential.ts';
-import { Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';
+import { afterwards, Call, type CallOptions, type CallPolicies, type CallSettings, Lane, type Reader } from './call.ts';
 import type { ServiceState } from './call-events.ts';
 import { createDriftCheck, type ReportDeviation } from './contract/drift.ts';
 import { endedEarly } from './errors.ts';
@@ -96,12 +96,7 @@ export class Service implements CallTarget {
     if (reason !== undefined) {
       leave();
       const outcome = endedEarly(request.endpoint, { sent: false }, reason);
-      const confirmed = options.confirm?.(outcome);
-      if (confirmed === undefined) {
-        reader.end(outcome);
-      } else {
-        void confirmed.finally(() => reader.end(outcome));
-      }
+      afterwards(options.confirm?.(outcome), () => reader.end(outcome));
       return;
     }
     const call = new Call(this.#policies, lane, request, reader, options, leave);

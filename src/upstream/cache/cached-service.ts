@@ -7,7 +7,16 @@ import type { UpstreamRequest } from '../request.ts';
 import type { CallTarget, Service } from '../service.ts';
 import type { Signal } from '../signal.ts';
 import { CACHED_READS, type CachedRead, WRITE_EFFECTS } from './effects.ts';
-import type { CachedKind, CacheStore, EntryAddress, FoundEntry, Lookup, Owner, WriteInProgress } from './store.ts';
+import type {
+  CachedKind,
+  CacheStore,
+  EntryAddress,
+  FoundEntry,
+  Lookup,
+  MaybePromise,
+  Owner,
+  WriteInProgress,
+} from './store.ts';
 import { type CacheWindows, windowsOf } from './windows.ts';
 
 /** Dependencies of `CachedService`. */
@@ -64,12 +73,7 @@ export class CachedService implements CallTarget {
     const { endpoint, windows } = cached;
     const address = { owner: this.#ownerOf(request), kind: endpoint.kind, path: request.path };
     const read: Read = { request, reader, address, endpoint, windows };
-    const lookup = store.find(address);
-    if (lookup instanceof Promise) {
-      void lookup.then((found) => this.#answer(read, found));
-    } else {
-      this.#answer(read, lookup);
-    }
+    whenKnown(store.find(address), (lookup) => this.#answer(read, lookup));
   }
 
   /** Empties the kinds of reads that a write changes, before it is sent and after it has ended. */
@@ -82,11 +86,7 @@ export class CachedService implements CallTarget {
       return;
     }
     const begun = store.beginWrite(this.#ownerOf(request), kinds, Math.max(0, reader.deadline.at - performance.now()));
-    if (begun instanceof Promise) {
-      void begun.then((write) => this.#send(request, reader, write));
-    } else {
-      this.#send(request, reader, begun);
-    }
+    whenKnown(begun, (write) => this.#send(request, reader, write));
   }
 
   #send(request: UpstreamRequest, reader: Reader, write: WriteInProgress): void {
@@ -152,22 +152,15 @@ export class CachedService implements CallTarget {
         events.cacheMissed(endpoint.resource, 'miss');
         reader.end(outcome);
       });
-    const answerWith = ({ entry }: Lookup, outcome: Outcome | undefined) => {
-      if (entry !== undefined) {
-        answer(() => this.#use(read, entry, 'stale', true));
-      } else if (outcome !== undefined) {
-        answerWithout(outcome);
-      }
-    };
     /** Looks it up again, because a write or a rejection of the key may have dropped it. Then the outcome remains, if there is one already. */
-    const answerFromStore = (outcome?: Outcome) => {
-      const now = store.find(address);
-      if (now instanceof Promise) {
-        void now.then((found) => answerWith(found, outcome));
-      } else {
-        answerWith(now, outcome);
-      }
-    };
+    const answerFromStore = (outcome?: Outcome) =>
+      whenKnown(store.find(address), ({ entry: stored }) => {
+        if (stored !== undefined) {
+          answer(() => this.#use(read, stored, 'stale', true));
+        } else if (outcome !== undefined) {
+          answerWithout(outcome);
+        }
+      });
     const waiting: Waiting = {
       stop: (reason) => answerFromStore(endedEarly(request.endpoint, { sent: true }, reason)),
     };
@@ -237,6 +230,15 @@ export class CachedService implements CallTarget {
 
   #ownerOf({ authorization }: UpstreamRequest): Owner {
     return { upstream: this.#deps.address, credential: authorization };
+  }
+}
+
+/** Uses a value of the store: at once if it is known, so that stores in memory cost no turn. */
+function whenKnown<T>(value: MaybePromise<T>, use: (value: T) => void): void {
+  if (value instanceof Promise) {
+    void value.then(use);
+  } else {
+    use(value);
   }
 }
 
