@@ -7,7 +7,6 @@ import { createClientRules } from './auth/client-rules.ts';
 import { createRemoteKeys, type RemoteKeys } from './auth/signing-keys.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
-import { createReadRequiredScopes } from './graphql/documents/required-scopes.ts';
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import { createClientErrors } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
@@ -15,7 +14,7 @@ import { createToolFiles, type ToolFiles, type ToolRules } from './graphql/tools
 import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCors } from './http/cors.ts';
-import { createEngine, createPrepare, type HostPlugin } from './http/engine.ts';
+import { createEngine, type HostPlugin } from './http/engine.ts';
 import { createFetchHandler } from './http/fetch-adapter.ts';
 import { createPages } from './http/graphiql/graphiql.ts';
 import { createMcp, MCP_PATH } from './http/mcp/mcp-route.ts';
@@ -247,7 +246,6 @@ export function buildGateway(
     maxWaiting: inFlightLimits.waitingForKeys,
     logger,
   });
-  const readRequiredScopes = createReadRequiredScopes(schema);
   const respond = createRespond({
     clientErrors: createClientErrors(logger),
     admission,
@@ -280,8 +278,7 @@ export function buildGateway(
       metricsOf: metrics?.metricsOf,
       audit,
     }),
-    prepare: createPrepare(engine),
-    readRequiredScopes,
+    prepare: engine.prepare,
     respond,
   });
   const mcp =
@@ -296,7 +293,6 @@ export function buildGateway(
       cors,
       negotiateMediaType,
       authenticate,
-      readRequiredScopes,
       pipeline,
       respond,
       logger,
@@ -326,7 +322,7 @@ export function buildGateway(
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await finished();
-    await Promise.all([upstreams.close(), limiter.dispose(), engine.yoga.dispose()]);
+    await Promise.all([upstreams.close(), limiter.dispose(), engine.dispose()]);
     audit?.[Symbol.dispose]();
   }
   return {

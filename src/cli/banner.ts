@@ -116,7 +116,7 @@ export async function findExampleRequest({ clients, trustedDocuments }: Config):
   const readScopes = await createScopeReader();
   for (const { document, body } of candidates) {
     const required = readScopes(document);
-    if (required.missing(granted, {}).length === 0) {
+    if (required?.missing(granted, {}).length === 0) {
       return { body, scopes: required.missing(new Set(), {}) };
     }
   }
@@ -143,11 +143,11 @@ async function readTrustedDocuments(sources: Config['trustedDocuments']['manifes
   });
 }
 
-async function createScopeReader(): Promise<(document: DocumentNode) => RequiredScopes> {
+async function createScopeReader(): Promise<(document: DocumentNode) => RequiredScopes | undefined> {
   const { createSchema } = await import('../graphql/schema.ts');
-  const { createReadRequiredScopes } = await import('../graphql/documents/required-scopes.ts');
-  const readRequiredScopes = createReadRequiredScopes(createSchema());
-  return (document) => readRequiredScopes(document, undefined);
+  const { PreparedDocuments } = await import('../graphql/documents/prepared-documents.ts');
+  const documents = new PreparedDocuments(createSchema());
+  return (document) => documents.of(document).operation(undefined)?.requiredScopes;
 }
 
 function parseIfValid(text: string): DocumentNode | undefined {

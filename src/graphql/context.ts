@@ -26,8 +26,6 @@ export interface GatewayContext extends PluginContext {
   readonly usage: Usage;
   /** Calls that the operation has made, none if it is only explained. */
   readonly budget: Readonly<CallBudget>;
-  /** Coordinates of the deprecated elements that the operation uses, set when it executes; undefined if it uses none. */
-  readonly deprecated?: readonly string[] | undefined;
   /** The endpoints, called with the caller's credential. */
   readonly upstream: Upstream;
   /** Loaders that batch and cache reads of the operation. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RulesByClientKind } from '../auth/client-rules.ts';
 import { AuthenticationError, type ClaimMismatch, type Identity } from '../auth/identity.ts';
-import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
+import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import { logEpisodes, type NoteEvent } from '../lib/episodes.ts';
 import { createPerCredential } from '../lib/per-credential.ts';
 import { Refusal, type RefusalError } from '../lib/refusal.ts';
@@ -13,7 +13,6 @@ import type { Scope } from '../settings/scopes.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { TenantNames } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
-import type { Operation } from './engine.ts';
 
 /** Options of `createAuthenticate`. */
 export interface AuthenticateOptions {
@@ -97,15 +96,14 @@ export function challenge(schemes: AuthenticateOptions['schemes'], tokenDetails 
  * @throws {Refusal} FORBIDDEN with one error per missing scope
  */
 export function authorize(
-  { document, operationName }: Operation,
+  { requiredScopes }: Operation,
   { scopes }: Identity,
   variables: Readonly<Record<string, unknown>>,
-  readRequiredScopes: ReadRequiredScopes,
 ): void {
   if (scopes === 'all') {
     return;
   }
-  const [first, ...others] = readRequiredScopes(document, operationName).missing(scopes, variables).map(forbidden);
+  const [first, ...others] = requiredScopes.missing(scopes, variables).map(forbidden);
   if (first !== undefined) {
     throw new Refusal(403, [first, ...others]);
   }

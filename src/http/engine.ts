@@ -2,110 +2,39 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
+  execute,
   type GraphQLError,
   type GraphQLSchema,
-  getOperationAST,
   Kind,
-  type OperationDefinitionNode,
 } from 'graphql';
-import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga';
+import { createYoga, type Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../graphql/context.ts';
-import { createReadDeprecatedUsage, listDeprecated } from '../graphql/documents/deprecated-usage.ts';
-import { createDocumentCaches } from '../graphql/documents/document-cache.ts';
-import { createRepresentationLimit, useDocumentLimits } from '../graphql/documents/validate.ts';
-import { createExecutor, type Execute, useExecutor } from '../graphql/executor/execute.ts';
-import { isRecord } from '../lib/is-record.ts';
+import { listDeprecated } from '../graphql/documents/deprecated-usage.ts';
+import { type Operation, type PreparedDocument, PreparedDocuments } from '../graphql/documents/prepared-documents.ts';
+import { checkRepresentations, useDocumentLimits } from '../graphql/documents/validate.ts';
+import { createExecutor, type ExecuteInputs, type ExecuteResult } from '../graphql/executor/execute.ts';
 import { refuse } from '../settings/refuse.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { DeprecatedCounts } from '../telemetry/counts.ts';
 
-/** Creates the engine, which parses, validates and executes documents. The pipeline handles HTTP. */
-export function createEngine(
-  schema: GraphQLSchema,
-  settings: GatewaySettings,
-  deprecatedCounts: DeprecatedCounts,
-  plugins: readonly HostPlugin[],
-): Engine {
-  const execute = createExecute(settings, deprecatedCounts);
-  const caches = createDocumentCaches();
-  const yoga = createYoga<object, GatewayContext>({
-    schema,
-    plugins: [...ownPlugins(settings, execute, deprecatedCounts), ...plugins.map(checkPlugin)],
-    parserAndValidationCache: caches,
-    maskedErrors: false, // createClientErrors masks.
-    logging: false,
-  });
-  const direct = { schema, documents: caches.documentCache, execute: async (args: ExecutionArgs) => execute(args) };
-  return { yoga, direct: plugins.length > 0 ? undefined : direct };
-}
-
-/** Returns the gateway's own plugins, in the order in which they run. */
-const ownPlugins = (settings: GatewaySettings, execute: Execute, deprecatedCounts: DeprecatedCounts) => [
-  useExecutor(execute),
-  useDocumentLimits(settings),
-  useDeprecatedElements(deprecatedCounts),
-  useOperationRules(), // After the limits: they tell more about a document that breaks both.
-];
-
-/** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
-function createExecute(settings: GatewaySettings, deprecatedCounts: DeprecatedCounts): Execute {
-  const limitRepresentations = createRepresentationLimit(settings);
-  const readDeprecatedUsage = createReadDeprecatedUsage();
-  const execute = createExecutor(settings);
-  return (args) => {
-    limitRepresentations?.(args);
-    const deprecated = readDeprecatedUsage(args);
-    if (deprecated.length > 0) {
-      deprecatedCounts.add(deprecated);
-      if (isRecord(args.contextValue)) {
-        args.contextValue.deprecated = deprecated;
-      }
-    }
-    return execute(args);
-  };
-}
-
-/** Creates a plugin that declares the deprecated elements of the schema. */
-const useDeprecatedElements = (counts: DeprecatedCounts): Plugin => ({
-  onSchemaChange({ schema }) {
-    counts.declare(listDeprecated(schema));
-  },
-});
-
-/** Operation that is parsed, validated and ready to execute. */
-export interface Operation {
-  /** Name of the operation; `anonymous` if it has none. */
-  readonly name: string;
-  readonly type: 'query' | 'mutation';
-  readonly document: DocumentNode;
-  readonly operationName: string | undefined;
-  execute(variables: Readonly<Record<string, unknown>>): Promise<ExecutionResult>;
-}
-
 /** Engine of operations. */
 export interface Engine {
-  yoga: YogaServerInstance<object, GatewayContext>;
-  /** Executes documents that Yoga has validated; undefined if plugins of the host may observe or change every operation. */
-  direct: DirectEngine | undefined;
+  prepare: Prepare;
+  /** Lets plugins of the host free what they hold. */
+  dispose(): Promise<void> | void;
 }
 
-/** Execution with the function that Yoga calls too, but without its hooks, which take longer than the executor. */
-export interface DirectEngine {
-  schema: GraphQLSchema;
-  /** Documents that Yoga has parsed, by text. */
-  documents: { get(text: string): DocumentNode | undefined };
-  execute(args: ExecutionArgs): Promise<ExecutionResult>;
+/** Operation that is ready to execute. */
+export interface PreparedOperation {
+  readonly operation: Operation;
+  execute(variables: Readonly<Record<string, unknown>>): ExecuteResult;
 }
 
-/** Document that is valid for the schema. */
-interface ValidDocument {
-  schema: GraphQLSchema;
-  document: DocumentNode;
-  execute(args: ExecutionArgs): Promise<ExecutionResult>;
-}
-
-/** Converts the text of a document to an operation. */
-export type Prepare = (text: string, context: GatewayContext) => Operation;
+/**
+ * Converts the text of a document to an operation. Throws errors of plugins, an `InvalidDocument`, or a `Refusal` with
+ * OPERATION_RESOLUTION_FAILURE or METHOD_NOT_ALLOWED.
+ */
+export type Prepare = (text: string, context: GatewayContext) => PreparedOperation;
 
 /** Error of an invalid document, with all validation errors. */
 export class InvalidDocument extends Error {
@@ -119,80 +48,139 @@ export class InvalidDocument extends Error {
 }
 
 /**
- * Creates the function that parses, validates and resolves operations with Yoga's engine and all plugins. The function throws errors of
- * plugins, an `InvalidDocument`, or a `Refusal` with OPERATION_RESOLUTION_FAILURE or METHOD_NOT_ALLOWED.
+ * Creates the engine, which parses, validates, resolves and executes operations with Yoga and its plugins. The pipeline handles HTTP.
  *
- * Without plugins of the host, Yoga sees each document once. After that, its hooks would take longer than everything else here.
+ * Yoga validates each document once. Afterwards its hooks, which cost more than execution, are skipped, unless the host has plugins.
  */
-export function createPrepare({ yoga, direct }: Engine): Prepare {
-  const validated = new WeakSet<DocumentNode>();
+export function createEngine(
+  schema: GraphQLSchema,
+  settings: GatewaySettings,
+  deprecatedCounts: DeprecatedCounts,
+  plugins: readonly HostPlugin[],
+): Engine {
+  const documents = new PreparedDocuments(schema);
+  const run = createRun(settings, deprecatedCounts);
+  const yoga = createYoga<object, GatewayContext>({
+    schema,
+    plugins: [...ownPlugins(documents, run, settings, deprecatedCounts), ...plugins.map(checkPlugin)],
+    parserAndValidationCache: documents.parserCaches,
+    maskedErrors: false, // createClientErrors masks.
+    logging: false,
+  });
 
-  function validateWithYoga(text: string, context: GatewayContext): ValidDocument {
-    const { schema, parse, validate, contextFactory, execute } = yoga.getEnveloped(context);
-    const document: DocumentNode = parse(text);
-    const errors: readonly GraphQLError[] = validate(schema, document);
+  /** Parses and validates a document with all hooks. */
+  function envelop(text: string, context: GatewayContext) {
+    const enveloped = yoga.getEnveloped(context);
+    const node: DocumentNode = enveloped.parse(text);
+    const errors: readonly GraphQLError[] = enveloped.validate(enveloped.schema, node);
     if (errors.length > 0) {
       throw new InvalidDocument(errors);
     }
+    const document = documents.of(node, enveloped.schema); // A plugin may have replaced both.
+    return { ...enveloped, document, operation: resolveOperation(document, context) };
+  }
+
+  /** Prepares an operation that plugins of the host may observe or change. */
+  function prepareWithHooks(text: string, context: GatewayContext): PreparedOperation {
+    const { document, operation, schema: currentSchema, contextFactory, execute: executeFn } = envelop(text, context);
+    const { operationName } = context.params;
     return {
-      schema,
-      document,
-      async execute(args) {
-        const result: unknown = await execute({ ...args, contextValue: await contextFactory() });
-        return requireSingleResult(result);
+      operation,
+      async execute(variableValues) {
+        const contextValue = await contextFactory();
+        return requireSingleResult(
+          await executeFn({
+            schema: currentSchema,
+            document: document.node,
+            operationName,
+            contextValue,
+            variableValues,
+          }),
+        );
       },
     };
   }
 
-  function findValidated(
-    { schema, documents, execute }: DirectEngine,
-    text: string,
-    context: GatewayContext,
-  ): ValidDocument {
-    const known = documents.get(text);
-    if (known !== undefined && validated.has(known)) {
-      return { schema, document: known, execute };
+  function prepareOnce(text: string, context: GatewayContext): PreparedOperation {
+    let document = documents.findValid(text);
+    if (document === undefined) {
+      document = envelop(text, context).document;
+      document.isValid = true;
     }
-    const { document } = validateWithYoga(text, context);
-    validated.add(document);
-    return { schema, document, execute };
+    const operation = resolveOperation(document, context);
+    return { operation, execute: (variableValues) => run(operation, { variableValues, contextValue: context }) };
   }
 
-  return (text, context) => {
-    const { operationName } = context.params;
-    const valid = direct === undefined ? validateWithYoga(text, context) : findValidated(direct, text, context);
-    const { schema, document } = valid;
-    const { name, operation } = resolveOperation(document, context); // A plugin may have replaced the document.
-    return {
-      name: name?.value ?? 'anonymous',
-      type: operation === 'mutation' ? 'mutation' : 'query',
-      document,
-      operationName,
-      execute: (variableValues) =>
-        valid.execute({ schema, document, contextValue: context, variableValues, operationName }),
-    };
+  return { prepare: plugins.length > 0 ? prepareWithHooks : prepareOnce, dispose: () => yoga.dispose() };
+}
+
+/** Returns the gateway's own plugins, in the order in which they run. */
+const ownPlugins = (documents: PreparedDocuments, run: Run, settings: GatewaySettings, counts: DeprecatedCounts) => [
+  useExecutor(createExecute(documents, run)),
+  useDocumentLimits(settings),
+  useDeprecatedElements(counts),
+  useOperationRules(documents), // After the limits: they tell more about a document that breaks both.
+];
+
+/** Executes an operation. */
+type Run = (operation: Operation, inputs: ExecuteInputs) => ExecuteResult;
+
+/** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
+function createRun(settings: GatewaySettings, deprecatedCounts: DeprecatedCounts): Run {
+  const executeOperation = createExecutor(settings);
+  return (operation, inputs) => {
+    checkRepresentations(operation, inputs.variableValues ?? {}, settings.maxFields);
+    if (operation.deprecated !== undefined) {
+      deprecatedCounts.add(operation.deprecated);
+    }
+    return executeOperation(operation.plans, inputs);
   };
 }
 
-type AfterParse = ReturnType<NonNullable<Plugin<GatewayContext>['onParse']>>;
-
-/** Resolves the operation as soon as the document is parsed, because Yoga applies the same rules later and with other error codes. */
-export function useOperationRules(): Plugin<GatewayContext> {
-  const resolve: AfterParse = ({ result, context }) => {
-    if (isDocument(result)) {
-      resolveOperation(result, context);
-    }
+/** Creates the function that executes the operation of a document, which plugins of the host may have replaced like the schema. */
+export const createExecute =
+  (documents: PreparedDocuments, run: Run) =>
+  (args: ExecutionArgs): ExecuteResult => {
+    const operation = documents.of(args.document, args.schema).operation(args.operationName ?? undefined);
+    return operation === undefined ? execute(args) : run(operation, args); // graphql-js returns the error that explains it.
   };
-  return { onParse: () => resolve };
+
+/** Creates a plugin that executes operations with the gateway's executor. */
+export function useExecutor(executeFn: (args: ExecutionArgs) => ExecuteResult): Plugin {
+  return {
+    onExecute({ setExecuteFn }) {
+      setExecuteFn(executeFn);
+    },
+  };
+}
+
+/** Creates a plugin that declares the deprecated elements of the schema. */
+const useDeprecatedElements = (counts: DeprecatedCounts): Plugin => ({
+  onSchemaChange({ schema }) {
+    counts.declare(listDeprecated(schema));
+  },
+});
+
+/** Creates a plugin that resolves the operation as soon as the document is parsed, because Yoga applies the same rules later and with other error codes. */
+function useOperationRules(documents: PreparedDocuments): Plugin<GatewayContext> {
+  return {
+    onParse:
+      () =>
+      ({ result, context }) => {
+        if (isDocument(result)) {
+          resolveOperation(documents.of(result), context);
+        }
+      },
+  };
 }
 
 const isDocument = (result: unknown): result is DocumentNode =>
   typeof result === 'object' && result !== null && 'kind' in result && result.kind === Kind.DOCUMENT;
 
 /** Returns the operation to execute. GET must not change anything, because browsers fetch links and images without the user's intent. */
-function resolveOperation(document: DocumentNode, { params, request }: GatewayContext): OperationDefinitionNode {
-  const operation = getOperationAST(document, params.operationName);
-  if (operation == null) {
+function resolveOperation(document: PreparedDocument, { params, request }: GatewayContext): Operation {
+  const operation = document.operation(params.operationName);
+  if (operation === undefined) {
     throw refuse(
       'OPERATION_RESOLUTION_FAILURE',
       params.operationName === undefined
@@ -200,7 +188,7 @@ function resolveOperation(document: DocumentNode, { params, request }: GatewayCo
         : 'The document contains no operation with the name in "operationName".',
     );
   }
-  if (operation.operation === 'mutation' && request.method === 'GET') {
+  if (operation.type === 'mutation' && request.method === 'GET') {
     throw refuse('METHOD_NOT_ALLOWED', 'Mutations require POST.', { headers: { allow: 'POST' } });
   }
   return operation;

@@ -3,10 +3,10 @@ import type { GraphQLParams } from 'graphql-yoga';
 import type { RulesByClientKind } from '../auth/client-rules.ts';
 import type { Identity } from '../auth/identity.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
-import type { ReadRequiredScopes } from '../graphql/documents/required-scopes.ts';
+import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
 import { type Admission, type Authenticate, authorize, type InFlightRequests, takeAllowance } from './access.ts';
-import type { Operation, Prepare } from './engine.ts';
+import type { Prepare } from './engine.ts';
 import {
   bypassesCache,
   type HandleRequest,
@@ -41,14 +41,12 @@ export interface PipelineOptions {
   clientRules: RulesByClientKind;
   createContext: CreateContext;
   prepare: Prepare;
-  readRequiredScopes: ReadRequiredScopes;
   respond: Respond;
 }
 
 /** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
 export function createPipeline(options: PipelineOptions): HandleRequest {
-  const { paths, maxBodyBytes, admission, inFlight, readRequiredScopes, authenticate, startTrace, prepare, respond } =
-    options;
+  const { paths, maxBodyBytes, admission, inFlight, authenticate, startTrace, prepare, respond } = options;
 
   /** Returns the text of the document: from the request, or of the trusted document with the id in the request. */
   function findDocument(params: Params, { clientKind, documents }: Identity): string {
@@ -108,15 +106,14 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       const text = findDocument(params, identity); // 400
       const context = createContext(exchange, identity, params, text);
       exchange.context = context;
-      const operation = prepare(text, context); // Yoga: parse, limits, validate; 400 405
+      const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
       exchange.operation = operation;
-      authorize(operation, identity, params.variables, readRequiredScopes); // 403
-      const execute = () => operation.execute(params.variables); // Yoga: plugins, our executor
-      const result = await (trace === undefined ? execute() : trace.run(execute));
-      const shown = exchange.extensions.explain
-        ? await explain(result, operation, context, params, readRequiredScopes)
-        : result;
-      return respond(exchange, { result: shown });
+      authorize(operation, identity, params.variables); // 403
+      const executing =
+        trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
+      const result = executing instanceof Promise ? await executing : executing;
+      const explained = exchange.extensions.explain ? await explain(result, operation, context, params) : result;
+      return respond(exchange, { result: explained });
     } catch (error) {
       return respond(exchange, { error }); // Unexpected errors are logged and masked.
     } finally {
@@ -140,13 +137,12 @@ const NO_SCOPES = new Set<never>();
 /** Adds the explanation to the result of an operation that was executed without sending anything upstream. */
 export async function explain(
   result: ExecutionResult,
-  { document, operationName }: Operation,
+  { requiredScopes }: Operation,
   { explainer }: GatewayContext,
   { variables }: Params,
-  readRequiredScopes: ReadRequiredScopes,
 ): Promise<ExecutionResult> {
   if (explainer === undefined || !('data' in result)) {
     return result;
   }
-  return explainer.explain(result, readRequiredScopes(document, operationName).missing(NO_SCOPES, variables));
+  return explainer.explain(result, requiredScopes.missing(NO_SCOPES, variables));
 }

@@ -1,8 +1,8 @@
 import type { Identity } from '../auth/identity.ts';
 import type { GatewayContext } from '../graphql/context.ts';
+import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import type { AdmissionAllowance } from './access.ts';
-import type { Operation } from './engine.ts';
 import {
   type IncomingRequest,
   type NegotiateMediaType,

@@ -1,5 +1,6 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { GatewayContext } from '../graphql/context.ts';
+import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { Refusal, refusalErrors } from '../lib/refusal.ts';
@@ -8,7 +9,7 @@ import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import type { Admission, AdmissionAllowance } from './access.ts';
 import type { CorsHeaders } from './cors.ts';
-import { InvalidDocument, type Operation } from './engine.ts';
+import { InvalidDocument } from './engine.ts';
 import { type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
 import type { Exchange, StartExchangeTrace } from './request-state.ts';
 
@@ -90,7 +91,7 @@ export function createRespond(options: RespondOptions): Respond {
       staleSeconds: staleSecondsOf(usage),
       identity,
       ...readClientName(request),
-      deprecated: context?.deprecated,
+      deprecated: operation?.deprecated,
       explained: extensions?.explain || undefined,
       calls: usage?.calls,
       ...(request.signal.aborted && CLIENT_CLOSED),

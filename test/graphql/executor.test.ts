@@ -18,9 +18,14 @@ import {
 } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
-import { type CoerceVariablesOptions, coerceVariables } from '../../src/graphql/executor/coerce-variables.ts';
-import { createExecutor, useExecutor } from '../../src/graphql/executor/execute.ts';
+import {
+  type CoerceVariablesOptions,
+  coerceVariables,
+  planVariables,
+} from '../../src/graphql/executor/coerce-variables.ts';
 import type { Limits } from '../../src/graphql/executor/limits.ts';
+import { useExecutor } from '../../src/http/engine.ts';
+import { executorWith } from '../support/executor.ts';
 import { DEFAULTS } from '../support/settings.ts';
 
 type Resolve = NonNullable<GraphQLFieldConfig<unknown, unknown>['resolve']>;
@@ -95,7 +100,7 @@ const SCHEMA = schemaOf({});
 
 /** Executes a document over root values, or over resolvers. */
 function run(query: string, { limits, ...args }: RunOptions = {}): ExecutionResult | Promise<ExecutionResult> {
-  return createExecutor({ ...DEFAULTS, ...limits })({ schema: SCHEMA, document: parse(query), ...args });
+  return executorWith({ ...DEFAULTS, ...limits })({ schema: SCHEMA, document: parse(query), ...args });
 }
 
 function runSync(query: string, options: RunOptions = {}): ExecutionResult {
@@ -147,7 +152,7 @@ describe('results', () => {
 
   it('keep an alias __proto__ as data, in the first and later executions', () => {
     const document = parse('{ __proto__: text item { __proto__: id constructor: number } }');
-    const executeFn = createExecutor(DEFAULTS);
+    const executeFn = executorWith(DEFAULTS);
     for (let count = 0; count < 3; count += 1) {
       const result = executeFn({ schema: SCHEMA, document, rootValue: { text: 'a', item: { id: 1, number: 2 } } });
       const data = Object(Reflect.get(result, 'data'));
@@ -239,7 +244,7 @@ describe('results', () => {
       },
     });
     const document = parse('{ a: withArgs(ids: [1, 2], count: 3) b: withArgs(id: "x") }');
-    const executeFn = createExecutor(DEFAULTS);
+    const executeFn = executorWith(DEFAULTS);
     executeFn({ schema, document });
     executeFn({ schema, document });
     expect(seen).toEqual([
@@ -277,12 +282,10 @@ describe('results', () => {
     const expected = await execute(args);
     expect(expected).toMatchObject({ data: { withArgs: 'withArgs 1 true' } });
     const expectedReads = reads.splice(0);
-    expect(JSON.stringify(await createExecutor(DEFAULTS)(args))).toBe(JSON.stringify(expected));
+    expect(JSON.stringify(await executorWith(DEFAULTS)(args))).toBe(JSON.stringify(expected));
     expect(reads).toEqual(expectedReads);
     const fieldResolver: Resolve = (_source, _args, _context, { fieldName }) => (fieldName === 'text' ? 'own' : null);
-    expect(await createExecutor(DEFAULTS)({ ...args, fieldResolver })).toEqual(
-      await execute({ ...args, fieldResolver }),
-    );
+    expect(await executorWith(DEFAULTS)({ ...args, fieldResolver })).toEqual(await execute({ ...args, fieldResolver }));
   });
 
   it('of introspection equal those of graphql-js', () => {
@@ -290,7 +293,7 @@ describe('results', () => {
       '{ __schema { types { name fields { name type { name ofType { name } } } } } __type(name: "Item") { name } text }',
     );
     const args = { schema: schemaOf({}), document, rootValue: { text: 'a' } };
-    expect(JSON.stringify(createExecutor(DEFAULTS)(args))).toBe(JSON.stringify(execute(args)));
+    expect(JSON.stringify(executorWith(DEFAULTS)(args))).toBe(JSON.stringify(execute(args)));
   });
 });
 
@@ -613,7 +616,7 @@ describe('plans', () => {
     const plans = countPlans(schema);
     const { names, query } = withConditions(6);
     const document = parse(query);
-    const executeFn = createExecutor(DEFAULTS);
+    const executeFn = executorWith(DEFAULTS);
     const executeSet = (set: number) =>
       executeFn({
         schema,
@@ -639,7 +642,7 @@ describe('plans', () => {
 
   it('depend on the operation and on the schema', () => {
     const document = parse('query A { text } query B { other }');
-    const executeFn = createExecutor(DEFAULTS);
+    const executeFn = executorWith(DEFAULTS);
     const rootValue = { text: 'text', other: 'other' };
     const schemas = [schemaOf({}), schemaOf({ text: () => 'another schema' })];
     const results = schemas.flatMap((schema) =>
@@ -663,7 +666,7 @@ describe('plans', () => {
     );
     const document = parse(`{ ...F0 } ${fragments.join(' ')} fragment F${depth} on Query { text }`);
     const args = { schema: schemaOf({}), document, rootValue: { text: 'a' } };
-    expect(await createExecutor(DEFAULTS)(args)).toEqual({ data: { text: 'a' } });
+    expect(await executorWith(DEFAULTS)(args)).toEqual({ data: { text: 'a' } });
   });
 });
 
@@ -686,7 +689,7 @@ describe('error locations', () => {
       variableValues,
       rootValue: { items: invalid(100).map((number) => ({ number })) },
     };
-    const executeFn = createExecutor(DEFAULTS);
+    const executeFn = executorWith(DEFAULTS);
     const result = await executeFn(args);
     const expected = await execute(args);
     expect(result.errors?.slice(0, 100).map((error) => error.toJSON())).toEqual(
@@ -702,7 +705,7 @@ describe('error locations', () => {
       document: parse('{ a: number\r\n  ...F }\rfragment F on Query { a: number }'),
       rootValue: { number: 'x' },
     };
-    const [error] = (createExecutor(DEFAULTS)(args) as ExecutionResult).errors ?? [];
+    const [error] = (executorWith(DEFAULTS)(args) as ExecutionResult).errors ?? [];
     const [reference] = (execute(args) as ExecutionResult).errors ?? [];
     expect(error).toBeInstanceOf(GraphQLError);
     expect(error?.locations).toEqual([
@@ -728,7 +731,7 @@ describe('input', () => {
     if (operation?.kind !== 'OperationDefinition') {
       throw new Error('The document has no operation.');
     }
-    return coerceVariables(SCHEMA, operation, variables, {
+    return coerceVariables(planVariables(SCHEMA, operation), variables, {
       maxInputListItems: 1_000,
       hideSuggestions: false,
       ...options,
@@ -808,7 +811,7 @@ describe('the executor plugin', () => {
       schema: schemaOf({ numbers: () => invalid(200), text: () => 'of the first schema' }),
       maskedErrors: false,
       logging: false,
-      plugins: [useExecutor(createExecutor({ ...DEFAULTS, maxErrors: 3 })), replaceSchema],
+      plugins: [useExecutor(executorWith({ ...DEFAULTS, maxErrors: 3 })), replaceSchema],
     });
     const response = await yoga.fetch('http://localhost/graphql', {
       method: 'POST',

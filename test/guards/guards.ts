@@ -676,7 +676,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'hidden suggestions in variables',
     'graphql/executor/execute.ts',
-    'args.hideSuggestions ?? !limits.introspection',
+    'inputs.hideSuggestions ?? !limits.introspection',
     'false',
     'attacks/disclosure',
   ),
@@ -703,16 +703,16 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'memory of line-break indexes',
-    'graphql/documents/document-cache.ts',
-    'bytesOfLines(text) + ',
+    'graphql/documents/prepared-documents.ts',
+    'bytesOfLines(body) + ',
     '',
     'slow/memory',
   ),
   guard(
     'memory of execution plans',
-    'graphql/executor/plan-cache.ts',
-    'maxSize: MAX_PLAN_BYTES',
-    'maxSize: 1e12',
+    'graphql/documents/prepared-documents.ts',
+    'this.bytes += bytes;',
+    '',
     'slow/memory',
   ),
   guard(
@@ -1960,22 +1960,22 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'mutations over GET',
     'http/engine.ts',
-    "operation.operation === 'mutation' && request.method === 'GET'",
+    "operation.type === 'mutation' && request.method === 'GET'",
     'false',
     'http/pipeline',
   ),
   guard(
     'validation of a document that was parsed before',
-    'http/engine.ts',
-    'known !== undefined && validated.has(known)',
-    'known !== undefined',
+    'graphql/documents/prepared-documents.ts',
+    'document?.isValid ? document : undefined',
+    'document',
     'graphql/traps',
   ),
   guard(
     "hooks of the host's plugins for documents that were validated before",
     'http/engine.ts',
-    'direct: plugins.length > 0 ? undefined : direct',
-    'direct',
+    'plugins.length > 0 ? prepareWithHooks : prepareOnce',
+    'prepareOnce',
     'graphql/plugins',
   ),
   guard(
@@ -2129,7 +2129,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'scope check before execution',
     'http/pipeline.ts',
-    'authorize(operation, identity, params.variables, readRequiredScopes); // 403',
+    'authorize(operation, identity, params.variables); // 403',
     '',
     'auth/scopes',
   ),

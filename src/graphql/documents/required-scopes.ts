@@ -5,7 +5,6 @@ import {
   type GraphQLCompositeType,
   type GraphQLSchema,
   getNamedType,
-  getOperationAST,
   isCompositeType,
   isInterfaceType,
   isObjectType,
@@ -25,9 +24,6 @@ export interface RequiredScopes {
   missing(granted: ReadonlySet<Scope>, variables: Readonly<Record<string, unknown>>): readonly Scope[];
 }
 
-/** Reads the scopes that an operation of a valid document requires. */
-export type ReadRequiredScopes = (document: DocumentNode, operationName: string | undefined) => RequiredScopes;
-
 /** Condition of `@skip` or `@include` that depends on a variable. */
 interface Condition {
   variable: string;
@@ -39,18 +35,6 @@ interface Condition {
 interface Requirement {
   scope: Scope;
   conditions: readonly Condition[];
-}
-
-/** Creates a function that reads required scopes. Caches them by document, because parsed documents are cached. */
-export function createReadRequiredScopes(schema: GraphQLSchema): ReadRequiredScopes {
-  const scopesByDocument = new WeakMap<DocumentNode, Map<string | undefined, RequiredScopes>>();
-  return (document, operationName) => {
-    const scopesByOperation = scopesByDocument.get(document) ?? new Map<string | undefined, RequiredScopes>();
-    scopesByDocument.set(document, scopesByOperation);
-    const required = scopesByOperation.get(operationName) ?? readRequiredScopes(schema, document, operationName);
-    scopesByOperation.set(operationName, required);
-    return required;
-  };
 }
 
 const NO_SCOPES: readonly Scope[] = [];
@@ -65,15 +49,15 @@ function canHold(
   return (given === undefined ? defaults.get(variable) : given) !== !value;
 }
 
-function readRequiredScopes(
+/** Reads the scopes that an operation of a valid document requires. */
+export function readRequiredScopes(
   schema: GraphQLSchema,
   document: DocumentNode,
-  operationName: string | undefined,
+  operation: OperationDefinitionNode,
 ): RequiredScopes {
-  const operation = getOperationAST(document, operationName);
-  const root = operation && schema.getRootType(operation.operation);
-  if (operation == null || root == null) {
-    return { missing: () => [] };
+  const root = schema.getRootType(operation.operation);
+  if (root == null) {
+    return { missing: () => NO_SCOPES };
   }
   const defaults = new Map(
     (operation.variableDefinitions ?? []).map(({ variable, defaultValue }) => [
@@ -82,8 +66,7 @@ function readRequiredScopes(
     ]),
   );
   const requirements = collect(schema, document, operation.selectionSet, root);
-  const isSubgraph = schema.getQueryType()?.getFields()._entities !== undefined;
-  const readRepresentations = isSubgraph ? findRepresentations(document, operation) : undefined;
+  const readRepresentations = findRepresentations(schema, document, operation);
   /** Returns the scope of the record that a representation refers to. Loading it requires the scope, whatever is selected. */
   const scopeOf = (representation: unknown): unknown =>
     isRecord(representation) && typeof representation.__typename === 'string'
@@ -214,12 +197,16 @@ export type ReadRepresentations = (variables: Readonly<Record<string, unknown>>)
  * Finds the representations of an operation. Also counts those of fields that are skipped, because that can only lead to a refusal that
  * explains itself.
  *
- * @returns undefined if the operation doesn't use `_entities`
+ * @returns undefined if the operation doesn't use `_entities`, or the schema doesn't have it
  */
 export function findRepresentations(
+  schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): ReadRepresentations | undefined {
+  if (schema.getQueryType()?.getFields()._entities === undefined) {
+    return undefined;
+  }
   const values: ValueNode[] = [];
   for (const definition of document.definitions) {
     if (definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION) {

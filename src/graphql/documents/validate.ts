@@ -1,13 +1,10 @@
 import {
   type ASTNode,
   type DocumentNode,
-  type ExecutionArgs,
   GraphQLError,
   type GraphQLSchema,
-  getOperationAST,
   Lexer,
   NoSchemaIntrospectionCustomRule,
-  type OperationDefinitionNode,
   OverlappingFieldsCanBeMergedRule,
   parse,
   Source,
@@ -19,8 +16,8 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import type { Settings } from '../../settings/settings.ts';
 import { setNodes, truncateMessage } from '../located-error.ts';
-import { createFieldCount, type DocumentLimits, findExceededLimit } from './limits.ts';
-import { findRepresentations, type ReadRepresentations } from './required-scopes.ts';
+import { type DocumentLimits, findExceededLimit } from './limits.ts';
+import type { Operation } from './prepared-documents.ts';
 
 /** Maximum errors reported per document. */
 const MAX_ERRORS = 5;
@@ -182,40 +179,18 @@ export function withoutStack<T>(run: () => T): T {
   }
 }
 
-/** Part of an operation that doesn't depend on variables. */
-interface Measured {
-  fields: number;
-  read: ReadRepresentations;
-}
-
 /**
- * Creates the check that counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't
- * see them.
+ * Counts each representation of `_entities` as a field. They are in variables, so that the limits of documents don't see them.
  *
- * @returns a function that throws DOCUMENT_LIMIT_EXCEEDED; undefined if no schema has `_entities`
+ * @throws {GraphQLError} DOCUMENT_LIMIT_EXCEEDED
  */
-export function createRepresentationLimit({
-  federation,
-  maxFields,
-}: Pick<Settings, 'federation' | 'maxFields'>): ((args: ExecutionArgs) => void) | undefined {
-  if (federation === false) {
-    return undefined;
+export function checkRepresentations(
+  { fields, representations }: Pick<Operation, 'fields' | 'representations'>,
+  variables: Readonly<Record<string, unknown>>,
+  maxFields: number,
+): void {
+  const found = representations?.(variables).reduce((sum, { length }) => sum + length, fields) ?? 0;
+  if (found > maxFields) {
+    throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
   }
-  const known = new WeakMap<OperationDefinitionNode, Measured | null>();
-  return ({ document, operationName, variableValues }) => {
-    const operation = getOperationAST(document, operationName);
-    if (operation == null) {
-      return;
-    }
-    let measured = known.get(operation);
-    if (measured === undefined) {
-      const read = findRepresentations(document, operation);
-      measured = read === undefined ? null : { read, fields: createFieldCount(document)(operation) };
-      known.set(operation, measured);
-    }
-    const found = measured?.read(variableValues ?? {}).reduce((sum, { length }) => sum + length, measured.fields) ?? 0;
-    if (found > maxFields) {
-      throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
-    }
-  };
 }

@@ -2,6 +2,7 @@ import {
   type ASTNode,
   coerceInputValue,
   GraphQLError,
+  type GraphQLInputType,
   type GraphQLSchema,
   isInputType,
   isNonNullType,
@@ -40,24 +41,40 @@ const NO_VARIABLES: RawVariables = {};
 /** Thrown when the maximum number of errors is reached. */
 const TOO_MANY_ERRORS = Symbol('too many errors');
 
-/** Coerces the variables of an operation to their types. Returns errors if any is invalid. */
-export function coerceVariables(
+/** Variable of an operation with its type. */
+export interface VariablePlan {
+  readonly name: string;
+  readonly definition: VariableDefinitionNode;
+  /** Undefined if the schema has no such input type. */
+  readonly type: GraphQLInputType | undefined;
+}
+
+/** Looks up the types of an operation's variables. */
+export const planVariables = (
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
+): readonly VariablePlan[] =>
+  variableDefinitions.map((definition) => {
+    const type = typeFromAST(schema, definition.type);
+    return { name: definition.variable.name.value, definition, type: isInputType(type) ? type : undefined };
+  });
+
+/** Coerces the variables of an operation to their types. Returns errors if any is invalid. */
+export function coerceVariables(
+  plans: readonly VariablePlan[],
   rawVariables: RawVariables | null | undefined,
   { maxInputListItems, hideSuggestions }: CoerceVariablesOptions,
 ): CoercedVariables {
   const raw = rawVariables ?? NO_VARIABLES;
-  for (const { variable } of variableDefinitions) {
-    const name = variable.name.value;
+  for (const { name } of plans) {
     if (Object.hasOwn(raw, name) && hasListLongerThan(maxInputListItems, raw[name])) {
       return { errors: [inputListError(name, maxInputListItems)] };
     }
   }
-  const coercion = new Coercion(schema, raw, hideSuggestions);
+  const coercion = new Coercion(raw, hideSuggestions);
   try {
-    for (const definition of variableDefinitions) {
-      coercion.coerce(definition);
+    for (const plan of plans) {
+      coercion.coerce(plan);
     }
   } catch (error) {
     if (error !== TOO_MANY_ERRORS) {
@@ -75,20 +92,16 @@ export function coerceVariables(
 class Coercion {
   readonly coerced: Record<string, unknown> = {};
   readonly errors: GraphQLError[] = [];
-  readonly #schema: GraphQLSchema;
   readonly #raw: RawVariables;
   readonly #hideSuggestions: boolean;
 
-  constructor(schema: GraphQLSchema, raw: RawVariables, hideSuggestions: boolean) {
-    this.#schema = schema;
+  constructor(raw: RawVariables, hideSuggestions: boolean) {
     this.#raw = raw;
     this.#hideSuggestions = hideSuggestions;
   }
 
-  coerce(definition: VariableDefinitionNode): void {
-    const name = definition.variable.name.value;
-    const type = typeFromAST(this.#schema, definition.type);
-    if (!isInputType(type)) {
+  coerce({ name, definition, type }: VariablePlan): void {
+    if (type === undefined) {
       const typeText = print(definition.type);
       const message = `Variable "$${name}" expected value of type "${typeText}" which cannot be used as an input type.`;
       this.#addError(message, definition.type);

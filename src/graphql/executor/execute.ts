@@ -1,46 +1,43 @@
-import { assertValidSchema, type ExecutionArgs, type ExecutionResult, GraphQLError, OperationTypeNode } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
+import { type ExecutionArgs, type ExecutionResult, OperationTypeNode } from 'graphql';
 import { coerceVariables } from './coerce-variables.ts';
 import { executeFields } from './execute-fields.ts';
-import { Execution } from './execution.ts';
+import { Execution, type ExecutionInputs } from './execution.ts';
 import { type Limits, pickLimits } from './limits.ts';
+import type { OperationPlans } from './operation-plans.ts';
 import { Pending, type PendingObject } from './pending.ts';
-import { createPlanCache, findOperation } from './plan-cache.ts';
 import type { SelectionPlan } from './selection-plan.ts';
 import { SerialExecution } from './serial.ts';
 
-/** Executes an operation. */
-export type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>;
+/** Result of an execution, at once if no resolver returned a promise. */
+export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
+
+/** Inputs of an execution besides its operation, as for `execute` of graphql-js. */
+export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues' | 'hideSuggestions'>;
+
+/** Executes an operation with its plans. */
+export type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
 
 /**
- * Creates a function that executes operations like `execute` of graphql-js, but with limits and cached plans. See
+ * Creates a function that executes operations like `execute` of graphql-js, but with limits and with plans that were made once. See
  * `docs/graphql-execution.md` for the differences.
  */
 export function createExecutor(settings: Limits): Execute {
   const limits = pickLimits(settings);
-  const plansOf = createPlanCache();
-
-  return (args) => {
-    const { schema, document, variableValues } = args;
-    assertValidSchema(schema);
+  return (plans, inputs) => {
+    const { variableValues } = inputs;
     if (variableValues != null && typeof variableValues !== 'object') {
       throw new TypeError('Variables must be an object of values by name.');
     }
-    const operation = findOperation(document, args.operationName);
-    if (operation instanceof GraphQLError) {
-      return { errors: [operation] };
-    }
-    const variables = coerceVariables(schema, operation, variableValues, {
+    const variables = coerceVariables(plans.variables, variableValues, {
       maxInputListItems: limits.maxInputListItems,
-      hideSuggestions: args.hideSuggestions ?? !limits.introspection,
+      hideSuggestions: inputs.hideSuggestions ?? !limits.introspection,
     });
     if (variables.errors !== undefined) {
       return { errors: variables.errors };
     }
-    const { fragments, planRoot } = plansOf(schema, document);
-    const execution = new Execution({ args, schema, fragments, operation, variableValues: variables.coerced, limits });
+    const execution = new Execution(plans, variables.coerced, inputs, limits);
     try {
-      const data = executeRoot(execution, planRoot(operation, variables.coerced));
+      const data = executeRoot(execution, plans.root(variables.coerced));
       return data instanceof Pending ? resultOf(execution, data) : execution.finish(data);
     } catch (error) {
       return execution.fail(error);
@@ -68,12 +65,3 @@ const resultOf = (execution: Execution, pending: PendingObject | SerialExecution
       'data',
     );
   });
-
-/** Creates a plugin that executes operations with the gateway's executor. */
-export function useExecutor(execute: Execute): Plugin {
-  return {
-    onExecute({ setExecuteFn }) {
-      setExecuteFn(execute);
-    },
-  };
-}

@@ -16,13 +16,8 @@ import { locate, toOperationError } from '../located-error.ts';
 import type { Fragments, PlanSource } from './collect-fields.ts';
 import { type Limits, outcomeError, STOPPED, type StopReason, stopError } from './limits.ts';
 
-/** Inputs of an execution. */
-interface ExecutionOptions extends PlanSource {
-  args: ExecutionArgs;
-  operation: OperationDefinitionNode;
-  variableValues: Record<string, unknown>;
-  limits: Required<Limits>;
-}
+/** Inputs of an execution besides its operation and variables, as for `execute` of graphql-js. */
+export type ExecutionInputs = Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'fieldResolver' | 'typeResolver'>;
 
 /** Position in the document at which values are completed. */
 export interface Position {
@@ -60,16 +55,21 @@ export class Execution implements PlanSource {
   #tasks: (() => void)[] = [];
   #isScheduled = false;
 
-  constructor({ args, schema, fragments, operation, variableValues, limits }: ExecutionOptions) {
+  constructor(
+    { schema, fragments, operation }: PlanSource & { readonly operation: OperationDefinitionNode },
+    variableValues: Record<string, unknown>,
+    inputs: ExecutionInputs,
+    limits: Required<Limits>,
+  ) {
     this.schema = schema;
     this.fragments = fragments;
     this.operation = operation;
     this.variableValues = variableValues;
-    this.rootValue = args.rootValue;
-    this.contextValue = args.contextValue;
-    this.fieldResolver = args.fieldResolver ?? defaultFieldResolver;
+    this.rootValue = inputs.rootValue;
+    this.contextValue = inputs.contextValue;
+    this.fieldResolver = inputs.fieldResolver ?? defaultFieldResolver;
     this.readsProperties = this.fieldResolver === defaultFieldResolver;
-    this.typeResolver = args.typeResolver ?? defaultTypeResolver;
+    this.typeResolver = inputs.typeResolver ?? defaultTypeResolver;
     this.limits = limits;
     this.#yieldAt = limits.valuesPerTurn;
   }

@@ -8,6 +8,7 @@ import {
   TokenKind,
 } from 'graphql';
 import { sha256Of } from '../documents/manifest.ts';
+import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
 import { type ObjectSchema, toInputSchema } from './input-schema.ts';
 
 /** Hints for the people and programs that decide about a call. */
@@ -25,7 +26,7 @@ export interface Tool {
   description: string;
   inputSchema: ObjectSchema;
   annotations: ToolAnnotations;
-  document: DocumentNode;
+  requiredScopes: RequiredScopes;
   text: string;
   /** SHA-256 of the text, by which requests refer to it. */
   hash: string;
@@ -51,7 +52,7 @@ export function createTool(
             readOnlyHint: false,
             destructiveHint: fields.length === 0 || !fields.every(({ extensions }) => 'addsOnly' in extensions),
           },
-    document,
+    requiredScopes: readRequiredScopes(schema, document, operation),
     text,
     hash: sha256Of(text),
   };

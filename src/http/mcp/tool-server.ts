@@ -1,6 +1,5 @@
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { Identity } from '../../auth/identity.ts';
-import type { ReadRequiredScopes } from '../../graphql/documents/required-scopes.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
@@ -20,7 +19,6 @@ const INSTRUCTIONS =
 export interface ToolServerOptions {
   /** Returns the current tools. */
   tools(): readonly Tool[];
-  readRequiredScopes: ReadRequiredScopes;
   /** Types of mutation results that are failures, and their codes. */
   failures: ReadonlySet<unknown>;
   pipeline: HandleRequest;
@@ -40,13 +38,13 @@ export type CreateToolServer = (caller: IdentifiedCaller) => Server;
  * server; arguments are validated with the operation's variables.
  */
 export function createToolServers(options: ToolServerOptions): CreateToolServer {
-  const { tools, readRequiredScopes, failures, pipeline } = options;
+  const { tools, failures, pipeline } = options;
   const { Server, ProtocolError, ProtocolErrorCode } = loadProtocol();
 
   /** Whether a call with default arguments is permitted. Every call is checked again with its arguments. */
-  const isVisible = ({ document, name, hash }: Tool, { scopes, documents }: Identity): boolean =>
+  const isVisible = ({ requiredScopes, hash }: Tool, { scopes, documents }: Identity): boolean =>
     (documents === undefined || documents.has(hash)) &&
-    (scopes === 'all' || readRequiredScopes(document, name).missing(scopes, {}).length === 0);
+    (scopes === 'all' || requiredScopes.missing(scopes, {}).length === 0);
 
   return ({ caller, identity }) => {
     const server = new Server(

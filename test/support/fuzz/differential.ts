@@ -1,6 +1,6 @@
 import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
-import { createExecutor } from '../../../src/graphql/executor/execute.ts';
 import type { Limits } from '../../../src/graphql/executor/limits.ts';
+import { executorWith } from '../executor.ts';
 import { DEFAULTS } from '../settings.ts';
 import type { GeneratedRequest } from './documents.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -13,8 +13,8 @@ const UNLIMITED: Limits = {
   maxResponseBytes: Number.POSITIVE_INFINITY,
   valuesPerTurn: Number.POSITIVE_INFINITY,
 };
-const executeOurs = createExecutor(UNLIMITED);
-const executeInTurns = createExecutor({ ...UNLIMITED, valuesPerTurn: 1 });
+const executeOurs = executorWith(UNLIMITED);
+const executeInTurns = executorWith({ ...UNLIMITED, valuesPerTurn: 1 });
 
 /** Creates the root value and context of one execution. */
 export type CreateSources = (time: VirtualTime) => { rootValue?: unknown; contextValue: unknown };

@@ -1,0 +1,260 @@
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getOperationAST,
+  type OperationDefinitionNode,
+  type Token,
+  TokenKind,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { OperationPlans } from '../executor/operation-plans.ts';
+import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
+import { createFieldCount } from './limits.ts';
+import {
+  findRepresentations,
+  type ReadRepresentations,
+  type RequiredScopes,
+  readRequiredScopes,
+} from './required-scopes.ts';
+
+const MIB = 1024 * 1024;
+
+/** Maximum heap of all prepared documents with their plans, in bytes. */
+const MAX_BYTES = 28 * MIB;
+
+/** Maximum heap of one document with its plans, in bytes. Further plans are not kept. */
+const MAX_DOCUMENT_BYTES = 8 * MIB;
+
+/** Maximum heap of syntax errors, in bytes. */
+const MAX_ERROR_BYTES = 2 * MIB;
+
+/** Heap of a node with its location and token. Measured: 240 to 510 bytes per token, depending on the document. */
+const BYTES_PER_TOKEN = 520;
+
+/** Heap of a comment, which has a token but no node. */
+const BYTES_PER_COMMENT = 120;
+
+/** Heap per line of the index of line breaks, which is kept for documents whose errors were located. */
+const BYTES_PER_LINE = 12;
+
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+
+/** Heap of the validation errors kept with a document: at most 5, with messages of 300 characters. */
+const BYTES_OF_ERRORS = 4_096;
+
+/** Heap of a cache entry, besides its text. */
+const BYTES_PER_ENTRY = 2_048;
+
+/** What a document is prepared for. */
+interface Schemas {
+  /** Schema that executes it: the gateway's own, or that of a plugin of the host. */
+  readonly schema: GraphQLSchema;
+  /** Schema with the required scopes: the gateway's own, because another one could lack them. */
+  readonly scopeSchema: GraphQLSchema;
+  /** Whether elements of the schema are deprecated. */
+  readonly hasDeprecated: boolean;
+}
+
+/** Prepared documents of one schema. */
+interface SchemaDocuments extends Schemas {
+  readonly documents: WeakMap<DocumentNode, PreparedDocument>;
+}
+
+/**
+ * Documents with everything that is derived from them once, by text. Limited by bytes, least recently used first: Yoga's own caches count
+ * entries, and 1,100 anonymous documents of 32 KB grew the heap from 32 to 335 MB.
+ */
+export class PreparedDocuments {
+  /** The gateway's own schema. */
+  readonly #schema: GraphQLSchema;
+  readonly #byText = new LRUCache<string, PreparedDocument>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+  });
+  readonly #bySchema = new WeakMap<GraphQLSchema, SchemaDocuments>();
+
+  /** Caches for Yoga's parser. */
+  readonly parserCaches = {
+    documentCache: {
+      get: (text: string): DocumentNode | undefined => this.#byText.get(text)?.node,
+      set: (text: string, document: DocumentNode): void => {
+        this.#byText.set(text, this.of(document));
+      },
+    },
+    errorCache: new LRUCache<string, Error>({
+      maxSize: MAX_ERROR_BYTES,
+      sizeCalculation: ({ message }, text) => bytesOfText(text) + bytesOfText(message),
+    }),
+  };
+
+  constructor(schema: GraphQLSchema) {
+    this.#schema = schema;
+  }
+
+  /** Returns the document with this text if it was found valid. */
+  findValid(text: string): PreparedDocument | undefined {
+    const document = this.#byText.get(text);
+    return document?.isValid ? document : undefined;
+  }
+
+  /**
+   * Returns the prepared form of a document, which lives at least as long as the document.
+   *
+   * @param schema schema that executes the document. @default the gateway's own
+   */
+  of(node: DocumentNode, schema = this.#schema): PreparedDocument {
+    let ofSchema = this.#bySchema.get(schema);
+    if (ofSchema === undefined) {
+      const hasDeprecated = listDeprecated(schema).length > 0;
+      ofSchema = { schema, scopeSchema: this.#schema, hasDeprecated, documents: new WeakMap() };
+      this.#bySchema.set(schema, ofSchema);
+    }
+    let document = ofSchema.documents.get(node);
+    if (document === undefined) {
+      document = new PreparedDocument(node, ofSchema, (grown) => this.#resize(grown));
+      ofSchema.documents.set(node, document);
+    }
+    return document;
+  }
+
+  /** Applies the new size of a document. */
+  #resize(document: PreparedDocument): void {
+    const text = document.node.loc?.source.body ?? '';
+    if (this.#byText.peek(text) === document) {
+      this.#byText.delete(text); // The cache computes the size only of new entries.
+      this.#byText.set(text, document);
+    }
+  }
+}
+
+/** Document with its operations. */
+export class PreparedDocument {
+  readonly node: DocumentNode;
+  /** Whether it was found valid for the schema and within the limits. */
+  isValid = false;
+  /** Heap of the document with its plans. */
+  bytes: number;
+  readonly #schemas: Schemas;
+  readonly #onGrown: (document: PreparedDocument) => void;
+  readonly #operations = new Map<string | undefined, Operation>();
+
+  constructor(node: DocumentNode, schemas: Schemas, onGrown: (document: PreparedDocument) => void) {
+    this.node = node;
+    this.bytes = BYTES_OF_ERRORS + bytesOfSource(node);
+    this.#schemas = schemas;
+    this.#onGrown = onGrown;
+  }
+
+  /** Returns the operation with this name; without a name, the only one. Returns undefined if there is no such operation. */
+  operation(name: string | undefined): Operation | undefined {
+    let operation = this.#operations.get(name);
+    if (operation === undefined) {
+      const node = getOperationAST(this.node, name);
+      if (node != null) {
+        operation = new Operation(this.node, node, this.#schemas, (bytes) => this.#grow(bytes));
+        this.#operations.set(name, operation);
+      }
+    }
+    return operation;
+  }
+
+  /** Counts the heap of a new plan. Returns false if it must not be kept. */
+  #grow(bytes: number): boolean {
+    if (this.bytes + bytes > MAX_DOCUMENT_BYTES) {
+      return false;
+    }
+    this.bytes += bytes;
+    this.#onGrown(this);
+    return true;
+  }
+}
+
+/** Operation of a document, with everything that is derived from it once for all of its executions. */
+export class Operation {
+  /** Its name; `anonymous` if it has none. */
+  readonly name: string;
+  readonly type: 'query' | 'mutation';
+  /** Reads the representations that it passes to `_entities`; undefined if it doesn't use that field. */
+  readonly representations: ReadRepresentations | undefined;
+  readonly #document: DocumentNode;
+  readonly #node: OperationDefinitionNode;
+  readonly #schemas: Schemas;
+  readonly #grow: (bytes: number) => boolean;
+  #fields: number | undefined;
+  #plans: OperationPlans | undefined;
+  #requiredScopes: RequiredScopes | undefined;
+  #deprecated: readonly string[] | undefined;
+
+  /** @param grow counts the heap of a new plan, in bytes; returns false if it must not be kept */
+  constructor(
+    document: DocumentNode,
+    node: OperationDefinitionNode,
+    schemas: Schemas,
+    grow: (bytes: number) => boolean,
+  ) {
+    this.name = node.name?.value ?? 'anonymous';
+    this.type = node.operation === 'mutation' ? 'mutation' : 'query';
+    this.representations = findRepresentations(schemas.schema, document, node);
+    this.#document = document;
+    this.#node = node;
+    this.#schemas = schemas;
+    this.#grow = grow;
+  }
+
+  /** Number of fields, with fragments expanded. */
+  get fields(): number {
+    this.#fields ??= createFieldCount(this.#document)(this.#node);
+    return this.#fields;
+  }
+
+  /** Plans for the executor. */
+  get plans(): OperationPlans {
+    this.#plans ??= new OperationPlans(this.#schemas.schema, this.#document, this.#node, this.fields, this.#grow);
+    return this.#plans;
+  }
+
+  /** Scopes that callers need. */
+  get requiredScopes(): RequiredScopes {
+    this.#requiredScopes ??= readRequiredScopes(this.#schemas.scopeSchema, this.#document, this.#node);
+    return this.#requiredScopes;
+  }
+
+  /** Coordinates of the deprecated elements in its text; undefined if there are none. */
+  get deprecated(): readonly string[] | undefined {
+    const { schema, hasDeprecated } = this.#schemas;
+    if (hasDeprecated) {
+      this.#deprecated ??= readDeprecatedUsage(schema, this.#document, this.#node);
+    }
+    return this.#deprecated?.length === 0 ? undefined : this.#deprecated;
+  }
+}
+
+/** Heap of a parsed document and its text. */
+function bytesOfSource({ loc }: DocumentNode): number {
+  if (loc === undefined) {
+    return 0; // Made by a plugin, and not in the cache.
+  }
+  const { body } = loc.source;
+  return bytesOfText(body) + bytesOfLines(body) + bytesOfTokens(loc.startToken);
+}
+
+/** Assumes two bytes per character, because V8 rarely stores text of requests with one byte. */
+const bytesOfText = (text: string): number => BYTES_PER_ENTRY + 2 * text.length;
+
+function bytesOfLines(text: string): number {
+  let breaks = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    breaks += Number(code === LINE_FEED || code === CARRIAGE_RETURN);
+  }
+  return breaks * BYTES_PER_LINE;
+}
+
+function bytesOfTokens(first: Token): number {
+  let bytes = 0;
+  for (let token: Token | null = first; token !== null; token = token.next) {
+    bytes += token.kind === TokenKind.COMMENT ? BYTES_PER_COMMENT : BYTES_PER_TOKEN;
+  }
+  return bytes;
+}
