@@ -22,9 +22,9 @@ import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
-import type { StartExchangeTrace } from './http/request-state.ts';
+import type { StartTrace } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
-import { createRouter, trackRequests } from './http/router.ts';
+import { createRouter, RunningRequests } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters, type RateLimiters } from './rate-limits/rate-limiters.ts';
@@ -236,7 +236,7 @@ export function buildGateway(
   const cors = createCors(clientRules, logger, deps.monotonicNow);
   const accessLog = createAccessLog({ logger, nameTenant });
   const tracing = createTracing(logger);
-  const startTrace: StartExchangeTrace = ({ request, startedAt, identity }) =>
+  const startTrace: StartTrace = ({ request, startedAt, identity }) =>
     tracing(request, { clientKind: identity?.clientKind, startedAt });
   const negotiateMediaType = createNegotiateMediaType();
   const inFlightLimits = inFlightLimitsOf(settings);
@@ -302,18 +302,17 @@ export function buildGateway(
     schemes: schemesOf(clients),
     clientRules,
   });
-  const { handle, finished } = trackRequests(
-    createRouter({
-      cors,
-      findPage,
-      clientTokens: browser?.clientTokens && {
-        paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
-        route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
-      },
-      mcp,
-      pipeline,
-    }),
-  );
+  const handle = createRouter({
+    cors,
+    findPage,
+    clientTokens: browser?.clientTokens && {
+      paths: upstreamSelector.pathsOf(CLIENT_TOKENS_PATH),
+      route: createClientTokenRoute({ ...browser.clientTokens, limiter, upstreamSelector, logger }),
+    },
+    mcp,
+    pipeline,
+  });
+  const running = new RunningRequests();
 
   const metricsSnapshot = () =>
     metrics === undefined
@@ -321,13 +320,13 @@ export function buildGateway(
       : [...metrics.snapshot(), ...rateLimitSamples(limiter.status()), ...cacheSamples(upstreams.cacheStore?.stats())];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
-    await finished();
+    await running.finished();
     await Promise.all([upstreams.close(), limiter.dispose(), engine.dispose()]);
     audit?.[Symbol.dispose]();
   }
   return {
-    fetch: createFetchHandler(handle),
-    listener: createListener(handle),
+    fetch: createFetchHandler(handle, running),
+    listener: createListener(handle, running),
     isPage: createRequestTest((request) => settings.graphiql !== false && findPage(request) !== undefined),
     endpoint,
     checkUpstream: upstreams.check,

@@ -8,6 +8,7 @@ import { refuse } from '../settings/refuse.ts';
 import {
   type IncomingRequest,
   type OutgoingResponse,
+  parseBody,
   REQUEST_ID,
   readBody,
   requireJson,
@@ -55,7 +56,7 @@ export function createClientTokenRoute({
     }
     upstreamSelector.select(request, 'browser', clientTokens.upstreamOf(tenant)); // Rejects the address of another upstream.
     requireJson(request);
-    return clientTokens.issue(tenant, await readBody(request, MAX_BODY_BYTES));
+    return clientTokens.issue(tenant, parseBody(await readBody(request, MAX_BODY_BYTES)));
   }
 
   return async (request) => {

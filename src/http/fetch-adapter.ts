@@ -7,12 +7,17 @@ import {
   type IncomingRequest,
   type OutgoingResponse,
 } from './request.ts';
+import type { RunningRequests } from './router.ts';
 
 /** Creates a handler of Fetch API requests. */
 export const createFetchHandler =
-  (handle: HandleRequest) =>
-  async (request: Request): Promise<Response> =>
-    toResponse(await handle(new FetchRequest(request)));
+  (handle: HandleRequest, running: RunningRequests) =>
+  async (request: Request): Promise<Response> => {
+    running.enter();
+    const response = await handle(new FetchRequest(request));
+    running.leave();
+    return toResponse(response);
+  };
 
 class FetchRequest implements IncomingRequest {
   readonly #request: Request;

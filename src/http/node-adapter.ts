@@ -13,9 +13,10 @@ import {
   type OutgoingResponse,
   toBytes,
 } from './request.ts';
+import type { RunningRequests } from './router.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
-export function createListener(handle: HandleRequest): RequestListener {
+export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {
   const isValidHost = createHostCheck();
   return (request, response) => {
     const duplicate = findDuplicateHeader(request.rawHeaders);
@@ -30,7 +31,11 @@ export function createListener(handle: HandleRequest): RequestListener {
         incoming.signal.abort();
       }
     });
-    void handle(incoming).then((outgoing) => write(response, outgoing));
+    running.enter();
+    void handle(incoming).then((outgoing) => {
+      running.leave();
+      write(response, outgoing);
+    });
   };
 }
 
@@ -67,19 +72,16 @@ class NodeRequest implements IncomingRequest {
     return this.#request.headers[name]?.toString();
   }
 
-  async body(maxBytes: number): Promise<string> {
-    if (this.signal.aborted) {
-      throw clientClosed();
-    }
-    const { readableDidRead, readableEnded } = this.#request;
-    return decodeBody(
-      readableDidRead || readableEnded ? readParsed(this.#request, maxBytes) : await this.#readStream(maxBytes),
-    );
-  }
-
-  #readStream(maxBytes: number): Promise<Buffer> {
+  body(maxBytes: number): Promise<string> {
     const request = this.#request;
     return new Promise((resolve, reject) => {
+      if (this.signal.aborted) {
+        throw clientClosed();
+      }
+      if (request.readableDidRead || request.readableEnded) {
+        resolve(decodeBody(readParsed(request, maxBytes)));
+        return;
+      }
       const chunks: Buffer[] = [];
       let size = 0;
       request.on('data', (chunk: Buffer) => {
@@ -95,7 +97,11 @@ class NodeRequest implements IncomingRequest {
       this.signal.addEventListener('abort', onAbort);
       request.once('end', () => {
         this.signal.removeEventListener('abort', onAbort);
-        resolve(joinBytes(chunks));
+        try {
+          resolve(decodeBody(joinBytes(chunks)));
+        } catch (error) {
+          reject(error);
+        }
       });
     });
   }

@@ -17,11 +17,12 @@ import {
   type Params,
   paramsFromBody,
   paramsFromQuery,
+  parseBody,
   readBody,
   readExtensions,
   readHead,
 } from './request.ts';
-import { type Exchange, openExchange, type StartExchangeTrace } from './request-state.ts';
+import { createRequestState, type RequestState, type StartTrace } from './request-state.ts';
 import type { Respond } from './respond.ts';
 import { type UpstreamSelector, withUpstream } from './select-upstream.ts';
 
@@ -33,7 +34,7 @@ export interface PipelineOptions {
   maxBodyBytes: number;
   negotiateMediaType: NegotiateMediaType;
   authenticate: Authenticate;
-  startTrace: StartExchangeTrace;
+  startTrace: StartTrace;
   upstreamSelector: UpstreamSelector;
   admission: Admission;
   inFlight: InFlightRequests;
@@ -44,7 +45,10 @@ export interface PipelineOptions {
   respond: Respond;
 }
 
-/** Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. */
+/**
+ * Creates the function that handles every request to the GraphQL endpoint. Comments list the error statuses of each step. A step that may
+ * finish at once returns a value or a promise, and only promises are awaited: each `await` takes a turn of the queue and memory.
+ */
 export function createPipeline(options: PipelineOptions): HandleRequest {
   const { paths, maxBodyBytes, admission, inFlight, authenticate, startTrace, prepare, respond } = options;
 
@@ -61,7 +65,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   }
 
   function createContext(
-    { request, requestId, trace, extensions }: Exchange,
+    { request, requestId, trace, extensions }: RequestState,
     identity: Identity,
     params: Params,
     query: string,
@@ -86,36 +90,38 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
   }
 
   return async function handle(request: IncomingRequest): Promise<OutgoingResponse> {
-    const exchange = openExchange(request, options.negotiateMediaType);
+    const state = createRequestState(request, options.negotiateMediaType);
     let entered: Identity | undefined;
     try {
-      const head = readHead(request, paths, exchange.mediaType); // 400 403 404 405 406 415; the body is untouched
-      exchange.identity = await authenticate(request.header('authorization'), exchange.requestId); // 401 503
-      const trace = startTrace(exchange);
-      exchange.trace = trace;
-      const identity = selectUpstream(request, exchange.identity); // 421
-      exchange.identity = identity;
-      exchange.allowance = await takeAllowance(admission, identity); // 429
+      const head = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
+      const authenticated = authenticate(request.header('authorization'), state.requestId); // 401 503
+      state.identity = authenticated instanceof Promise ? await authenticated : authenticated;
+      const trace = startTrace(state);
+      state.trace = trace;
+      const identity = selectUpstream(request, state.identity); // 421
+      state.identity = identity;
+      const allowance = takeAllowance(admission, identity); // 429
+      state.allowance = allowance instanceof Promise ? await allowance : allowance;
       const params =
         head.method === 'GET'
           ? paramsFromQuery(head.query) // 400
-          : paramsFromBody(await readBody(request, maxBodyBytes)); // 400 413
+          : paramsFromBody(parseBody(await readBody(request, maxBodyBytes))); // 400 413
       inFlight.enter(identity); // 429 503; after the body, so that slow clients take no room.
       entered = identity;
-      exchange.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
+      state.extensions = readExtensions(params, options.clientRules[identity.clientKind]); // 400 403
       const text = findDocument(params, identity); // 400
-      const context = createContext(exchange, identity, params, text);
-      exchange.context = context;
+      const context = createContext(state, identity, params, text);
+      state.context = context;
       const { operation, execute } = prepare(text, context); // Yoga, once per document: parse, limits, validate; 400 405
-      exchange.operation = operation;
+      state.operation = operation;
       authorize(operation, identity, params.variables); // 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
       const result = executing instanceof Promise ? await executing : executing;
-      const explained = exchange.extensions.explain ? await explain(result, operation, context, params) : result;
-      return respond(exchange, { result: explained });
+      const explained = state.extensions.explain ? await explain(result, operation, context, params) : result;
+      return respond(state, { result: explained });
     } catch (error) {
-      return respond(exchange, { error }); // Unexpected errors are logged and masked.
+      return respond(state, { error }); // Unexpected errors are logged and masked.
     } finally {
       if (entered !== undefined) {
         inFlight.leave(entered);

@@ -12,7 +12,7 @@ import {
 } from './request.ts';
 
 /** State of one request. The steps of the pipeline fill it in. */
-export interface Exchange {
+export interface RequestState {
   readonly request: IncomingRequest;
   /** Start time, as in `performance.now()`. */
   readonly startedAt: number;
@@ -31,10 +31,10 @@ export interface Exchange {
 }
 
 /** Starts the trace of a request. */
-export type StartExchangeTrace = (exchange: Exchange) => OperationTrace | undefined;
+export type StartTrace = (state: RequestState) => OperationTrace | undefined;
 
 /** Creates the state of a new request. */
-export const openExchange = (request: IncomingRequest, negotiateMediaType: NegotiateMediaType): Exchange => ({
+export const createRequestState = (request: IncomingRequest, negotiateMediaType: NegotiateMediaType): RequestState => ({
   request,
   startedAt: performance.now(),
   requestId: toRequestId(request.header(REQUEST_ID)),

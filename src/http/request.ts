@@ -208,15 +208,23 @@ export function requireJson(request: IncomingRequest): void {
 }
 
 /**
- * Reads the body as JSON. A body whose `Content-Length` exceeds the limit is rejected before it is read.
+ * Reads the text of the body. A body whose `Content-Length` exceeds the limit is rejected before it is read.
  *
  * @throws {Refusal} PAYLOAD_TOO_LARGE, BAD_REQUEST or CLIENT_CLOSED
  */
-export async function readBody(request: IncomingRequest, maxBytes: number): Promise<unknown> {
+export function readBody(request: IncomingRequest, maxBytes: number): Promise<string> {
   if (Number(request.header('content-length')) > maxBytes) {
     throw bodyTooLarge(maxBytes);
   }
-  const text = await request.body(maxBytes);
+  return request.body(maxBytes);
+}
+
+/**
+ * Parses the text of a body.
+ *
+ * @throws {Refusal} BAD_REQUEST
+ */
+export function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

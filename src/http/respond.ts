@@ -11,20 +11,20 @@ import type { Admission, AdmissionAllowance } from './access.ts';
 import type { CorsHeaders } from './cors.ts';
 import { InvalidDocument } from './engine.ts';
 import { type OutgoingResponse, REQUEST_ID, readClientName } from './request.ts';
-import type { Exchange, StartExchangeTrace } from './request-state.ts';
+import type { RequestState, StartTrace } from './request-state.ts';
 
 /** Result of an execution, or the value that was thrown instead. */
 export type Outcome = { result: ExecutionResult } | { error: unknown };
 
 /** Creates the response. Called exactly once per request, even if the client has disconnected. */
-export type Respond = (exchange: Exchange, outcome: Outcome) => OutgoingResponse;
+export type Respond = (state: RequestState, outcome: Outcome) => OutgoingResponse;
 
 /** Options of `createRespond`. */
 export interface RespondOptions {
   clientErrors: CreateClientErrors;
   admission: Admission;
   corsHeaders: CorsHeaders;
-  startTrace: StartExchangeTrace;
+  startTrace: StartTrace;
   log: AccessLog;
   /** Maximum response size, in bytes. */
   maxResponseBytes: number;
@@ -46,7 +46,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
  */
 export function createRespond(options: RespondOptions): Respond {
   const { admission, corsHeaders, startTrace, log, maxResponseBytes } = options;
-  return (exchange, outcome) => {
+  return (state, outcome) => {
     const {
       request,
       startedAt,
@@ -57,12 +57,12 @@ export function createRespond(options: RespondOptions): Respond {
       extensions,
       context,
       operation,
-    } = exchange;
+    } = state;
     if (identity === undefined) {
-      exchange.trace = startTrace(exchange); // Rejected before the caller was identified.
+      state.trace = startTrace(state); // Rejected before the caller was identified.
     }
-    const { trace } = exchange;
-    const { status, headers, body } = toContent(exchange, outcome, options.clientErrors);
+    const { trace } = state;
+    const { status, headers, body } = toContent(state, outcome, options.clientErrors);
     const upstream = context && createUpstreamReport(context);
     if (upstream !== undefined) {
       body.extensions = { ...body.extensions, upstream };
@@ -113,14 +113,14 @@ export function createRespond(options: RespondOptions): Respond {
 }
 
 /** Converts errors and chooses the status. An executed operation has status 200, even with errors. */
-function toContent(exchange: Exchange, outcome: Outcome, clientErrors: CreateClientErrors): Content {
+function toContent(state: RequestState, outcome: Outcome, clientErrors: CreateClientErrors): Content {
   if ('result' in outcome && 'data' in outcome.result) {
     const { data, errors, extensions } = outcome.result;
     const body: ResponseBody = { data };
     if (errors !== undefined && errors.length > 0) {
-      body.errors = errors.map(createToClientError(exchange, clientErrors));
+      body.errors = errors.map(createToClientError(state, clientErrors));
     }
-    const ageSeconds = staleSecondsOf(exchange.context?.usage);
+    const ageSeconds = staleSecondsOf(state.context?.usage);
     if (ageSeconds !== undefined) {
       body.extensions = { ...extensions, cache: { stale: true, ageSeconds } };
     } else if (extensions !== undefined) {
@@ -128,9 +128,9 @@ function toContent(exchange: Exchange, outcome: Outcome, clientErrors: CreateCli
     }
     return { status: 200, headers: NO_HEADERS, body };
   }
-  const { request, requestId, mediaType, operation } = exchange;
+  const { request, requestId, mediaType, operation } = state;
   const failure = 'error' in outcome ? outcome.error : outcome.result.errors;
-  const { status, headers, errors } = toErrorResponse(failure, createToClientError(exchange, clientErrors), {
+  const { status, headers, errors } = toErrorResponse(failure, createToClientError(state, clientErrors), {
     requestId,
     isMutation: operation?.type === 'mutation',
     // Only if the client explicitly accepts that type: otherwise, status codes are more useful.
@@ -144,7 +144,7 @@ const staleSecondsOf = (usage: Readonly<Usage> | undefined): number | undefined 
   usage?.staleMs === undefined ? undefined : Math.floor(usage.staleMs / 1_000);
 
 const createToClientError = (
-  { request, requestId, trace, identity, operation, context }: Exchange,
+  { request, requestId, trace, identity, operation, context }: RequestState,
   clientErrors: CreateClientErrors,
 ): ToClientError =>
   clientErrors({

@@ -64,27 +64,22 @@ export function createRouter(options: RouterOptions): HandleRequest {
   };
 }
 
-/** Handler whose requests are counted. */
-export interface TrackedRequests {
-  handle: HandleRequest;
-  /** Waits until all requests have ended. */
-  finished(): Promise<void>;
-}
+/** Counts the requests in flight, so that what they use is closed after them. */
+export class RunningRequests {
+  #running = 0;
+  readonly #idle = createCondition(() => this.#running === 0);
 
-/** Counts the in-flight requests of a handler, so that what they use is closed after them. */
-export function trackRequests(inner: HandleRequest): TrackedRequests {
-  let running = 0;
-  const idle = createCondition(() => running === 0);
-  return {
-    async handle(request) {
-      running += 1;
-      try {
-        return await inner(request);
-      } finally {
-        running -= 1;
-        idle.check();
-      }
-    },
-    finished: idle.met,
-  };
+  enter(): void {
+    this.#running += 1;
+  }
+
+  leave(): void {
+    this.#running -= 1;
+    this.#idle.check();
+  }
+
+  /** Waits until all requests have ended. */
+  finished(): Promise<void> {
+    return this.#idle.met();
+  }
 }

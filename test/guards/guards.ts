@@ -285,7 +285,7 @@ export const GUARDS: readonly Guard[] = [
     'false',
     'cli/reload',
   ),
-  guard('requests that finish on a replaced gateway', 'gateway.ts', 'await finished();', '', 'cli/reload'),
+  guard('requests that finish on a replaced gateway', 'gateway.ts', 'await running.finished();', '', 'cli/reload'),
   guard(
     'rate limits that a reload does not refill',
     'lib/shared-resources.ts',
@@ -2560,8 +2560,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'entries that were dropped while a read waited',
     'upstream/cache/cached-service.ts',
-    'const now = store.find(address);',
-    'const now = lookup;',
+    'whenKnown(store.find(address), ({ entry: stored }) => {',
+    'whenKnown(lookup, ({ entry: stored }) => {',
     'upstream/cache/isolation',
   ),
   guard(

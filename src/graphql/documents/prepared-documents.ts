@@ -46,7 +46,7 @@ const BYTES_OF_ERRORS = 4_096;
 /** Heap of a cache entry, besides its text. */
 const BYTES_PER_ENTRY = 2_048;
 
-/** What a document is prepared for. */
+/** Schemas for which a document is prepared. */
 interface Schemas {
   /** Schema that executes it: the gateway's own, or that of a plugin of the host. */
   readonly schema: GraphQLSchema;

@@ -10,12 +10,13 @@ import {
   type IncomingRequest,
   type NegotiateMediaType,
   type OutgoingResponse,
+  parseBody,
   pathOf,
   REQUEST_ID,
   readBody,
   readHead,
 } from '../request.ts';
-import { type Exchange, openExchange } from '../request-state.ts';
+import { createRequestState, type RequestState } from '../request-state.ts';
 import type { Respond } from '../respond.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
 import { loadProtocol } from './protocol.ts';
@@ -70,7 +71,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
   }
 
   /** Requires a credential, so that clients ask for one when they connect. */
-  async function identify({ request, requestId }: Exchange): Promise<Identity> {
+  async function identify({ request, requestId }: RequestState): Promise<Identity> {
     const identity = await authenticate(request.header('authorization'), requestId);
     if (identity.clientKind === 'anonymous') {
       throw refuse('UNAUTHENTICATED', 'Send a credential in the header Authorization.', {
@@ -81,13 +82,13 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
   }
 
   return async (request) => {
-    const exchange = openExchange(request, options.negotiateMediaType);
-    const { requestId } = exchange;
+    const state = createRequestState(request, options.negotiateMediaType);
+    const { requestId } = state;
     try {
       checkHead(request);
-      exchange.identity = await identify(exchange);
-      const { identity } = exchange;
-      const parsedBody = await readBody(request, maxBodyBytes);
+      state.identity = await identify(state);
+      const { identity } = state;
+      const parsedBody = parseBody(await readBody(request, maxBodyBytes));
       if (Array.isArray(parsedBody)) {
         throw refuse('BAD_REQUEST', 'Batching is not supported; send one message per request.'); // One response limit and one slot per call.
       }
@@ -122,7 +123,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
       );
       return outgoing;
     } catch (error) {
-      return respond(exchange, { error });
+      return respond(state, { error });
     }
   };
 }
