@@ -26,7 +26,7 @@ export interface Command {
    *
    * @throws {ConfigError} if the command line is invalid
    */
-  run(commandLine: CommandLine, host: Host): Promise<void>;
+  run(commandLine: CommandLine, host: Process): Promise<void>;
 }
 
 /** Parsed command line. */
@@ -43,7 +43,7 @@ export interface CommandLine {
 }
 
 /** The process. Commands get it from the entry point, which is the only file that refers to it. */
-export type Host = NodeJS.Process;
+export type Process = NodeJS.Process;
 
 /** Options of every command. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [

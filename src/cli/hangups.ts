@@ -1,4 +1,4 @@
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 
 /** SIGHUP of this process, which no longer ends it. */
 export interface Hangups {
@@ -7,7 +7,7 @@ export interface Hangups {
 }
 
 /** Catches SIGHUP from now on: it must not end a process that is starting or shutting down. */
-export function catchHangups(host: Host): Hangups {
+export function catchHangups(host: Process): Hangups {
   let isPending = false;
   const ignore = () => {
     isPending = true;

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { countWorkers } from '../settings/command.ts';
-import type { CommandLine, Host } from './command.ts';
+import type { CommandLine, Process } from './command.ts';
 import { listConfigPaths } from './config/config-file.ts';
 import { readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
@@ -16,7 +16,7 @@ import { findWorkerRole } from './workers/worker.ts';
 
 /** This process, and the SIGHUPs that it caught since its start. */
 interface RunningProcess {
-  host: Host;
+  host: Process;
   hangups: Hangups;
 }
 

@@ -5,7 +5,7 @@ import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { createSecretFiles } from '../../lib/files/secret-files.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import type { CommandLine, Host } from '../command.ts';
+import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type Config, type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
@@ -13,7 +13,7 @@ import { findInstallationProblems } from './installation-problems.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
 
 /** Environment that is checked. */
-type CheckedHost = Pick<Host, 'env' | 'platform'>;
+type CheckedProcess = Pick<Process, 'env' | 'platform'>;
 
 /** Result of a check. */
 export interface Report {
@@ -26,7 +26,7 @@ export interface Report {
 }
 
 /** Checks the configuration that the gateway would start with. */
-export async function createReport(commandLine: CommandLine, host: CheckedHost): Promise<Report> {
+export async function createReport(commandLine: CommandLine, host: CheckedProcess): Promise<Report> {
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env));
     const tools = readConfiguredTools(loaded.config);
@@ -54,7 +54,7 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedHost): Problem[] => [
+const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess): Problem[] => [
   ...findWarnings(loaded),
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
   ...findDocumentWarnings(loaded),

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { DEFAULT_SANDBOX_FILE } from '../../settings/command.ts';
-import type { Command, Host } from '../command.ts';
+import type { Command, Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { findSandboxFileProblem } from '../sandbox-file.ts';
 
@@ -34,7 +34,7 @@ them immediately. Files of other programs are left unchanged.`,
   },
 };
 
-async function confirms(question: string, { stdin, stdout }: Host): Promise<boolean> {
+async function confirms(question: string, { stdin, stdout }: Process): Promise<boolean> {
   using terminal = createInterface({ input: stdin, output: stdout });
   const { promise: closed, resolve } = Promise.withResolvers<string>();
   terminal.once('close', () => resolve('')); // Ctrl-C and Ctrl-D.

@@ -7,7 +7,7 @@ import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
 import { counter, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
-import type { Host } from '../command.ts';
+import type { Process } from '../command.ts';
 import type { Hangups } from '../hangups.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
@@ -39,7 +39,7 @@ export interface FollowOptions {
   counts: ReloadCounts;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   hangups: Hangups;
-  host: Host;
+  host: Process;
 }
 
 /**
@@ -104,7 +104,7 @@ export function followConfig(options: FollowOptions): Disposable {
 }
 
 /** Whether the process was started on a terminal that it no longer has. */
-function isTerminalGone({ stdin, stdout }: Host): boolean {
+function isTerminalGone({ stdin, stdout }: Process): boolean {
   if (!stdin.isTTY && !stdout.isTTY) {
     return false;
   }
@@ -127,8 +127,8 @@ export interface ReloadableConfig {
 /**
  * Compares a new configuration with that of the startup.
  *
- * @throws {ConfigError} if the service is removed, because calls must not go to that of the startup again. Also if settings contradict those that
- * are kept, such as a cache in memory in a process that has several workers
+ * @throws {ConfigError} in two cases: it has no upstream although the startup had one, because the previous upstream must not get the calls. Or its
+ * settings contradict those that are kept, such as a cache in memory in a process with several workers
  */
 export function keepRestartSettings(startup: Config, next: Config): ReloadableConfig {
   const hadService = startup.sandbox === undefined;

@@ -1,4 +1,4 @@
-import type { CommandLine, Host } from '../command.ts';
+import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { findService } from '../service/find-service.ts';
@@ -13,7 +13,7 @@ const KEY_VARIABLE = 'NOTIGRAPH_DOCTOR_KEY';
 const QUESTION = 'API key of the service (not shown; Enter checks without it): ';
 
 /** Examines the configured service and prints the findings as they come. The exit code is 1 if there are problems. */
-export async function runDoctor(commandLine: CommandLine, host: Host, isJson: boolean): Promise<void> {
+export async function runDoctor(commandLine: CommandLine, host: Process, isJson: boolean): Promise<void> {
   const environment = readEnvironment(host.env);
   const { config } = loadConfig(commandLine, environment);
   const { 'key-file': file, workflow, name } = commandLine.options;
