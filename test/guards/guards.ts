@@ -1751,7 +1751,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'API key in the findings of doctor',
-    'cli/doctor/examine.ts',
+    'cli/doctor/run-doctor.ts',
     'isShowable(found.sentence)',
     'true',
     'cli/doctor',
@@ -1766,13 +1766,13 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'rejected certificates in doctor',
     'cli/doctor/connection.ts',
-    'explainRejection(code, host) ??',
-    '',
+    'CERTIFICATE_REMEDIES.find(([pattern]) => pattern.test(code))',
+    'undefined',
     'cli/doctor',
   ),
   guard(
     'rate limit of the key that doctor uses',
-    'cli/doctor/latency.ts',
+    'cli/doctor/responses.ts',
     'remaining < READS * 5',
     'false',
     'cli/doctor',

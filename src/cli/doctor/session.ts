@@ -3,7 +3,6 @@ import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';
-import { isTimeoutError } from '../../upstream/signal.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
@@ -40,7 +39,7 @@ export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers
 
 /** Read without a usable response. */
 export interface FailedRead {
-  /** Clause that follows a subject: `didn't respond within 6000 ms`. */
+  /** Sentence with the reason. */
   failure: string;
 }
 
@@ -97,7 +96,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     try {
       response = await attempt.response;
     } catch (failure) {
-      return { failure: explain(failure, attempt.progress, settings) };
+      return { failure: explain(read, failure, attempt.progress) };
     }
     const { status, headers: received, body } = response;
     const common = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
@@ -117,23 +116,11 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
   return { url, settings, pool, connect, get, [Symbol.asyncDispose]: () => pool.close() };
 }
 
-/** Returns a clause for a request without a response. It doesn't quote the service, which could repeat the key. */
-function explain(failure: unknown, progress: Progress, settings: ServiceSettings): string {
-  const { attemptTimeoutMs, headersTimeoutMs } = settings;
+/** Returns a sentence for a request without a response. It doesn't quote the service, which could repeat the key. */
+function explain({ route }: Read, failure: unknown, progress: Progress): string {
+  const { message } = errorFromFailure({ method: 'GET', route }, failure, progress);
   const code = errorCodeOf(failure);
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || (isTimeoutError(failure) && progress.status === undefined)) {
-    return `sent no response within ${Math.min(headersTimeoutMs, attemptTimeoutMs)} ms`;
-  }
-  if (isTimeoutError(failure)) {
-    return `sent no complete response within ${attemptTimeoutMs} ms`;
-  }
-  if (errorFromFailure({ method: 'GET', route: '' }, failure, progress).code === 'UPSTREAM_BAD_RESPONSE') {
-    return 'sent a response that is not valid HTTP';
-  }
-  const suffix = typeof code === 'string' && /^\w{1,60}$/.test(code) ? ` (${code})` : '';
-  return progress.sent
-    ? `closed the connection before its response was complete${suffix}`
-    : `refused a connection${suffix}`;
+  return typeof code === 'string' && /^\w{1,60}$/.test(code) ? message.replace(/\.$/, ` (${code}).`) : message;
 }
 
 /** The read of the contract that takes no parameters. */
