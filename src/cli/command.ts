@@ -65,3 +65,12 @@ export const isOptional = (placeholder: string | undefined): boolean => placehol
 /** Returns the words among the values that a placeholder stands for: `on` and `off` for `on|off`. */
 export const wordsOf = (placeholder: string): string[] =>
   placeholder.includes('|') ? placeholder.split('|').filter((word) => /^[a-z]/.test(word)) : [];
+
+/** Whether a placeholder stands for the path of a file. */
+export const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);
+
+/** Returns an option's names with dashes. */
+export const namesOf = ({ name, short }: CommandOption): string[] => [
+  `--${name}`,
+  ...(short === undefined ? [] : [`-${short}`]),
+];

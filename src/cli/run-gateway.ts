@@ -6,11 +6,11 @@ import { readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
 import { ConfigWatch, createReloadCounts, type FollowOptions, followConfig } from './config/reload.ts';
 import { createLogger } from './create-logger.ts';
-import type { Hangups } from './hangups.ts';
 import { openSandbox, withSandbox } from './open-sandbox.ts';
 import { runWorker } from './run-worker.ts';
 import { serveGateway } from './serve-gateway.ts';
 import { serveWorkers } from './serve-workers.ts';
+import type { Hangups } from './signals.ts';
 import { untilStopped } from './until-stopped.ts';
 import { findWorkerRole } from './workers/worker.ts';
 

@@ -7,7 +7,7 @@ import { createLogger } from './create-logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './open-sandbox.ts';
 import { selectUpstream } from './service/find-service.ts';
 import { readAuthorization } from './service/read-key.ts';
-import { catchStopSignals } from './stop-signals.ts';
+import { catchStopSignals } from './signals.ts';
 
 /** Variable with the key. */
 const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';

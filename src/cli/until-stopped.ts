@@ -2,7 +2,7 @@ import { banner, findExampleRequest } from './banner.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import type { RunningGateway } from './serve-gateway.ts';
-import { catchStopSignals } from './stop-signals.ts';
+import { catchStopSignals } from './signals.ts';
 
 /** Gateway in this process, or in workers. */
 interface Service extends RunningGateway {

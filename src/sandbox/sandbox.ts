@@ -1,9 +1,8 @@
 import type { Clock } from './clock.ts';
 import { assertSandboxFile } from './database-file.ts';
-import { checkDatabase, resetDatabase } from './open-database.ts';
+import { checkDatabase, resetDatabase, SAMPLES } from './open-database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 import { resources } from './resources/index.gen.ts';
-import { SAMPLES } from './sample/samples.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { openService } from './service.ts';
 

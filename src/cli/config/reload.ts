@@ -8,7 +8,7 @@ import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
 import { counter, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
 import type { Process } from '../command.ts';
-import type { Hangups } from '../hangups.ts';
+import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
 

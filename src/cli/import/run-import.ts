@@ -11,7 +11,7 @@ import { ConfigError } from '../config/problem.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
-import { catchStopSignals } from '../stop-signals.ts';
+import { catchStopSignals } from '../signals.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { type CheckedFile, checkRows } from './check-rows.ts';
 import { describeDryRun } from './dry-run.ts';
