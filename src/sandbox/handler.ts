@@ -1,19 +1,19 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, SandboxError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { WriteLandingPage } from './landing-page.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
-import { errorResponse, type SandboxResponse } from './response.ts';
+import { errorResponse, type SandboxResponse, unexpectedErrorResponse, unwritableFileResponse } from './response.ts';
 import type { Router } from './router.ts';
 import { isRow, type Row } from './rows.ts';
 
 /** Dependencies of `createHandler`. */
-export interface HandlerDependencies {
+interface HandlerDependencies {
   database: SandboxDatabase;
   router: Router;
   idempotency: Idempotency;
@@ -29,10 +29,13 @@ export type SandboxRequest = Pick<
   'method' | 'url' | 'headers' | 'iterator' | 'destroyed' | 'complete'
 >;
 
-/** Handles a request. Rejects only if there is a bug. */
-export type RequestHandler = (request: SandboxRequest) => Promise<SandboxResponse>;
+/** Responds to a request, whatever happens. Returns undefined if the client disconnected before its request was complete. */
+export type Respond = (request: SandboxRequest) => Promise<SandboxResponse | undefined>;
 
-/** Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It rejects only if there is a bug. */
+/**
+ * Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It responds to problems with the file and
+ * to bugs too, and logs them.
+ */
 export function createHandler({
   database,
   router,
@@ -41,7 +44,9 @@ export function createHandler({
   operations,
   landingPage,
   clock,
-}: HandlerDependencies): RequestHandler {
+}: HandlerDependencies): Respond {
+  let loggedProblem: string | undefined;
+
   /** @param headers receives the headers of the response, whether the request fails or not */
   async function respond(request: SandboxRequest, headers: Record<string, string>): Promise<SandboxResponse> {
     const { method = 'GET', url = '/' } = request;
@@ -80,14 +85,36 @@ export function createHandler({
     }
   }
 
+  /** Logs a problem with the file once, until a write succeeds or there is another problem. */
+  function logFileProblem(problem: string): void {
+    if (problem !== loggedProblem) {
+      loggedProblem = problem;
+      console.error(`Sandbox: ${problem} Writes fail with status 507 until this is fixed.`);
+    }
+  }
+
   return async (request) => {
     const { method, url = '/' } = request;
-    if (url === '/' && method === 'GET') {
-      return landingPage(request.headers.host ?? 'localhost');
+    try {
+      if (url === '/' && method === 'GET') {
+        return landingPage(request.headers.host ?? 'localhost');
+      }
+      const headers: Record<string, string> = {};
+      const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));
+      loggedProblem = method === 'GET' ? loggedProblem : undefined;
+      return { ...response, headers: { ...headers, ...response.headers } };
+    } catch (error) {
+      if (request.destroyed && !request.complete) {
+        return undefined;
+      }
+      if (error instanceof SandboxError) {
+        logFileProblem(error.message);
+        return unwritableFileResponse(url, clock);
+      }
+      const errorId = randomUUID();
+      console.error(`Sandbox: unexpected error ${errorId} on ${method} ${url}\n`, error);
+      return unexpectedErrorResponse(errorId, url, clock);
     }
-    const headers: Record<string, string> = {};
-    const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));
-    return { ...response, headers: { ...headers, ...response.headers } };
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts';
 import { SandboxDatabase } from './database.ts';
-import { assertUsable } from './database-file.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
 import { type Migration, orderMigrations } from './migrations.ts';
 import { type SampleEnvironment, sampleId } from './records/definition.ts';
@@ -46,19 +45,6 @@ export function openDatabase(
       }
     },
   });
-}
-
-/** Checks that a file can be opened. @throws {SandboxError} otherwise; the file is left unchanged */
-export const checkDatabase = (file: string, resources: readonly Resource[]): void =>
-  assertUsable(file, collectMigrations(resources));
-
-/** Replaces all records of a file by the samples. A sandbox that is using the file shows them at once. */
-export function resetDatabase(file: string, resources: readonly Resource[], clock: Clock): void {
-  using database = openDatabase(file, resources, clock);
-  database.recreate();
-  for (const { topUpSamples } of resources) {
-    topUpSamples?.(database, clock, SAMPLES);
-  }
 }
 
 /** Returns the sample records of an environment as the resources write them, but no traffic. */

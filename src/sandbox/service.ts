@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
-import { createHandler } from './handler.ts';
+import { createHandler, type Respond } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
 import { createLandingPage } from './landing-page.ts';
 import { openDatabase } from './open-database.ts';
@@ -11,7 +11,6 @@ import type { Records } from './records/records.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './records/to-record-rows.ts';
 import type { OperationHandler, Resource } from './resource.ts';
 import { resources } from './resources/index.gen.ts';
-import { createResponder, type Respond } from './responder.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';
 
@@ -54,7 +53,7 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
 
   function start(opened: SandboxDatabase): Respond {
     const operations = createOperations(resources, router.operationIds(), opened, clock, samples);
-    const handle = createHandler({
+    return createHandler({
       database: opened,
       router,
       idempotency: new Idempotency(opened),
@@ -63,7 +62,6 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
       landingPage: createLandingPage(resources, opened),
       clock,
     });
-    return createResponder(handle, clock);
   }
 
   return {

@@ -164,39 +164,34 @@ function withValuesOf(other: Config, config: Config, names: readonly SettingName
 
 type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-/** Counters of reloads. */
-export interface ReloadCounts {
-  /** Counts a reload. */
-  add(result: 'ok' | 'rejected'): void;
-  /** Returns the metrics so far. */
-  snapshot(): MetricSamples[];
-}
+/** Counters of reloads. The configuration that a process starts with counts as loaded, but not as a reload. */
+export class ReloadCounts {
+  readonly #counts = { ok: 0, rejected: 0 };
+  #lastOkAt = Date.now();
 
-/** Creates the counters. The configuration that a process starts with counts as loaded, but not as a reload. */
-export function createReloadCounts(now: () => number = Date.now): ReloadCounts {
-  const counts = { ok: 0, rejected: 0 };
-  let lastOkAt = now();
-  return {
-    add(result) {
-      counts[result] += 1;
-      if (result === 'ok') {
-        lastOkAt = now();
-      }
-    },
-    snapshot: () => [
+  add(result: 'ok' | 'rejected'): void {
+    this.#counts[result] += 1;
+    if (result === 'ok') {
+      this.#lastOkAt = Date.now();
+    }
+  }
+
+  /** Returns the metrics so far. */
+  snapshot(): MetricSamples[] {
+    return [
       counter(
         'notigraph_config_reloads_total',
         'Reloads of the configuration: applied, or rejected as a whole.',
-        Object.entries(counts).map(([result, count]) => [{ result }, count]),
+        Object.entries(this.#counts).map(([result, count]) => [{ result }, count]),
       ),
       gauge(
         'notigraph_config_last_reload_seconds',
         'Time at which the configuration in use was loaded, in seconds since the Unix epoch.',
-        lastOkAt / 1_000,
+        this.#lastOkAt / 1_000,
         'max',
       ),
-    ],
-  };
+    ];
+  }
 }
 
 /** Watch on the files that a configuration can be in. It looks at an interval, because notifications of the file system miss the mounts of orchestrators. */
