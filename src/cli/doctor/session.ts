@@ -7,7 +7,6 @@ import { type Progress, receive, type UpstreamResponse } from '../../upstream/tr
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
-import type { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
@@ -44,23 +43,16 @@ export interface FailedRead {
 }
 
 /** Connections to the service that is examined, with the time limits of the configuration. */
-export interface Session extends AsyncDisposable {
-  readonly url: URL;
-  readonly settings: ServiceSettings;
-  readonly pool: SocketPool;
-  /** Opens one more connection, on which nothing is sent. */
-  connect(): Promise<Socket>;
-  /** Sends a read once. It can't change anything. */
-  get(read: Read): Promise<ReadResult>;
-}
+export type Session = ReturnType<typeof openSession>;
 
 /** Opens a session. It connects when it is first used. */
-export function openSession(url: URL, settings: ServiceSettings, authorization: string): Session {
+export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
   const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
   const pool = createSocketPool(url.origin, settings, { tls });
   const connectOnce = createServiceConnector(settings, { tls });
 
+  /** Opens one more connection, on which nothing is sent. */
   const connect = () =>
     new Promise<Socket>((resolve, reject) => {
       const { host, protocol, port } = url;
@@ -69,6 +61,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       );
     });
 
+  /** Sends a read once. It can't change anything. */
   async function get(read: Read): Promise<ReadResult> {
     const { headers = {}, expect, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(read);
