@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { catchStopSignals, endWithShellOfNpm } from './src/cli/stop-signals.ts';
+import { catchStopSignals, endWithShellOfNpm } from './src/cli/signals.ts';
 
 // Starts Notigraph again after each change of its code. Node.js' watch mode itself would not end with the shell of `npm run dev`.
 endWithShellOfNpm(process);

@@ -11,12 +11,12 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
   const [first, ...others] = argv;
   const isHelp = first === 'help' && others.length > 0; // `help sandbox` is `sandbox --help`.
   const { command, rest } = findCommand(isHelp ? [...others, '--help'] : argv, commands);
-  const known = [...command.options, ...COMMON_OPTIONS];
-  const optionOf = (name: string) => known.find((option) => option.name === name);
+  const allOptions = [...command.options, ...COMMON_OPTIONS];
+  const optionOf = (name: string) => allOptions.find((option) => option.name === name);
   const { tokens } = parseArgs({
-    args: normalize(rest, known),
+    args: normalize(rest, allOptions),
     options: Object.fromEntries(
-      known.map(({ name, value }) => [name, { type: value ? 'string' : 'boolean' } as const]),
+      allOptions.map(({ name, value }) => [name, { type: value ? 'string' : 'boolean' } as const]),
     ),
     strict: false,
     allowPositionals: true,
@@ -36,7 +36,7 @@ export function readCommandLine(argv: readonly string[], commands: readonly [Com
     }
     const option = optionOf(token.name);
     if (option === undefined) {
-      const names = known.map(({ name }) => `--${name}`);
+      const names = allOptions.map(({ name }) => `--${name}`);
       problems.push(`${toSentence(unknownName(token.rawName, names, 'option'))} See ${helpOf(command)}.`);
     } else if (option.value !== undefined && !token.value && !isOptional(option.value)) {
       problems.push(`--${option.name} requires a value.`);
@@ -63,14 +63,16 @@ function findCommand(argv: readonly string[], commands: readonly [Command, ...Co
 }
 
 /** Rewrites short options as long ones, and missing values as empty ones: parseArgs would use the next option as the value. */
-function normalize(args: readonly string[], known: readonly CommandOption[]): string[] {
+function normalize(args: readonly string[], allOptions: readonly CommandOption[]): string[] {
   const end = args.indexOf('--');
   return args.map((arg, i) => {
     if (end >= 0 && i >= end) {
       return arg;
     }
     const [, letter, inline = ''] = /^-([^-])(.*)$/s.exec(arg) ?? [];
-    const option = known.find(({ name, short }) => arg === `--${name}` || (letter !== undefined && short === letter));
+    const option = allOptions.find(
+      ({ name, short }) => arg === `--${name}` || (letter !== undefined && short === letter),
+    );
     if (option === undefined) {
       return letter === undefined ? arg : `-${letter}`; // The rest may be a secret.
     }

@@ -26,7 +26,7 @@ export interface Command {
    *
    * @throws {ConfigError} if the command line is invalid
    */
-  run(commandLine: CommandLine, host: Host): Promise<void>;
+  run(commandLine: CommandLine, host: Process): Promise<void>;
 }
 
 /** Parsed command line. */
@@ -43,7 +43,7 @@ export interface CommandLine {
 }
 
 /** The process. Commands get it from the entry point, which is the only file that refers to it. */
-export type Host = NodeJS.Process;
+export type Process = NodeJS.Process;
 
 /** Options of every command. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [
@@ -65,3 +65,12 @@ export const isOptional = (placeholder: string | undefined): boolean => placehol
 /** Returns the words among the values that a placeholder stands for: `on` and `off` for `on|off`. */
 export const wordsOf = (placeholder: string): string[] =>
   placeholder.includes('|') ? placeholder.split('|').filter((word) => /^[a-z]/.test(word)) : [];
+
+/** Whether a placeholder stands for the path of a file. */
+export const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);
+
+/** Returns an option's names with dashes. */
+export const namesOf = ({ name, short }: CommandOption): string[] => [
+  `--${name}`,
+  ...(short === undefined ? [] : [`-${short}`]),
+];

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { createLogStream } from './log-stream.ts';
 import { formatLogLine } from './readable-log.ts';
@@ -8,7 +8,7 @@ import { formatLogLine } from './readable-log.ts';
 /** Creates the logger of the process: JSON lines, or readable ones if `logFormat` asks for them. */
 export function createLogger(
   { isProduction, workers, logLevel, logFormat }: Pick<Config, 'isProduction' | 'workers' | 'logLevel' | 'logFormat'>,
-  host: Pick<Host, 'on'>,
+  host: Pick<Process, 'on'>,
   stream: NodeJS.WriteStream & { fd: number },
 ): Logger {
   const isText = logFormat === 'text' || (logFormat === 'auto' && stream.isTTY && !isProduction);

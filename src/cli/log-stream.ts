@@ -3,7 +3,7 @@ import type { DestinationStream } from 'pino';
 import { errorCodeOf } from '../lib/error-code.ts';
 import { pauseSync } from '../lib/pause-sync.ts';
 import { createJsonLogger } from '../telemetry/json-logger.ts';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 
 /** Maximum bytes per write. A pipe takes up to this many as a whole or not at all (`PIPE_BUF`), so that lines of several workers don't mix. */
 const MAX_WRITE = 4_096;
@@ -14,11 +14,8 @@ const INTERVAL_MS = 2;
 /** Interval at which text is written again that a slow reader hasn't taken, in milliseconds. */
 const RETRY_MS = 20;
 
-/** Maximum time for which the end of the process waits for a slow reader, in milliseconds. */
+/** Maximum time for which the end of the process waits for a slow reader, in milliseconds. Lines that wait longer are lost. */
 const MAX_EXIT_MS = 5_000;
-
-/** End of that time, in which only the number of the lines is written that the reader hasn't taken, in milliseconds. */
-const REPORT_MS = 500;
 
 /** Maximum bytes that wait for a slow reader. Lines beyond it are dropped, so that a reader that stops doesn't take all memory. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
@@ -41,13 +38,12 @@ const LINE_BREAK = '\n'.charCodeAt(0);
  * loop together, because a write takes longer than creating a line.
  *
  * It writes synchronously, because a write in progress could neither be awaited nor be continued when the process exits. What a slow reader
- * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many, which
- * is the last one if the process exits.
+ * doesn't take waits in memory, without blocking the process. If that is too much, further lines are dropped, and a line tells how many.
  *
  * @param output standard output or standard error
  */
 export function createLogStream(
-  host: Pick<Host, 'on'>,
+  host: Pick<Process, 'on'>,
   { fd }: { fd: number },
   { format = (line) => line, maxWaitingBytes = MAX_WAITING_BYTES }: LogStreamOptions = {},
 ): DestinationStream & { flushSync(): void } {
@@ -129,41 +125,17 @@ export function createLogStream(
     }
   }
 
-  /** Blocks until everything is written, or until that time. Returns whether that is everything. */
-  function writeUntil(end: number): boolean {
+  /** Blocks until everything is written, but not longer than the exit may take. */
+  function flushSync(): void {
+    const endAt = performance.now() + MAX_EXIT_MS;
+    reportDropped();
     pass();
-    while (!write()) {
-      if (performance.now() >= end) {
-        return false;
-      }
+    while (!write() && performance.now() < endAt) {
       pauseSync(RETRY_MS);
     }
-    return true;
   }
 
-  /** Drops the lines that wait, except for the first one, which can be written in part. */
-  function dropWaiting(): void {
-    const text = Buffer.concat(waiting);
-    waitingBytes = text.indexOf(LINE_BREAK) + 1;
-    waiting = [text.subarray(0, waitingBytes)];
-    dropped += countLines(text.subarray(waitingBytes));
-  }
-
-  function flushSync(): void {
-    writeUntil(performance.now() + MAX_EXIT_MS);
-  }
-
-  /** Writes the lines that are left, and then the number of those that were dropped. */
-  function writeLast(): void {
-    const endAt = performance.now() + MAX_EXIT_MS;
-    if (!writeUntil(endAt - REPORT_MS)) {
-      dropWaiting();
-    }
-    reportDropped();
-    writeUntil(endAt);
-  }
-
-  host.on('exit', writeLast);
+  host.on('exit', flushSync);
   return {
     write(line) {
       if (waitingBytes + lines.length > maxWaitingBytes) {
@@ -180,14 +152,6 @@ export function createLogStream(
 function lengthOfWrite(text: Buffer): number {
   const lastBreak = text.length <= MAX_WRITE ? text.length - 1 : text.lastIndexOf(LINE_BREAK, MAX_WRITE - 1);
   return (lastBreak < 0 ? text.indexOf(LINE_BREAK) : lastBreak) + 1;
-}
-
-function countLines(text: Buffer): number {
-  let count = 0;
-  for (let at = text.indexOf(LINE_BREAK); at >= 0; at = text.indexOf(LINE_BREAK, at + 1)) {
-    count += 1;
-  }
-  return count;
 }
 
 /** Whether the reader is slow, so that a later write may succeed. */

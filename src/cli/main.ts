@@ -3,7 +3,7 @@ import { readCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands/index.ts';
 import { explainFailure } from './explain-failure.ts';
 import { writeHelp } from './help.ts';
-import { endWithShellOfNpm } from './stop-signals.ts';
+import { endWithShellOfNpm } from './signals.ts';
 
 /** Runs the command that the command line names. */
 async function main(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Refusal } from '../lib/refusal.ts';
-import type { CommandLine, Host } from './command.ts';
+import type { CommandLine, Process } from './command.ts';
 import { type Environment, readEnvironment } from './config/environment.ts';
 import { type Config, loadConfig } from './config/load-config.ts';
 import { ConfigError } from './config/problem.ts';
@@ -7,13 +7,13 @@ import { createLogger } from './create-logger.ts';
 import { openSandbox, sandboxAuthorization, withSandbox } from './open-sandbox.ts';
 import { selectUpstream } from './service/find-service.ts';
 import { readAuthorization } from './service/read-key.ts';
-import { catchStopSignals } from './stop-signals.ts';
+import { catchStopSignals } from './signals.ts';
 
 /** Variable with the key. */
 const KEY_VARIABLE = 'NOTIGRAPH_MCP_KEY';
 
 /** Serves the tools to the program that started this process, over standard input and output, until it closes them. */
-export async function runMcp(commandLine: CommandLine, host: Host): Promise<void> {
+export async function runMcp(commandLine: CommandLine, host: Process): Promise<void> {
   const environment = readEnvironment(host.env);
   const { config } = loadConfig(commandLine, environment);
   if (config.audit?.to === 'stdout') {
@@ -62,18 +62,18 @@ async function findAuthorization(
   { options }: CommandLine,
   { values }: Environment,
   config: Config,
-  host: Host,
+  host: Process,
 ): Promise<string> {
   const { 'key-file': file } = options;
   const variable = values[KEY_VARIABLE];
   if (file === '-') {
     throw new ConfigError(['--key-file must be a file, because standard input belongs to the protocol here.']);
   }
-  const given =
+  const key =
     file === undefined && variable === undefined
       ? undefined
       : await readAuthorization({ file, variable, question: '' }, host);
-  const authorization = given ?? sandboxAuthorization(config);
+  const authorization = key ?? sandboxAuthorization(config);
   if (authorization === undefined) {
     throw new ConfigError([`There is no API key. Set ${KEY_VARIABLE} or --key-file.`]);
   }

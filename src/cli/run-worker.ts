@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { createLogger } from './create-logger.ts';
 import { explainFailure } from './explain-failure.ts';
@@ -7,7 +7,7 @@ import { type ServedGateway, serveGateway } from './serve-gateway.ts';
 import type { WorkerRole } from './workers/worker.ts';
 
 /** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
-export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
+export async function runWorker(role: WorkerRole, host: Process): Promise<void> {
   host.on('SIGINT', () => {}); // A terminal sends it to the primary too, which tells the first from the second.
   host.on('SIGTERM', () => void role.report({ kind: 'terminated' })); // The primary knows whether others stay.
   try {
@@ -23,7 +23,7 @@ export async function runWorker(role: WorkerRole, host: Host): Promise<void> {
   await role.leave();
 }
 
-async function serve(config: Config, role: WorkerRole, host: Host): Promise<void> {
+async function serve(config: Config, role: WorkerRole, host: Process): Promise<void> {
   const logger: Logger = createLogger(config, host, host.stdout);
   await serveGateway(config, { role, logger, host }, async (service, server) => {
     role.onConfigure((next) => apply(next, service));

@@ -9,7 +9,7 @@ import { type RunningServer, startServer } from '../server/server.ts';
 import { createCounterMemory } from '../telemetry/counter-memory.ts';
 import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { toHealth } from './workers/primary.ts';
@@ -45,7 +45,7 @@ interface ServeDeps {
   /** This process as a worker. @default none: it serves on its own */
   role?: WorkerRole;
   logger: Logger;
-  host: Host;
+  host: Process;
   /** Returns metrics of the process besides those of the gateway. @default none */
   metrics?: () => MetricSamples[];
 }
@@ -116,16 +116,16 @@ export async function serveGateway(
 /** Returns the function that replaces a worker's own health checks and metrics by those of the group. */
 const probesOf =
   (role: WorkerRole) =>
-  (own: Probes): Probes => ({
+  (probes: Probes): Probes => ({
     async alive() {
       await role.status(); // Fails if the primary doesn't answer.
       return {};
     },
     async ready() {
-      const { problem } = await own.ready();
+      const { problem } = await probes.ready();
       return problem === 'stopping' ? { problem } : toHealth(await role.status());
     },
-    metrics: own.metrics && role.metrics,
+    metrics: probes.metrics && role.metrics,
   });
 
 /** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */

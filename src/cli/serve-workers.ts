@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import type { Logger } from 'pino';
 import { readSecret } from '../settings/kinds.ts';
 import type { MetricSamples } from '../telemetry/metrics-snapshot.ts';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -23,7 +23,7 @@ interface ServeWorkersOptions {
 /** Log, process and metrics of the primary. */
 interface PrimaryDeps {
   logger: Logger;
-  host: Host;
+  host: Process;
   metrics(): MetricSamples[];
 }
 

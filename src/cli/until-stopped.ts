@@ -1,8 +1,8 @@
 import { banner, findExampleRequest } from './banner.ts';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import type { RunningGateway } from './serve-gateway.ts';
-import { catchStopSignals } from './stop-signals.ts';
+import { catchStopSignals } from './signals.ts';
 
 /** Gateway in this process, or in workers. */
 interface Service extends RunningGateway {
@@ -13,7 +13,7 @@ interface Service extends RunningGateway {
 }
 
 /** Prints the banner, and waits for the signal to stop. */
-export async function untilStopped(config: Config, service: Service, host: Host): Promise<void> {
+export async function untilStopped(config: Config, service: Service, host: Process): Promise<void> {
   const { url, adminUrl, checkUpstream, count, kill } = service;
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
   const example = config.isProduction ? undefined : await findExampleRequest(config);
@@ -29,7 +29,7 @@ export async function untilStopped(config: Config, service: Service, host: Host)
 }
 
 /** Resolves at the first SIGINT or SIGTERM. The next one ends the process immediately. */
-function shutdownSignal(host: Host, kill?: () => void): Promise<undefined> {
+function shutdownSignal(host: Process, kill?: () => void): Promise<undefined> {
   return new Promise((resolve) =>
     catchStopSignals(host, {
       stop: () => resolve(undefined),

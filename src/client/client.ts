@@ -1,9 +1,30 @@
 import { globalFetch } from './global-fetch.ts';
-import { type Authorization, authorizedHeaders, requestHeaders } from './request-headers.ts';
-import type { RequestArguments, RequestOptions } from './request-options.ts';
 import { type ExplainResult, type OperationResult, readResult } from './result.ts';
 import { type RetryEvent, type RetryOptions, sendWithRetries } from './retry.ts';
 import { hashOf, mayWrite, type RequestDocument, textOf } from './typed-document.ts';
+
+/** Options of a single request. */
+export interface RequestOptions {
+  /** Signal that cancels the request, also while it waits for a retry; `request` then throws the signal's reason. */
+  signal?: AbortSignal;
+  /** Additional headers, such as `Idempotency-Key`. A mutation without one gets a random key. */
+  headers?: Record<string, string>;
+  /** Use of the gateway's cache: `no-cache` asks for current data. @default the gateway may use cached data */
+  cache?: 'no-cache';
+  /** Whether `extensions.upstream` of the result reports the REST calls. Browsers need the gateway's permission. @default false */
+  cost?: boolean;
+  /** Limits of retries, in addition to those of the client; `false` sends the request once. @default those of the client */
+  retries?: RetryOptions | false;
+}
+
+/** Arguments of `request` after the document. Variables are optional if the operation requires none. */
+export type RequestArguments<Variables> =
+  Record<never, never> extends Variables
+    ? [variables?: Variables, options?: RequestOptions]
+    : [variables: Variables, options?: RequestOptions];
+
+/** `Authorization` header, or a function that returns it. */
+type Authorization = string | (() => string | undefined | Promise<string | undefined>);
 
 /** Options of `createClient`. */
 export interface ClientOptions {
@@ -128,3 +149,39 @@ const ONCE: RetryOptions = { maxAttempts: 1 };
 function limitsOf(ofClient: RetryOptions | false, ofRequest: RetryOptions | false = ofClient): RetryOptions {
   return ofRequest === false ? ONCE : { ...(ofClient !== false && ofClient), ...ofRequest };
 }
+
+/**
+ * Returns the headers that all attempts of a request have in common. A write has an idempotency key: a service that supports keys applies
+ * it once, however often it is sent.
+ */
+function requestHeaders(
+  identification: Readonly<Record<string, string>>,
+  isWrite: boolean,
+  { headers = {}, cache }: RequestOptions,
+): Headers {
+  const all = new Headers({
+    'content-type': 'application/json',
+    accept: 'application/graphql-response+json, application/json;q=0.9',
+    ...identification,
+    ...(cache !== undefined && { 'cache-control': cache }),
+    ...(isWrite && { 'idempotency-key': randomKey() }),
+  });
+  for (const [name, value] of Object.entries(headers)) {
+    all.set(name, value);
+  }
+  return all;
+}
+
+/** Returns the headers of one attempt: with the credential, unless they already have one. */
+async function authorizedHeaders(headers: Headers, authorization: Authorization | undefined): Promise<Headers> {
+  const credential = typeof authorization === 'function' ? await authorization() : authorization;
+  const all = new Headers(headers);
+  if (credential !== undefined && !all.has('authorization')) {
+    all.set('authorization', credential);
+  }
+  return all;
+}
+
+/** Returns 128 random bits. `crypto.randomUUID` exists only on pages with https. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');

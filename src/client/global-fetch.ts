@@ -7,10 +7,10 @@ export class InvalidUrlError extends TypeError {
   override readonly name = 'InvalidUrlError';
 
   constructor(url: string | URL) {
-    const given = String(url);
-    const shown = given.includes('@') ? '' : ` It is "${given}".`; // It may contain a password.
+    const address = String(url);
+    const quote = address.includes('@') ? '' : ` It is "${address}".`; // It may contain a password.
     super(
-      `The option url must be the full address of the gateway's GraphQL endpoint, such as https://notifications.example.com/graphql, without a user name or password.${shown}`,
+      `The option url must be the full address of the gateway's GraphQL endpoint, such as https://notifications.example.com/graphql, without a user name or password.${quote}`,
     );
   }
 }

@@ -3,11 +3,11 @@
  * client for apps that use none of them. It imports no gateway code.
  */
 
+export type { RequestArguments, RequestOptions } from './client.ts';
 export { type Client, type ClientOptions, createClient } from './client.ts';
 export * from './documents.gen.ts';
-export type { ExplainedBudget, ExplainedCall, Explanation } from './explanation.ts';
 export { possibleTypes } from './possible-types.gen.ts';
-export type { RequestArguments, RequestOptions } from './request-options.ts';
+export type { ExplainedBudget, ExplainedCall, Explanation, UpstreamReport } from './result.ts';
 export {
   type ErrorCode,
   type ErrorExtensions,
@@ -19,4 +19,3 @@ export {
 } from './result.ts';
 export type { RetryEvent, RetryOptions } from './retry.ts';
 export { hashOf, type RequestDocument, type TypedDocument } from './typed-document.ts';
-export type { UpstreamReport } from './upstream-report.ts';

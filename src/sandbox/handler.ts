@@ -1,20 +1,19 @@
+import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-
-import { readJsonBody } from './body.ts';
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
-import { ApiError } from './errors.ts';
-import { withETag } from './etag.ts';
+import { ApiError, SandboxError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { WriteLandingPage } from './landing-page.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
-import { errorResponse, type SandboxResponse } from './response.ts';
+import { errorResponse, type SandboxResponse, unexpectedErrorResponse, unwritableFileResponse } from './response.ts';
 import type { Router } from './router.ts';
+import { isRow, type Row } from './rows.ts';
 
 /** Dependencies of `createHandler`. */
-export interface HandlerDependencies {
+interface HandlerDependencies {
   database: SandboxDatabase;
   router: Router;
   idempotency: Idempotency;
@@ -30,10 +29,13 @@ export type SandboxRequest = Pick<
   'method' | 'url' | 'headers' | 'iterator' | 'destroyed' | 'complete'
 >;
 
-/** Handles a request. Rejects only if there is a bug. */
-export type RequestHandler = (request: SandboxRequest) => Promise<SandboxResponse>;
+/** Responds to a request, whatever happens. Returns undefined if the client disconnected before its request was complete. */
+export type Respond = (request: SandboxRequest) => Promise<SandboxResponse | undefined>;
 
-/** Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It rejects only if there is a bug. */
+/**
+ * Creates the function that handles a request: route, API key, rate limit, body, validation, operation. It responds to problems with the file and
+ * to bugs too, and logs them.
+ */
 export function createHandler({
   database,
   router,
@@ -42,7 +44,9 @@ export function createHandler({
   operations,
   landingPage,
   clock,
-}: HandlerDependencies): RequestHandler {
+}: HandlerDependencies): Respond {
+  let loggedProblem: string | undefined;
+
   /** @param headers receives the headers of the response, whether the request fails or not */
   async function respond(request: SandboxRequest, headers: Record<string, string>): Promise<SandboxResponse> {
     const { method = 'GET', url = '/' } = request;
@@ -81,14 +85,36 @@ export function createHandler({
     }
   }
 
+  /** Logs a problem with the file once, until a write succeeds or there is another problem. */
+  function logFileProblem(problem: string): void {
+    if (problem !== loggedProblem) {
+      loggedProblem = problem;
+      console.error(`Sandbox: ${problem} Writes fail with status 507 until this is fixed.`);
+    }
+  }
+
   return async (request) => {
     const { method, url = '/' } = request;
-    if (url === '/' && method === 'GET') {
-      return landingPage(request.headers.host ?? 'localhost');
+    try {
+      if (url === '/' && method === 'GET') {
+        return landingPage(request.headers.host ?? 'localhost');
+      }
+      const headers: Record<string, string> = {};
+      const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));
+      loggedProblem = method === 'GET' ? loggedProblem : undefined;
+      return { ...response, headers: { ...headers, ...response.headers } };
+    } catch (error) {
+      if (request.destroyed && !request.complete) {
+        return undefined;
+      }
+      if (error instanceof SandboxError) {
+        logFileProblem(error.message);
+        return unwritableFileResponse(url, clock);
+      }
+      const errorId = randomUUID();
+      console.error(`Sandbox: unexpected error ${errorId} on ${method} ${url}\n`, error);
+      return unexpectedErrorResponse(errorId, url, clock);
     }
-    const headers: Record<string, string> = {};
-    const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));
-    return { ...response, headers: { ...headers, ...response.headers } };
   };
 }
 
@@ -116,4 +142,66 @@ function authenticate(authorization: string | undefined): Environment {
 function readIdempotencyKey({ method, headers }: SandboxRequest): string | undefined {
   const key = headers['idempotency-key'];
   return (method === 'POST' || method === 'PATCH') && typeof key === 'string' && key !== '' ? key : undefined;
+}
+
+/** Adds a weak `ETag` to the response to a read. Returns 304 if the client already has this version. */
+function withETag(response: SandboxResponse, ifNoneMatch: string | undefined): SandboxResponse {
+  if (response.status !== 200 || response.body === null) {
+    return response;
+  }
+  const opaqueTag = `"${createHash('sha256').update(response.body).digest('base64url').slice(0, 27)}"`;
+  const headers = { ...response.headers, ETag: `W/${opaqueTag}` };
+  return matches(ifNoneMatch, opaqueTag) ? { status: 304, body: null, headers } : { ...response, headers };
+}
+
+/** Whether `If-None-Match` lists the tag, compared weakly (RFC 9110, section 13.1.2). */
+const matches = (ifNoneMatch: string | undefined, opaqueTag: string): boolean =>
+  ifNoneMatch === '*' || (ifNoneMatch ?? '').split(',').some((tag) => tag.trim().replace(/^W\//, '') === opaqueTag);
+
+const MAX_BYTES = 1024 * 1024;
+/** An oversized body is read up to this size, so that the client receives a response instead of a connection reset. */
+const MAX_DISCARDED_BYTES = 16 * MAX_BYTES;
+
+/** Reads a JSON object. Returns undefined if the request has no body. */
+async function readJsonBody(request: Pick<IncomingMessage, 'headers' | 'iterator'>): Promise<Row | undefined> {
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) {
+    return undefined;
+  }
+  const mediaType = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json') {
+    throw new ApiError(415, 'Send the body with the header "Content-Type: application/json".');
+  }
+  const body = parseJson(bytes.toString('utf8'));
+  if (!isRow(body)) {
+    throw new ApiError(422, ['The body must be a JSON object.']);
+  }
+  return body;
+}
+
+async function readBytes(request: Pick<IncomingMessage, 'iterator'>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // The response needs the connection, so leaving the loop must not close it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    size += chunk.length;
+    if (size > MAX_DISCARDED_BYTES) {
+      break;
+    }
+    if (size <= MAX_BYTES) {
+      chunks.push(chunk);
+    }
+  }
+  if (size > MAX_BYTES) {
+    throw new ApiError(413, 'The body is larger than 1 MiB.', { headers: { Connection: 'close' } });
+  }
+  return Buffer.concat(chunks);
+}
+
+function parseJson(source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch {
+    throw new ApiError(400, 'The body is not valid JSON.');
+  }
 }

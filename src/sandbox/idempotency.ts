@@ -83,14 +83,14 @@ export class Idempotency {
   respond(environment: Environment, key: string, requestBody: unknown, run: () => SandboxResponse): SandboxResponse {
     const requestHash = createHash('sha256').update(JSON.stringify(requestBody)).digest('hex');
     return this.#database.transaction(() => {
-      const stored = this.#find.get(environment.id, key);
-      if (stored !== undefined) {
-        if (text(stored, 'request_hash') !== requestHash) {
+      const row = this.#find.get(environment.id, key);
+      if (row !== undefined) {
+        if (text(row, 'request_hash') !== requestHash) {
           const message = 'This Idempotency-Key was already used with another body. For idempotency, use a new key.';
           throw new ApiError(422, message, { headers: { Link: `<${KEY_REUSE_HELP}>; rel="describedby"` } });
         }
         const headers = { 'Idempotency-Replay': 'true' };
-        return { status: integer(stored, 'status'), body: optionalText(stored, 'body'), headers };
+        return { status: integer(row, 'status'), body: optionalText(row, 'body'), headers };
       }
       const response = run();
       this.#insert.run(environment.id, key, requestHash, response.status, response.body);

@@ -1,12 +1,16 @@
 import type { Clock } from './clock.ts';
 import { SandboxDatabase } from './database.ts';
-import { assertUsable } from './database-file.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
 import { type Migration, orderMigrations } from './migrations.ts';
-import type { SampleEnvironment } from './records/definition.ts';
+import { type SampleEnvironment, sampleId } from './records/definition.ts';
+import type { RecordRows } from './records/record-rows.ts';
+import { toRecordRows } from './records/to-record-rows.ts';
 import type { Resource } from './resource.ts';
-import { toSampleRows } from './sample/sample-rows.ts';
-import { SAMPLES } from './sample/samples.ts';
+import { DEVELOPMENT_SAMPLE } from './sample/development.ts';
+import { PRODUCTION_SAMPLE } from './sample/production.ts';
+
+/** The sample records of both environments. */
+export const SAMPLES: readonly SampleEnvironment[] = [DEVELOPMENT_SAMPLE, PRODUCTION_SAMPLE];
 
 /** Returns the migrations of all tables, ordered by version. */
 export function collectMigrations(resources: readonly Resource[]): readonly Migration[] {
@@ -43,15 +47,17 @@ export function openDatabase(
   });
 }
 
-/** Checks that a file can be opened. @throws {SandboxError} otherwise; the file is left unchanged */
-export const checkDatabase = (file: string, resources: readonly Resource[]): void =>
-  assertUsable(file, collectMigrations(resources));
-
-/** Replaces all records of a file by the samples. A sandbox that is using the file shows them at once. */
-export function resetDatabase(file: string, resources: readonly Resource[], clock: Clock): void {
-  using database = openDatabase(file, resources, clock);
-  database.recreate();
-  for (const { topUpSamples } of resources) {
-    topUpSamples?.(database, clock, SAMPLES);
-  }
+/** Returns the sample records of an environment as the resources write them, but no traffic. */
+function toSampleRows(sample: SampleEnvironment, now: Date): RecordRows {
+  const { environment, messages: transactions } = sample;
+  const rows = toRecordRows(sample, environment, now);
+  const notifications = transactions.map(({ transactionId, workflow, subscriberId, channels }) => ({
+    id: sampleId(environment, 'notification', transactionId),
+    workflowId: sampleId(environment, 'workflow', workflow),
+    subscriberId: sampleId(environment, 'subscriber', subscriberId),
+    transactionId,
+    channels,
+    createdAt: now.toISOString(),
+  }));
+  return { ...rows, notifications };
 }

@@ -1,9 +1,8 @@
 import type { Clock } from './clock.ts';
-import { assertSandboxFile } from './database-file.ts';
-import { checkDatabase, resetDatabase } from './open-database.ts';
+import { assertSandboxFile, assertUsable } from './database-file.ts';
+import { collectMigrations, openDatabase, SAMPLES } from './open-database.ts';
 import { DEFAULT_RATE_LIMIT } from './rate-limit.ts';
 import { resources } from './resources/index.gen.ts';
-import { SAMPLES } from './sample/samples.ts';
 import { type RunningServer, startServer } from './server.ts';
 import { openService } from './service.ts';
 
@@ -68,14 +67,19 @@ export async function startSandbox({
  *
  * @throws {SandboxError} otherwise. The file is left unchanged
  */
-export const checkSandboxFile = (file: string): void => checkDatabase(file, resources);
+export const checkSandboxFile = (file: string): void => assertUsable(file, collectMigrations(resources));
 
 /**
- * Replaces all records of a sandbox's file by the sample records.
+ * Replaces all records of a sandbox's file by the sample records. A sandbox that is using the file shows them at once.
  *
  * @throws {SandboxError} if the file is not the database of a sandbox, or can't be used
  */
 export function resetSandbox(file: string): void {
   assertSandboxFile(file);
-  resetDatabase(file, resources, () => new Date());
+  const clock = () => new Date();
+  using database = openDatabase(file, resources, clock);
+  database.recreate();
+  for (const { topUpSamples } of resources) {
+    topUpSamples?.(database, clock, SAMPLES);
+  }
 }

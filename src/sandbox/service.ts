@@ -1,19 +1,18 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
 import type { Environment } from './environments.ts';
-import { createHandler } from './handler.ts';
+import { createHandler, type Respond } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
 import { createLandingPage } from './landing-page.ts';
 import { openDatabase } from './open-database.ts';
-import { createOperations } from './operations.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { SampleEnvironment } from './records/definition.ts';
 import type { Records } from './records/records.ts';
+import { type FindRecord, type ReferredKind, toRecordRows } from './records/to-record-rows.ts';
+import type { OperationHandler, Resource } from './resource.ts';
 import { resources } from './resources/index.gen.ts';
-import { createResponder, type Respond } from './responder.ts';
 import { createRouter } from './router.ts';
-import { takeSnapshot } from './snapshot.ts';
-import { writeRecords } from './write-records.ts';
+import { integer, text } from './rows.ts';
 
 /** Options of `createService`. */
 export interface ServiceOptions {
@@ -54,7 +53,7 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
 
   function start(opened: SandboxDatabase): Respond {
     const operations = createOperations(resources, router.operationIds(), opened, clock, samples);
-    const handle = createHandler({
+    return createHandler({
       database: opened,
       router,
       idempotency: new Idempotency(opened),
@@ -63,7 +62,6 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
       landingPage: createLandingPage(resources, opened),
       clock,
     });
-    return createResponder(handle, clock);
   }
 
   return {
@@ -83,4 +81,109 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
     },
     [Symbol.dispose]: () => database.close(),
   };
+}
+
+/**
+ * Collects the handlers of all resources by `operationId`.
+ *
+ * @throws {Error} unless every operation of the OpenAPI document has exactly one handler
+ */
+export function createOperations(
+  resources: readonly Resource[],
+  operationIds: readonly string[],
+  database: SandboxDatabase,
+  clock: Clock,
+  samples: readonly SampleEnvironment[],
+): ReadonlyMap<string, OperationHandler> {
+  const operations = new Map<string, OperationHandler>();
+  for (const resource of resources) {
+    for (const [operationId, handler] of Object.entries(resource.createHandlers(database, clock, samples))) {
+      if (!operationIds.includes(operationId) || operations.has(operationId)) {
+        const problem = operations.has(operationId) ? 'has two handlers' : 'is not in the OpenAPI document';
+        throw new Error(`The operation ${operationId} ${problem}.`);
+      }
+      operations.set(operationId, handler);
+    }
+  }
+  const missing = operationIds.filter((operationId) => !operations.has(operationId));
+  if (missing.length > 0) {
+    throw new Error(`No file in src/sandbox/resources has a handler for ${missing.join(', ')}.`);
+  }
+  return operations;
+}
+
+/** Copy of all records of a database in memory. */
+interface Snapshot {
+  /** Restores the records. Takes no time if nothing was written. */
+  restore(): void;
+}
+
+/** Copies all records. A database can have one snapshot. */
+function takeSnapshot(database: SandboxDatabase): Snapshot {
+  const countChanges = () => integer(database.prepare('SELECT total_changes() AS changes').get() ?? {}, 'changes');
+  database.prepare("ATTACH ':memory:' AS snapshot").run();
+  const tables = database.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table'").all();
+  const copies = tables.map((row) => {
+    const table = `"${text(row, 'name')}"`;
+    // Without generated columns, which can't be written.
+    const columns = database.prepare(`PRAGMA main.table_info(${table})`).all();
+    const names = columns.map((column) => `"${text(column, 'name')}"`).join(', ');
+    database.prepare(`CREATE TABLE snapshot.${table} AS SELECT ${names} FROM main.${table} ORDER BY rowid`).run();
+    return {
+      clear: `DELETE FROM main.${table}`,
+      fill: `INSERT INTO main.${table} (${names}) SELECT ${names} FROM snapshot.${table} ORDER BY rowid`,
+    };
+  });
+  let changes = countChanges();
+  return {
+    restore() {
+      if (countChanges() === changes) {
+        return;
+      }
+      database.transaction(() => {
+        for (const { clear, fill } of copies) {
+          database.prepare(clear).run();
+          database.prepare(fill).run();
+        }
+      });
+      changes = countChanges();
+    },
+  };
+}
+
+/** Queries that find a record by its id or name. */
+const QUERIES: Readonly<Record<ReferredKind, string>> = {
+  group: 'SELECT id FROM notification_groups WHERE environment_id = :environment AND :key IN (id, name)',
+  feed: 'SELECT id FROM feeds WHERE environment_id = :environment AND :key IN (id, name)',
+  workflow: 'SELECT id FROM workflows WHERE environment_id = :environment AND :key IN (id, identifier)',
+};
+
+/** Writes records of one environment. @throws {TypeError} if one can't be written; then none is */
+function writeRecords(
+  database: SandboxDatabase,
+  resources: readonly Resource[],
+  records: Records,
+  environment: Environment,
+  now: Date,
+): void {
+  const find: FindRecord = (kind, key) => {
+    const row = database.prepare(QUERIES[kind]).get({ environment: environment.id, key });
+    return row && text(row, 'id');
+  };
+  const rows = toRecordRows(records, environment, now, find);
+  try {
+    database.transaction(() => {
+      for (const resource of resources) {
+        resource.writeRecords?.(database, rows);
+      }
+    });
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('UNIQUE constraint failed')) {
+      const column = error.message.slice(error.message.lastIndexOf(' ') + 1); // The last one; others are of the environment.
+      throw new TypeError(`A record with the same ${column.split('.').at(-1)} already exists (${column}).`, {
+        cause: error,
+      });
+    }
+    throw error;
+  }
 }

@@ -135,14 +135,14 @@ function renameParams(
   endpoint: string,
   params: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
-  const [given, known] = [paramNamesOf(pattern), paramNamesOf(endpoint)];
+  const [names, contractNames] = [paramNamesOf(pattern), paramNamesOf(endpoint)];
   return Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) => {
-      const at = given.indexOf(name);
+      const at = names.indexOf(name);
       if (at < 0) {
         throw new TypeError(`"${pattern}" has no parameter "${name}".`);
       }
-      return value === undefined ? [] : [[known[at] ?? name, value]];
+      return value === undefined ? [] : [[contractNames[at] ?? name, value]];
     }),
   );
 }
@@ -171,9 +171,9 @@ function checkFault(fault: Fault): TakenFault['fault'] {
 }
 
 /** Rejects names that plain JavaScript would ignore: the fault would be another one than the test means. */
-function rejectUnknown(value: object, known: readonly string[], noun: string): void {
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
+function rejectUnknown(value: object, names: readonly string[], noun: string): void {
+  const unknown = Object.keys(value).find((name) => !names.includes(name));
   if (unknown !== undefined) {
-    throw new TypeError(`The fault has ${unknownSetting(unknown, known, noun)}.`);
+    throw new TypeError(`The fault has ${unknownSetting(unknown, names, noun)}.`);
   }
 }

@@ -1,22 +1,22 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Duplex, duplexPair, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayDeps } from '../gateway.ts';
 import { DEVELOPMENT, PRODUCTION } from '../sandbox/environments.ts';
 import { ApiError } from '../sandbox/errors.ts';
 import type { SandboxRequest } from '../sandbox/handler.ts';
+import { SAMPLES } from '../sandbox/open-database.ts';
 import { DEFAULT_RATE_LIMIT } from '../sandbox/rate-limit.ts';
 import type { Records } from '../sandbox/records/records.ts';
 import { errorResponse, type SandboxResponse } from '../sandbox/response.ts';
-import { SAMPLES } from '../sandbox/sample/samples.ts';
 import { sendResponse } from '../sandbox/server.ts';
 import { openService, type Service } from '../sandbox/service.ts';
 import { createCall, type EnvironmentName, type UpstreamCall } from './calls.ts';
 import { checkRecords } from './check-records.ts';
 import { matchRequest } from './endpoints.ts';
 import { type FaultResponse, Faults, type TakenFault } from './faults.ts';
-import { MemoryServer } from './memory-server.ts';
 
 const ENVIRONMENTS = { development: DEVELOPMENT, production: PRODUCTION } as const;
 
@@ -159,3 +159,41 @@ async function delay({ socket }: IncomingMessage, milliseconds: number | undefin
 }
 
 const connectionReset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+
+type Connect = NonNullable<GatewayDeps['connect']>;
+
+/** HTTP server without a port: connections to it are pairs of streams in memory. */
+class MemoryServer {
+  readonly #server: Server;
+  /** Ends of connections: the client's by the server's. */
+  readonly #clients = new Map<Duplex, Duplex>();
+
+  constructor(listener: RequestListener) {
+    this.#server = createServer(listener);
+  }
+
+  /** Opens a connection. */
+  readonly connect: Connect = (_options, callback) => {
+    const [client, service] = duplexPair();
+    this.#clients.set(service, client);
+    client.once('close', () => service.destroy());
+    service.once('close', () => {
+      this.#clients.delete(service);
+      client.destroy();
+    });
+    this.#server.emit('connection', service);
+    queueMicrotask(() => callback(null, client as Socket)); // undici uses it only as a stream.
+  };
+
+  /** Breaks the connection of a request. The client sees the error. */
+  break(request: IncomingMessage, error: Error): void {
+    this.#clients.get(request.socket)?.destroy(error);
+  }
+
+  /** Breaks all connections. */
+  breakAll(error: () => Error): void {
+    for (const client of this.#clients.values()) {
+      client.destroy(error());
+    }
+  }
+}

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { expect, it, onTestFinished } from 'vitest';
-import { type ExamineOptions, examine } from '../../src/cli/doctor/examine.ts';
+import { type ExamineOptions, examine } from '../../src/cli/doctor/run-doctor.ts';
 import { findService } from '../../src/cli/service/find-service.ts';
 import { readAuthorization } from '../../src/cli/service/read-key.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -274,6 +274,16 @@ it('examines the certificate, and connects only with one that the gateway would 
     expect.stringMatching(/^problem: The API key is rejected with 401\./),
     'note: The other checks were skipped.',
   ]);
+});
+
+it('says whether the name or the port is wrong', async () => {
+  expect(noteworthy(await examineAt('http://127.0.0.1:1'))).toEqual([
+    "problem: 127.0.0.1 can't be reached on port 1 (ECONNREFUSED). → Check the port, and that the service is running.",
+    'note: The other checks were skipped.',
+  ]);
+  expect(noteworthy(await examineAt('http://service.invalid'))).toContainEqual(
+    expect.stringMatching(/^problem: The name service\.invalid can't be resolved \((?:ENOTFOUND|EAI_AGAIN)\)\./),
+  );
 });
 
 it('connects through a proxy, and names its failure', async () => {

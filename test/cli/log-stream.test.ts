@@ -108,7 +108,7 @@ it('the last line tells how many were dropped if the process exits before', asyn
   expectLinesAndCount(await text(child.stdout), 2_000);
 });
 
-it('the last line tells how many were dropped if the process exits and the reader is too slow for those that wait', async () => {
+it('the process exits without the lines that a reader is too slow for', async () => {
   const child = spawn(process.execPath, argumentsForDropping(8 * 1024 * 1024, 'process.exit();'));
   await once(child.stderr, 'data');
   let output = '';
@@ -116,5 +116,10 @@ it('the last line tells how many were dropped if the process exits and the reade
     output += chunk;
     await sleep(100); // So slow that 8 MB take longer than 5 s.
   }
-  expectLinesAndCount(output, 8_000);
+  const numbers = output
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { number: number }).number);
+  expect(numbers).toEqual([...numbers.keys()]);
+  expect(numbers.length).toBeLessThan(8_000);
 });

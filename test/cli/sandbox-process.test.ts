@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
-import { sandboxReset } from '../../src/cli/commands/sandbox-reset.ts';
+import { sandboxReset } from '../../src/cli/commands/sandbox.ts';
 import { resetSandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createSandboxClient } from '../support/sandbox-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';

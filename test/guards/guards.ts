@@ -125,13 +125,12 @@ export const GUARDS: readonly Guard[] = [
     'http/upstream-report',
   ),
   // Log
-  guard('lines of the last turn', 'cli/log-stream.ts', "host.on('exit', writeLast);", '', 'cli/log-stream'),
-  guard('number of the lines dropped before an exit', 'cli/log-stream.ts', 'writeUntil(endAt);', '', 'cli/log-stream'),
+  guard('lines of the last turn', 'cli/log-stream.ts', "host.on('exit', flushSync);", '', 'cli/log-stream'),
   guard(
-    'number of the lines that a slow reader has not taken before an exit',
+    'number of the lines dropped before an exit',
     'cli/log-stream.ts',
-    'dropWaiting();',
-    '',
+    'reportDropped();\n    pass();',
+    'pass();',
     'cli/log-stream',
   ),
   guard(
@@ -317,7 +316,7 @@ export const GUARDS: readonly Guard[] = [
     '',
     'cli/reload',
   ),
-  guard('SIGHUP during startup', 'cli/hangups.ts', 'isPending && onHangup()', 'isPending', 'cli/reload'),
+  guard('SIGHUP during startup', 'cli/signals.ts', 'isPending && onHangup()', 'isPending', 'cli/reload'),
   guard(
     'readiness of workers that have just started',
     'cli/workers/worker.ts',
@@ -1028,10 +1027,10 @@ export const GUARDS: readonly Guard[] = [
     '[...this.#unlimited, ...this.#limited]',
     'testing/faults',
   ),
-  guard('records after a reset', 'sandbox/snapshot.ts', 'database.prepare(fill).run();', '', 'testing/records'),
+  guard('records after a reset', 'sandbox/service.ts', 'database.prepare(fill).run();', '', 'testing/records'),
   guard(
     'all or none of the added records',
-    'sandbox/write-records.ts',
+    'sandbox/service.ts',
     'database.transaction(() => {',
     '[database].forEach(() => {',
     'testing/records',
@@ -1095,7 +1094,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'sandbox handlers for every operation',
-    'sandbox/operations.ts',
+    'sandbox/service.ts',
     'missing.length > 0',
     'false',
     'sandbox/operations',
@@ -1751,7 +1750,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'API key in the findings of doctor',
-    'cli/doctor/examine.ts',
+    'cli/doctor/run-doctor.ts',
     'isShowable(found.sentence)',
     'true',
     'cli/doctor',
@@ -1766,13 +1765,13 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'rejected certificates in doctor',
     'cli/doctor/connection.ts',
-    'explainRejection(code, host) ??',
-    '',
+    'CERTIFICATE_REMEDIES.find(([pattern]) => pattern.test(code))',
+    'undefined',
     'cli/doctor',
   ),
   guard(
     'rate limit of the key that doctor uses',
-    'cli/doctor/latency.ts',
+    'cli/doctor/responses.ts',
     'remaining < READS * 5',
     'false',
     'cli/doctor',
@@ -1794,7 +1793,7 @@ export const GUARDS: readonly Guard[] = [
   guard('resets of foreign files', 'sandbox/sandbox.ts', '  assertSandboxFile(file);', '', 'cli/sandbox-process'),
   guard(
     'confirmation of a reset',
-    'cli/commands/sandbox-reset.ts',
+    'cli/commands/sandbox.ts',
     'mustAsk && !host.stdin.isTTY',
     'false',
     'cli/sandbox-process',
@@ -2396,7 +2395,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'ids with the name of the algorithm in mocks',
-    'testing/msw/match-document.ts',
+    'testing/msw/mock-operation.ts',
     "id.replace(/^sha256:/, '')",
     'id',
     'testing/msw',
@@ -2404,28 +2403,28 @@ export const GUARDS: readonly Guard[] = [
   // Retries of the typed client
   guard(
     'writes without a response',
-    'client/retry-rules.ts',
+    'client/retry.ts',
     'isTemporary(attempt.cause) && (!isWrite || hasOwnKey)',
     'isTemporary(attempt.cause)',
     'client/retries',
   ),
   guard(
     'attempts with an invalid URL',
-    'client/retry-rules.ts',
+    'client/retry.ts',
     '!(cause instanceof InvalidUrlError)',
     'true',
     'client/client',
   ),
   guard(
     'writes of which a part was applied',
-    'client/retry-rules.ts',
+    'client/retry.ts',
     'Object.keys(Object(data)).every(',
     'Object.keys(Object(data)).some(',
     'client/retries',
   ),
   guard(
     'failed reads after a write',
-    'client/retry-rules.ts',
+    'client/retry.ts',
     'path?.length === 1 && path[0]',
     'path?.[0]',
     'client/retries',

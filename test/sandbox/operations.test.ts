@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../src/sandbox/open-database.ts';
-import { createOperations } from '../../src/sandbox/operations.ts';
 import type { Resource } from '../../src/sandbox/resource.ts';
 import { resources } from '../../src/sandbox/resources/index.gen.ts';
 import { createRouter } from '../../src/sandbox/router.ts';
+import { createOperations } from '../../src/sandbox/service.ts';
 
 const now = () => new Date('2026-01-15T12:00:00Z');
 

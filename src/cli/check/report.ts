@@ -1,19 +1,20 @@
 import { secretsOf } from '../../auth/tenants.ts';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
-import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
+import { loadOperations, shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
+import { createAssets } from '../../http/graphiql/graphiql.ts';
 import { createSecretFiles } from '../../lib/files/secret-files.ts';
+import { InstallationError } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
-import type { CommandLine, Host } from '../command.ts';
+import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type Config, type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
-import { findInstallationProblems } from './installation-problems.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
 
 /** Environment that is checked. */
-type CheckedHost = Pick<Host, 'env' | 'platform'>;
+type CheckedProcess = Pick<Process, 'env' | 'platform'>;
 
 /** Result of a check. */
 export interface Report {
@@ -26,7 +27,7 @@ export interface Report {
 }
 
 /** Checks the configuration that the gateway would start with. */
-export async function createReport(commandLine: CommandLine, host: CheckedHost): Promise<Report> {
+export async function createReport(commandLine: CommandLine, host: CheckedProcess): Promise<Report> {
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env));
     const tools = readConfiguredTools(loaded.config);
@@ -54,7 +55,7 @@ const toInvalid = (problems: readonly Problem[]): Report => ({
   summary: `The configuration is invalid: ${countOf(problems.length, 'problem')}.`,
 });
 
-const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedHost): Problem[] => [
+const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess): Problem[] => [
   ...findWarnings(loaded),
   ...(platform === 'win32' ? [] : findSecretFileWarnings(loaded)), // Windows has no such permissions.
   ...findDocumentWarnings(loaded),
@@ -125,6 +126,39 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
     if (error instanceof SandboxError) {
       const { place, name } = locate(['sandbox']);
       return [{ place, sentence: `${name}: ${error.message}` }];
+    }
+    throw error;
+  }
+}
+
+/** Missing parts of the installation, which only GraphiQL needs. */
+interface InstallationProblems {
+  /** Problems that prevent a start. */
+  problems: readonly Problem[];
+  warnings: readonly Problem[];
+}
+
+/** Returns what is missing in the installation for a configuration. */
+async function findInstallationProblems({ config, values, locate }: LoadedConfig): Promise<InstallationProblems> {
+  if (!config.graphiql) {
+    return { problems: [], warnings: [] };
+  }
+  const { place, name } = values.graphiql === undefined ? { name: 'GraphiQL' } : locate(['graphiql']);
+  const page = await createAssets().findProblem();
+  return {
+    problems: findOperationProblems().map((problem) => ({ place, sentence: `${name}: ${problem}.` })),
+    warnings: page === undefined ? [] : [{ place, sentence: `${name}: the page can't be served, because ${page}.` }],
+  };
+}
+
+/** Returns why the operations in the page's menu can't be read. */
+function findOperationProblems(): string[] {
+  try {
+    loadOperations();
+    return [];
+  } catch (error) {
+    if (error instanceof InstallationError) {
+      return [error.message];
     }
     throw error;
   }

@@ -1,5 +1,13 @@
-import { COMMON_OPTIONS, type Command, type CommandOption, innerOf, topLevelOf, wordsOf } from '../command.ts';
-import { isPath, namesOf } from './values.ts';
+import {
+  COMMON_OPTIONS,
+  type Command,
+  type CommandOption,
+  innerOf,
+  isPath,
+  namesOf,
+  topLevelOf,
+  wordsOf,
+} from '../command.ts';
 
 /** Writes the completion script for bash. It works with bash 3.2, which macOS has, and needs no other package. */
 export function writeBashCompletion(commands: readonly Command[]): string {

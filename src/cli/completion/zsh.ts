@@ -4,10 +4,11 @@ import {
   type CommandOption,
   innerOf,
   isOptional,
+  isPath,
+  namesOf,
   topLevelOf,
   wordsOf,
 } from '../command.ts';
-import { isPath, namesOf } from './values.ts';
 
 /** Writes the completion script for zsh. */
 export function writeZshCompletion(commands: readonly Command[]): string {

@@ -151,9 +151,9 @@ export function readConfigFile(
     return unreadable({ place: { source: name }, sentence: `${name} must be an object of settings.` });
   }
   const unknown = Object.keys(content).filter((key) => key !== SCHEMA && !settingNames.includes(key));
-  const known = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
+  const entries = Object.entries(content).filter(([key, value]) => settingNames.includes(key) && value !== null);
   const locate = (file: string) => (path === undefined ? file : resolve(dirname(path), file));
-  const { values, problems } = resolveReferences(Object.fromEntries(known), env, locate);
+  const { values, problems } = resolveReferences(Object.fromEntries(entries), env, locate);
   return {
     values,
     problems: [

@@ -101,14 +101,14 @@ export function applyProxyVariables(
   const problems: Problem[] = [];
   const excluded = readExclusions(env.no_proxy || env.NO_PROXY);
 
-  function proxyFor(address: unknown): string | undefined {
-    const url = typeof address === 'string' ? URL.parse(address) : null;
+  function proxyFor(upstream: unknown): string | undefined {
+    const url = typeof upstream === 'string' ? URL.parse(upstream) : null;
     const name = url && nameOf(url.protocol, env);
     if (url === null || name == null || isLoopbackHost(url.hostname) || excluded(url)) {
       return undefined;
     }
-    const given = env[name] ?? '';
-    const proxy = given.includes('://') ? given : `http://${given}`;
+    const address = env[name] ?? '';
+    const proxy = address.includes('://') ? address : `http://${address}`;
     if (proxyAddress.safeParse(proxy).success) {
       return proxy;
     }
@@ -124,8 +124,8 @@ export function applyProxyVariables(
   const upstreams = isRecord(values.upstreams)
     ? Object.fromEntries(
         Object.entries(values.upstreams).map(([name, entry]) => {
-          const own = isRecord(entry) && entry.proxy === undefined ? proxyFor(entry.url) : undefined;
-          return [name, own === undefined ? entry : { ...Object(entry), proxy: own }];
+          const upstreamProxy = isRecord(entry) && entry.proxy === undefined ? proxyFor(entry.url) : undefined;
+          return [name, upstreamProxy === undefined ? entry : { ...Object(entry), proxy: upstreamProxy }];
         }),
       )
     : undefined;

@@ -60,8 +60,8 @@ export function loadConfig(
     environment,
   );
   const { settings, problems: invalid = [] } = parseSettings(values);
-  const known = new Set(file?.problems.map(({ path }) => path.join('.')));
-  const isNew = ({ path }: SettingProblem) => !known.has(path.join('.'));
+  const reportedPaths = new Set(file?.problems.map(({ path }) => path.join('.')));
+  const isNew = ({ path }: SettingProblem) => !reportedPaths.has(path.join('.'));
   const isComplete = problems.length === 0 || file?.values !== undefined; // Otherwise, the upstream may be in the unreadable file.
   problems.push(
     ...invalid.filter(isNew).map((problem) => toProblem(problem, merged)),
@@ -117,11 +117,11 @@ const OTHER_VARIABLE = /^NOTIGRAPH_(?:TEST_|(?:DOCTOR|IMPORT|MCP)_KEY$)/;
 
 /** Returns a problem for each unknown variable: a misspelled one would silently have no effect. */
 function findUnknownVariables({ values, locate }: Environment): Problem[] {
-  const known = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
+  const names = [...SOURCE_VARIABLES, ...VARIABLE_NAMES.map(variableOf)];
   return Object.keys(values)
-    .filter((name) => /^NOTIGRAPH_/.test(name) && !known.includes(name) && !OTHER_VARIABLE.test(name))
+    .filter((name) => /^NOTIGRAPH_/.test(name) && !names.includes(name) && !OTHER_VARIABLE.test(name))
     .map((name) => {
-      const { place, name: shown } = locate(name);
-      return { place, sentence: `${shown} is unknown${suggest(name, known)}. See docs/configuration.md.` };
+      const { place, name: variable } = locate(name);
+      return { place, sentence: `${variable} is unknown${suggest(name, names)}. See docs/configuration.md.` };
     });
 }

@@ -7,8 +7,8 @@ import { findConflicts } from '../../settings/conflicts.ts';
 import { toSentence } from '../../settings/parse.ts';
 import { listRestartSettings, type SettingName } from '../../settings/settings.ts';
 import { counter, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
-import type { Host } from '../command.ts';
-import type { Hangups } from '../hangups.ts';
+import type { Process } from '../command.ts';
+import type { Hangups } from '../signals.ts';
 import type { Config } from './load-config.ts';
 import { ConfigError, type Place } from './problem.ts';
 
@@ -39,7 +39,7 @@ export interface FollowOptions {
   counts: ReloadCounts;
   logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   hangups: Hangups;
-  host: Host;
+  host: Process;
 }
 
 /**
@@ -104,7 +104,7 @@ export function followConfig(options: FollowOptions): Disposable {
 }
 
 /** Whether the process was started on a terminal that it no longer has. */
-function isTerminalGone({ stdin, stdout }: Host): boolean {
+function isTerminalGone({ stdin, stdout }: Process): boolean {
   if (!stdin.isTTY && !stdout.isTTY) {
     return false;
   }
@@ -127,8 +127,8 @@ export interface ReloadableConfig {
 /**
  * Compares a new configuration with that of the startup.
  *
- * @throws {ConfigError} if the service is removed, because calls must not go to that of the startup again. Also if settings contradict those that
- * are kept, such as a cache in memory in a process that has several workers
+ * @throws {ConfigError} in two cases: it has no upstream although the startup had one, because the previous upstream must not get the calls. Or its
+ * settings contradict those that are kept, such as a cache in memory in a process with several workers
  */
 export function keepRestartSettings(startup: Config, next: Config): ReloadableConfig {
   const hadService = startup.sandbox === undefined;
@@ -164,39 +164,34 @@ function withValuesOf(other: Config, config: Config, names: readonly SettingName
 
 type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-/** Counters of reloads. */
-export interface ReloadCounts {
-  /** Counts a reload. */
-  add(result: 'ok' | 'rejected'): void;
-  /** Returns the metrics so far. */
-  snapshot(): MetricSamples[];
-}
+/** Counters of reloads. The configuration that a process starts with counts as loaded, but not as a reload. */
+export class ReloadCounts {
+  readonly #counts = { ok: 0, rejected: 0 };
+  #lastOkAt = Date.now();
 
-/** Creates the counters. The configuration that a process starts with counts as loaded, but not as a reload. */
-export function createReloadCounts(now: () => number = Date.now): ReloadCounts {
-  const counts = { ok: 0, rejected: 0 };
-  let lastOkAt = now();
-  return {
-    add(result) {
-      counts[result] += 1;
-      if (result === 'ok') {
-        lastOkAt = now();
-      }
-    },
-    snapshot: () => [
+  add(result: 'ok' | 'rejected'): void {
+    this.#counts[result] += 1;
+    if (result === 'ok') {
+      this.#lastOkAt = Date.now();
+    }
+  }
+
+  /** Returns the metrics so far. */
+  snapshot(): MetricSamples[] {
+    return [
       counter(
         'notigraph_config_reloads_total',
         'Reloads of the configuration: applied, or rejected as a whole.',
-        Object.entries(counts).map(([result, count]) => [{ result }, count]),
+        Object.entries(this.#counts).map(([result, count]) => [{ result }, count]),
       ),
       gauge(
         'notigraph_config_last_reload_seconds',
         'Time at which the configuration in use was loaded, in seconds since the Unix epoch.',
-        lastOkAt / 1_000,
+        this.#lastOkAt / 1_000,
         'max',
       ),
-    ],
-  };
+    ];
+  }
 }
 
 /** Watch on the files that a configuration can be in. It looks at an interval, because notifications of the file system miss the mounts of orchestrators. */

@@ -20,7 +20,7 @@ export async function* examineService({ url, pool, get }: Session): AsyncGenerat
   }
   const result = await get({ ...LIST, hasKey: false });
   if (result.failure !== undefined) {
-    yield problem(`The service ${result.failure}.`, 'Check the service and what is in front of it.');
+    yield problem(result.failure, 'Check the service and what is in front of it.');
     return false;
   }
   const { status } = result;
@@ -37,7 +37,7 @@ export async function* examineService({ url, pool, get }: Session): AsyncGenerat
 export async function* examineKey({ get }: Session): AsyncGenerator<Finding, ReadResponse | undefined> {
   const result = await get(LIST);
   if (result.failure !== undefined) {
-    yield problem(`The service ${result.failure}.`, 'Check the service and what is in front of it.');
+    yield problem(result.failure, 'Check the service and what is in front of it.');
     return undefined;
   }
   const { status, headers } = result;

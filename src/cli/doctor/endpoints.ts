@@ -1,8 +1,9 @@
 import { isRecord } from '../../lib/is-record.ts';
+import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
 import { isEnvelope } from '../../upstream/contract/envelope.ts';
+import type { Endpoint } from '../../upstream/errors.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
-import { describeDeviations } from './deviations.ts';
-import { type Finding, note, ok, problem, warning } from './finding.ts';
+import { type Finding, type Level, note, ok, problem, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
 
 /** Id that no record has. */
@@ -10,6 +11,26 @@ const UNKNOWN_ID = '000000000000000000000000';
 
 /** Maximum number of workflows of the statistics that are tried, because some may be deleted. */
 const MAX_TRIED = 5;
+
+/** Weight and wording of each kind of deviation. */
+const KINDS: Readonly<Record<DeviationKind, [level: Exclude<Level, 'ok'>, clause: string]>> = {
+  missing: ['problem', 'is missing'],
+  null: ['problem', 'is null'],
+  wrong_type: ['problem', 'has the wrong type'],
+  unknown_value: ['warning', 'has a value that the contract does not list'],
+  wrong_format: ['note', 'has the wrong format'],
+  unknown_field: ['note', 'is not in the contract'],
+};
+
+/** Maximum number of places named per finding. */
+const MAX_PATHS = 5;
+
+const CREATE = {
+  problem: (sentence: string) =>
+    problem(sentence, 'Operations that select these fields have errors. Correct the service.'),
+  warning: (sentence: string) => warning(sentence, 'Notigraph leaves out such values.'),
+  note: (sentence: string) => note(sentence),
+};
 
 /**
  * Checks every read endpoint: that it responds, and that its response matches the contract. Ids come from the responses.
@@ -35,7 +56,7 @@ export async function* examineEndpoints(
   async function* examine(read: Read): AsyncGenerator<Finding, ReadResponse | undefined> {
     const result = await get(read);
     if (result.failure !== undefined) {
-      yield problem(`${nameOf(read)}: the service ${result.failure}.`, 'Check the log of the service.');
+      yield problem(`${nameOf(read)}: ${result.failure}`, 'Check the log of the service.');
       return undefined;
     }
     yield* judge(read, result);
@@ -128,6 +149,23 @@ function judgeUnknown(status: number | undefined): Finding {
         `An unknown id is answered with ${status === undefined ? 'nothing' : `status ${status}`} instead of 404.`,
         'Queries for records that do not exist will have errors instead of null.',
       );
+}
+
+/** Compares a body with the contract, and returns a finding for each weight of deviations. */
+function describeDeviations(subject: string, endpoint: Endpoint, sent: unknown): Finding[] {
+  const byLevel = Map.groupBy(
+    findDeviations(endpoint, sent).map(({ kind, path }) => {
+      const [level, clause] = KINDS[kind];
+      return { level, clause: `${path} ${clause}` };
+    }),
+    ({ level }) => level,
+  );
+  return (['problem', 'warning', 'note'] as const).flatMap((level) => {
+    const found = byLevel.get(level) ?? [];
+    const clauses = found.slice(0, MAX_PATHS).map(({ clause }) => clause);
+    const more = found.length > clauses.length ? [`${found.length - clauses.length} more`] : [];
+    return found.length === 0 ? [] : [CREATE[level](`${subject}: ${[...clauses, ...more].join(', ')}.`)];
+  });
 }
 
 const isId = (value: unknown): value is string => typeof value === 'string' && findIdProblem(value) === undefined;

@@ -1,3 +1,5 @@
+import { styleText } from 'node:util';
+
 /** Weight of a finding. A `problem` makes operations fail, a `warning` can, and a `note` is for information. */
 export type Level = 'ok' | 'note' | 'warning' | 'problem';
 
@@ -8,6 +10,11 @@ export interface Finding {
   sentence: string;
   /** Sentence that says what to do. @default nothing */
   remedy?: string;
+}
+
+/** Finding with the title of its section. */
+export interface TitledFinding extends Finding {
+  section: string;
 }
 
 /** Creates the finding of a check that found nothing wrong. */
@@ -24,3 +31,30 @@ const toFinding = (level: Level, sentence: string, remedy: string | undefined): 
   sentence,
   ...(remedy !== undefined && { remedy }),
 });
+
+const STYLES = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } as const satisfies Record<Level, string>;
+
+/** Width of the column with the levels. */
+const WIDTH = 'problem'.length + 2;
+
+/** Formats a finding for people. The first one of a section begins with its title. */
+export function formatFinding(
+  { section, level, sentence, remedy }: TitledFinding,
+  isFirst: boolean,
+  stream: NodeJS.WritableStream,
+): string {
+  const style = (format: Parameters<typeof styleText>[0], text: string) => styleText(format, text, { stream });
+  const lines = [
+    ...(isFirst ? ['', style('bold', section)] : []),
+    `  ${style(STYLES[level], level)}${' '.repeat(WIDTH - level.length)}${sentence}`,
+    ...(remedy === undefined ? [] : [`  ${' '.repeat(WIDTH)}→ ${remedy}`]),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** Returns the last line: `14 ok, 2 notes, 1 warning, no problems.` */
+export function summarizeFindings(findings: readonly TitledFinding[]): string {
+  const count = (level: Level) => findings.filter((finding) => finding.level === level).length;
+  const countOf = (level: Level) => `${count(level) || 'no'} ${level}${count(level) === 1 ? '' : 's'}`;
+  return `${count('ok')} ok, ${countOf('note')}, ${countOf('warning')}, ${countOf('problem')}.`;
+}

@@ -3,12 +3,10 @@ import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf } from '../../lib/urls.ts';
 import { VERSION } from '../../lib/version.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';
-import { isTimeoutError } from '../../upstream/signal.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
 import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
-import type { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
@@ -40,28 +38,21 @@ export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers
 
 /** Read without a usable response. */
 export interface FailedRead {
-  /** Clause that follows a subject: `didn't respond within 6000 ms`. */
+  /** Sentence with the reason. */
   failure: string;
 }
 
 /** Connections to the service that is examined, with the time limits of the configuration. */
-export interface Session extends AsyncDisposable {
-  readonly url: URL;
-  readonly settings: ServiceSettings;
-  readonly pool: SocketPool;
-  /** Opens one more connection, on which nothing is sent. */
-  connect(): Promise<Socket>;
-  /** Sends a read once. It can't change anything. */
-  get(read: Read): Promise<ReadResult>;
-}
+export type Session = ReturnType<typeof openSession>;
 
 /** Opens a session. It connects when it is first used. */
-export function openSession(url: URL, settings: ServiceSettings, authorization: string): Session {
+export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
   const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
   const pool = createSocketPool(url.origin, settings, { tls });
   const connectOnce = createServiceConnector(settings, { tls });
 
+  /** Opens one more connection, on which nothing is sent. */
   const connect = () =>
     new Promise<Socket>((resolve, reject) => {
       const { host, protocol, port } = url;
@@ -70,6 +61,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       );
     });
 
+  /** Sends a read once. It can't change anything. */
   async function get(read: Read): Promise<ReadResult> {
     const { headers = {}, expect, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(read);
@@ -97,7 +89,7 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
     try {
       response = await attempt.response;
     } catch (failure) {
-      return { failure: explain(failure, attempt.progress, settings) };
+      return { failure: explain(read, failure, attempt.progress) };
     }
     const { status, headers: received, body } = response;
     const common = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
@@ -117,23 +109,11 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
   return { url, settings, pool, connect, get, [Symbol.asyncDispose]: () => pool.close() };
 }
 
-/** Returns a clause for a request without a response. It doesn't quote the service, which could repeat the key. */
-function explain(failure: unknown, progress: Progress, settings: ServiceSettings): string {
-  const { attemptTimeoutMs, headersTimeoutMs } = settings;
+/** Returns a sentence for a request without a response. It doesn't quote the service, which could repeat the key. */
+function explain({ route }: Read, failure: unknown, progress: Progress): string {
+  const { message } = errorFromFailure({ method: 'GET', route }, failure, progress);
   const code = errorCodeOf(failure);
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || (isTimeoutError(failure) && progress.status === undefined)) {
-    return `sent no response within ${Math.min(headersTimeoutMs, attemptTimeoutMs)} ms`;
-  }
-  if (isTimeoutError(failure)) {
-    return `sent no complete response within ${attemptTimeoutMs} ms`;
-  }
-  if (errorFromFailure({ method: 'GET', route: '' }, failure, progress).code === 'UPSTREAM_BAD_RESPONSE') {
-    return 'sent a response that is not valid HTTP';
-  }
-  const suffix = typeof code === 'string' && /^\w{1,60}$/.test(code) ? ` (${code})` : '';
-  return progress.sent
-    ? `closed the connection before its response was complete${suffix}`
-    : `refused a connection${suffix}`;
+  return typeof code === 'string' && /^\w{1,60}$/.test(code) ? message.replace(/\.$/, ` (${code}).`) : message;
 }
 
 /** The read of the contract that takes no parameters. */

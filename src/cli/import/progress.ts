@@ -1,4 +1,4 @@
-import type { Host } from '../command.ts';
+import type { Process } from '../command.ts';
 import { formatCount, formatDuration } from './format.ts';
 
 /** Numbers of rows. */
@@ -31,7 +31,7 @@ const ERASE = '\r\u001b[K';
  *
  * @param describe returns the current line
  */
-export function showProgress({ stderr }: Pick<Host, 'stderr'>, describe: (columns: number) => string): Progress {
+export function showProgress({ stderr }: Pick<Process, 'stderr'>, describe: (columns: number) => string): Progress {
   const { isTTY } = stderr;
   const print = () =>
     stderr.write(isTTY ? `${ERASE}${describe((stderr.columns || 80) - 1)}` : `${describe(Infinity)}\n`);

@@ -2,7 +2,7 @@ import { lutimesSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { errorCodeOf } from '../../lib/error-code.ts';
-import type { Host } from '../command.ts';
+import type { Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 import { parseJson } from './json-rows.ts';
 import { attempt } from './results-file.ts';
@@ -22,7 +22,7 @@ const OWNER = z.object({ pid: z.int().positive(), host: z.string() });
  * @throws {ConfigError} if another import uses the file
  * @throws {ImportError} if the lock can't be written
  */
-export function lockResults(path: string, host: Pick<Host, 'pid' | 'kill'>): Disposable {
+export function lockResults(path: string, host: Pick<Process, 'pid' | 'kill'>): Disposable {
   const lock = `${path}.lock`;
   const owner = JSON.stringify({ pid: host.pid, host: hostname() });
   if (!attempt(path, () => create(lock, owner) || takeOver(lock, owner, host))) {
@@ -53,7 +53,7 @@ function create(lock: string, owner: string): boolean {
 }
 
 /** Replaces a lock whose owner was killed. Returns whether that was done: if several imports find such a lock, only one of them replaces it. */
-function takeOver(lock: string, owner: string, host: Pick<Host, 'pid' | 'kill'>): boolean {
+function takeOver(lock: string, owner: string, host: Pick<Process, 'pid' | 'kill'>): boolean {
   if (isHeld(lock, host)) {
     return false;
   }
@@ -76,7 +76,7 @@ function takeOver(lock: string, owner: string, host: Pick<Host, 'pid' | 'kill'>)
   return true;
 }
 
-function isHeld(lock: string, host: Pick<Host, 'pid' | 'kill'>): boolean {
+function isHeld(lock: string, host: Pick<Process, 'pid' | 'kill'>): boolean {
   try {
     if (Date.now() - statSync(lock).mtimeMs > STALE_MS) {
       return false;
@@ -88,7 +88,7 @@ function isHeld(lock: string, host: Pick<Host, 'pid' | 'kill'>): boolean {
   }
 }
 
-function isRunning(pid: number, host: Pick<Host, 'kill'>): boolean {
+function isRunning(pid: number, host: Pick<Process, 'kill'>): boolean {
   try {
     return host.kill(pid, 0);
   } catch (error) {

@@ -4,14 +4,14 @@ import { createJsonLogger } from '../../telemetry/json-logger.ts';
 import { isUpstreamError } from '../../upstream/errors.ts';
 import { Abort } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
-import type { CommandLine, Host } from '../command.ts';
+import type { CommandLine, Process } from '../command.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { formatLogLine } from '../readable-log.ts';
 import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
-import { catchStopSignals } from '../stop-signals.ts';
+import { catchStopSignals } from '../signals.ts';
 import { AppliedLines } from './applied-lines.ts';
 import { type CheckedFile, checkRows } from './check-rows.ts';
 import { describeDryRun } from './dry-run.ts';
@@ -39,7 +39,7 @@ const KEY_VARIABLE = 'NOTIGRAPH_IMPORT_KEY';
 const PAUSES_PER_DELAY = 5;
 
 /** Checks a file of subscribers, and sends its rows. The exit code is 1 if rows are left, and 2 if the file or the configuration is invalid. */
-export async function runImport(commandLine: CommandLine, host: Host): Promise<void> {
+export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
   const options = readOptions(commandLine);
   const environment = readEnvironment(host.env);
   const service = options.isDryRun
@@ -70,7 +70,7 @@ async function check(
   input: InputFile,
   { path, format, results }: ImportOptions,
   earlier: EarlierRun | undefined,
-  host: Host,
+  host: Process,
 ): Promise<CheckedFile | undefined> {
   // A run that can be resumed must not be lost.
   using problems = new ProblemList(earlier !== undefined && isUnfinished(earlier) ? undefined : results);
@@ -96,7 +96,7 @@ async function check(
   return checked;
 }
 
-async function readKey({ options }: CommandLine, { values }: Environment, host: Host): Promise<string> {
+async function readKey({ options }: CommandLine, { values }: Environment, host: Process): Promise<string> {
   const sources = {
     file: options['key-file'],
     variable: values[KEY_VARIABLE],
@@ -116,7 +116,7 @@ interface Job extends ReturnType<typeof findService> {
   checked: CheckedFile;
   resumed: EarlierRun | undefined;
   authorization: string;
-  host: Host;
+  host: Process;
 }
 
 async function send(job: Job): Promise<void> {

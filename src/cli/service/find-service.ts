@@ -26,8 +26,8 @@ export function findService(
       `There is no service ${purpose}. Set --upstream or NOTIGRAPH_UPSTREAM to the service's base address.`,
     ]);
   }
-  const { url, cache: isCached, ...own } = entry;
-  return { url: new URL(url), settings: { ...settings, ...own, cache: isCached && settings.cache } };
+  const { url, cache: isCached, ...overrides } = entry;
+  return { url: new URL(url), settings: { ...settings, ...overrides, cache: isCached && settings.cache } };
 }
 
 /**
@@ -43,8 +43,8 @@ export function selectUpstream(
   fallback?: string,
 ): string | undefined {
   if (name !== undefined && !names.includes(name)) {
-    const known = names.length === 0 ? 'The configuration has no upstreams.' : `Use one of: ${names.join(', ')}.`;
-    throw new ConfigError([`--name: there is no service "${name}"${suggest(name, names)}. ${known}`]);
+    const choice = names.length === 0 ? 'The configuration has no upstreams.' : `Use one of: ${names.join(', ')}.`;
+    throw new ConfigError([`--name: there is no service "${name}"${suggest(name, names)}. ${choice}`]);
   }
   const selected = name ?? (names.length === 1 ? names[0] : fallback);
   if (selected === undefined && names.length > 0) {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isCredential } from '../../auth/identity.ts';
 import { FileError, readTextFile } from '../../lib/files/text-file.ts';
-import type { Host } from '../command.ts';
+import type { Process } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
 
 /** Maximum size of a file with a key, in bytes. */
@@ -25,7 +25,7 @@ export interface KeySources {
  * @returns the `Authorization` header; undefined if there is no key
  * @throws {ConfigError} if the key can't be read or sent
  */
-export async function readAuthorization(sources: KeySources, host: Host): Promise<string | undefined> {
+export async function readAuthorization(sources: KeySources, host: Process): Promise<string | undefined> {
   const key = await readKey(sources, host);
   if (key === undefined || key === '') {
     return undefined;
@@ -37,7 +37,7 @@ export async function readAuthorization(sources: KeySources, host: Host): Promis
   return authorization;
 }
 
-async function readKey({ file, variable, question }: KeySources, host: Host): Promise<string | undefined> {
+async function readKey({ file, variable, question }: KeySources, host: Process): Promise<string | undefined> {
   if (file === '-') {
     return (await text(host.stdin)).trim();
   }
@@ -56,7 +56,7 @@ function readFile(file: string): string {
 }
 
 /** Asks for the key without showing it. The question is on standard error, so that output can be piped. */
-async function ask(question: string, { stdin, stderr }: Host): Promise<string> {
+async function ask(question: string, { stdin, stderr }: Process): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   using terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
   const { promise: closed, resolve } = Promise.withResolvers<string>();

@@ -167,7 +167,7 @@ export class WorkerProcess implements Taker {
   }
 
   /** Tells it that no more connections will come. */
-  seal(): void {
+  endConnections(): void {
     void this.#channel.tell({ kind: 'sealed' });
   }
 

@@ -209,7 +209,7 @@ export class WorkerGroup {
     const ended = this.#liveness.killUnlessEnded(workers, drainTimeoutMs);
     await this.#door.close(lameDuckMs);
     for (const worker of this.#running) {
-      worker.seal();
+      worker.endConnections();
     }
     await Promise.all([ended, this.#slots]);
     await Promise.all([...this.#running].map((worker) => worker.ended));

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import type { Degradations } from '../../server/health.ts';
 import type { ConnectionSource } from '../../server/listen.ts';
 import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
-import type { Host } from '../command.ts';
+import type { Process } from '../command.ts';
 import { type Channel, createChannel } from './channel.ts';
 import {
   type Configuration,
@@ -92,12 +92,12 @@ export interface WorkerRole extends Pick<Assignment, 'id'> {
 }
 
 /** Returns the role of this process if Notigraph forked it. */
-export function findWorkerRole(host: Host): WorkerRole | undefined {
+export function findWorkerRole(host: Process): WorkerRole | undefined {
   const { [ID]: id, [ADDRESS]: address, [COUNTER_FILE]: hasCounterFile } = host.env;
   if (host.send === undefined || id === undefined || address === undefined) {
     return undefined;
   }
-  const told = {
+  const pendingOrders = {
     retire: Promise.withResolvers<undefined>(),
     stop: Promise.withResolvers<undefined>(),
     sealed: Promise.withResolvers<undefined>(),
@@ -112,21 +112,21 @@ export function findWorkerRole(host: Host): WorkerRole | undefined {
     return { problem: data === undefined ? 'it received no configuration' : await apply(data) };
   }
 
-  function obey({ kind }: Order, connection: unknown): void {
+  function onOrder({ kind }: Order, connection: unknown): void {
     if (kind === 'connection') {
       void channel.tell({ kind: 'took', connections: getState().connections + 1 }); // Before anything is read from it.
       if (connection instanceof Socket) {
         onConnection(connection); // Otherwise, it is closed already.
       }
     } else {
-      told[kind].resolve(undefined);
+      pendingOrders[kind].resolve(undefined);
     }
   }
 
   const channel: Channel<Report, PrimaryAnswers> = createChannel<Report, Order, PrimaryAnswers, WorkerAnswers>({
     send: (message, _connection, onSent) => void host.send?.(message, undefined, {}, onSent),
     messages: orders,
-    onMessage: obey,
+    onMessage: onOrder,
     asked: primaryAnswers,
     answers: { samples: () => getState().samples(), configure },
   });
@@ -146,8 +146,8 @@ export function findWorkerRole(host: Host): WorkerRole | undefined {
   }, HEARTBEAT_MS).unref();
   host.once('disconnect', () => {
     clearInterval(heartbeat);
-    told.stop.resolve(undefined);
-    told.sealed.resolve(undefined);
+    pendingOrders.stop.resolve(undefined);
+    pendingOrders.sealed.resolve(undefined);
   });
 
   return {
@@ -155,13 +155,13 @@ export function findWorkerRole(host: Host): WorkerRole | undefined {
     counterFile: hasCounterFile === 'true' ? COUNTER_FD : undefined,
     source: {
       url: address,
-      closed: told.sealed.promise,
+      closed: pendingOrders.sealed.promise,
       open(take) {
         onConnection = take;
       },
     },
-    retired: told.retire.promise,
-    stopped: told.stop.promise,
+    retired: pendingOrders.retire.promise,
+    stopped: pendingOrders.stop.promise,
     configuration: () => channel.ask('configuration', CONFIGURATION_MS),
     onConfigure(use) {
       apply = use;

@@ -1,14 +1,13 @@
 import type { StatementSync } from 'node:sqlite';
-
 import type { Clock } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
+import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
 import { sampleId } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { isRow, json, optionalText, type Row, text } from '../rows.ts';
-import { checkSubscriber } from '../subscriber-rules.ts';
 
 export const resource: Resource = {
   migrations: [
@@ -158,4 +157,40 @@ function toChannels(environment: Environment, channels: unknown): unknown[] {
       ? { ...channel, _integrationId: sampleId(environment, 'integration', String(name)) }
       : channel;
   });
+}
+
+/** Rules of the service for fields that the OpenAPI document describes as text. */
+const RULES: readonly [field: string, isValid: (value: string) => boolean, rule: string][] = [
+  ['email', isEmail, 'an email address'],
+  ['avatar', isHttpUrl, 'an http or https URL'],
+  ['locale', isLocale, 'a locale such as en or en_US'],
+];
+
+/** Rejects a subscriber with an invalid email address, avatar or locale. @throws {ApiError} 422 with one sentence per field */
+function checkSubscriber(input: Row): void {
+  const problems = RULES.flatMap(([field, isValid, rule]) => {
+    const value = optionalText(input, field);
+    return value === null || isValid(value) ? [] : [`"${field}" must be ${rule}.`];
+  });
+  if (problems.length > 0) {
+    throw new ApiError(422, problems);
+  }
+}
+
+/** Whether a text has the form of an email address. Stricter rules reject addresses that exist. */
+function isEmail(value: string): boolean {
+  return /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/.test(value);
+}
+
+function isHttpUrl(value: string): boolean {
+  return /^https?:\/\//i.test(value) && URL.canParse(value);
+}
+
+/** Whether a text is a language tag (BCP 47). The service also accepts underscores. */
+function isLocale(value: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(value.replaceAll('_', '-')).length === 1;
+  } catch {
+    return false;
+  }
 }

@@ -1,12 +1,10 @@
 import type { StatementSync } from 'node:sqlite';
-
 import { type Clock, DAY_MS, dayBefore, dayOf } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from '../records/definition.ts';
 import { text } from '../rows.ts';
 import { createNotificationWriter } from './notification-writer.ts';
-import { createRandom, pick } from './random.ts';
 
 const DAYS = 90;
 /** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
@@ -129,4 +127,30 @@ function expectedCount({ weekday, weekend, weekDays }: SampleTrafficPlan, dayOfW
     return 0;
   }
   return dayOfWeek === 0 || dayOfWeek === 6 ? weekend : weekday;
+}
+
+/** Returns a number from 0 (inclusive) to 1 (exclusive). */
+type Random = () => number;
+
+/** Creates a mulberry32 generator, seeded with the FNV-1a hash of a string. Use it for sample data only. */
+function createRandom(seed: string): Random {
+  let state = 0x811c9dc5;
+  for (const char of seed) {
+    state = Math.imul(state ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  }
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Returns one of the items. */
+function pick<T>(random: Random, items: readonly T[]): T {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) {
+    throw new RangeError('The list is empty');
+  }
+  return item;
 }

@@ -1,7 +1,6 @@
 import type { FetcherParams } from '@graphiql/toolkit';
 import { readResult } from '../../../client/result.ts';
-import { canRepeat, waitOf } from '../../../client/retry-rules.ts';
-import { sleep } from '../../../client/sleep.ts';
+import { canRepeat, sleep, waitOf } from '../../../client/retry.ts';
 import { mayWrite } from '../../../client/typed-document.ts';
 import type { GatewayResult } from './costs.ts';
 

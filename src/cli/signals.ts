@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Host } from './command.ts';
+import type { Process } from './command.ts';
 
 /** Time after the first signal in which others are its copies, in milliseconds. npm passes on a Ctrl-C that the terminal sends to all processes. */
 const COPIES_MS = 1_000;
@@ -19,7 +19,7 @@ interface StopHandlers {
 
 /** Catches the signals that stop a process. Under npm, copies of the first one don't count as the next one. */
 export function catchStopSignals(
-  host: Pick<Host, 'on' | 'env'>,
+  host: Pick<Process, 'on' | 'env'>,
   { stop, quit, signals = ['SIGINT', 'SIGTERM'] }: StopHandlers,
 ): void {
   let stoppedAt: number | undefined;
@@ -40,7 +40,7 @@ export function catchStopSignals(
  * Sends this process SIGTERM when the shell ends in which npm runs it. npm passes signals on to that shell only, and the `sh` of Debian and Alpine
  * ends without passing them on. On Windows, nothing happens.
  */
-export function endWithShellOfNpm(host: Pick<Host, 'argv' | 'env' | 'kill' | 'pid' | 'ppid' | 'send'>): void {
+export function endWithShellOfNpm(host: Pick<Process, 'argv' | 'env' | 'kill' | 'pid' | 'ppid' | 'send'>): void {
   const { ppid, argv, env } = host;
   const script = env.npm_lifecycle_script ?? '';
   const isInShell = host.send === undefined && script.includes(basename(argv[1] ?? ' ')); // Otherwise another program started it.
@@ -53,4 +53,32 @@ export function endWithShellOfNpm(host: Pick<Host, 'argv' | 'env' | 'kill' | 'pi
       }
     }, SHELL_CHECK_MS).unref();
   }
+}
+
+/** SIGHUP of this process, which no longer ends it. */
+export interface Hangups {
+  /** Handles each SIGHUP, and one that arrived before, until the result is disposed. Then they are ignored again. */
+  handle(onHangup: () => void): Disposable;
+}
+
+/** Catches SIGHUP from now on: it must not end a process that is starting or shutting down. */
+export function catchHangups(host: Process): Hangups {
+  let isPending = false;
+  const ignore = () => {
+    isPending = true;
+  };
+  let handler = ignore;
+  host.on('SIGHUP', () => handler());
+  return {
+    handle(onHangup) {
+      handler = onHangup;
+      const pending = setImmediate(() => isPending && onHangup()); // When the caller handles the other signals too.
+      return {
+        [Symbol.dispose]() {
+          clearImmediate(pending);
+          handler = ignore;
+        },
+      };
+    },
+  };
 }
