@@ -100,7 +100,7 @@ export class Recorder {
  *
  * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
  */
-export function toCurl(origin: string, { endpoint, authorization, path, call }: UpstreamRequest): string | undefined {
+function toCurl(origin: string, { endpoint, authorization, path, call }: UpstreamRequest): string | undefined {
   const url = origin + path;
   const body = call.body && JSON.stringify(call.body);
   const key = authorization.slice(authorization.indexOf(' ') + 1);
