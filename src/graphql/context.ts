@@ -10,7 +10,7 @@ import type { Signal } from '../upstream/signal.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
-import { FieldCalls } from './field-calls.ts';
+import { FieldCallCounts } from './field-calls.ts';
 import { type Loaders, OperationLoaders } from './loaders/loaders.ts';
 
 /** Parameters of the operation and its request, for plugins. The request has no body, because it was already read. */
@@ -31,7 +31,7 @@ export interface GatewayContext extends PluginContext {
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
-  readonly fieldCalls?: FieldCalls | undefined;
+  readonly fieldCalls?: FieldCallCounts | undefined;
   /** Explains the operation; undefined if it is executed. */
   readonly explainer: Explainer | undefined;
   /** `Idempotency-Key` header of the request: the default of every input's `idempotencyKey`. */
@@ -109,14 +109,15 @@ export const createContextFactory =
     });
     const client = explainer?.client ?? operation;
     const upstream = bindUpstream(client);
-    const fieldCalls = reportsCalls ? new FieldCalls(operation, operation.budget) : undefined;
+    const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
+    const callOwners = explainer ?? fieldCalls;
     return {
       requestId,
       identity,
       usage,
       budget: operation.budget,
       upstream,
-      loaders: new OperationLoaders(fieldCalls?.loaderEndpoints() ?? upstream, fieldCalls?.takeFromList),
+      loaders: new OperationLoaders(callOwners?.loaderEndpoints() ?? upstream, callOwners?.takeFromList),
       fieldCalls,
       explainer,
       idempotencyKey: idempotencyKey || undefined,

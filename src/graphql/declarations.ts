@@ -1,17 +1,29 @@
 import type { Scope } from '../settings/scopes.ts';
+import type { UpstreamCall } from '../upstream/request.ts';
 
-/** Records that a field loads although neither its arguments nor those of its parents determine which: data does. */
+/** Calls that a field makes although neither its arguments nor those of its parents determine which: data does. */
 export class DependentCalls {
-  /** Loader that loads them. */
-  readonly loads: 'workflow' | 'notificationGroup';
+  /** Path template of the read of one record. */
+  readonly route: UpstreamCall['route'];
+  /** Read of all records, which precedes or replaces those of single ones if the operation needs several. @default none */
+  readonly list?: {
+    readonly route: UpstreamCall['route'];
+    /** Reason why it may not be read. */
+    readonly reason: string;
+    /** Reason why data decides the number of reads that follow it. */
+    readonly reasonAfter: string;
+  };
   /** Returns the maximum number of records that one value of the field needs. Throws if the resolver rejects these arguments. */
-  readonly most: (args: Readonly<Record<string, unknown>>) => number;
+  readonly maxRecords: (args: Readonly<Record<string, unknown>>) => number;
   /** Reason why data decides the number of calls, in one sentence. */
   readonly reason: string;
 
-  constructor({ loads, most, reason }: DependentCalls) {
-    this.loads = loads;
-    this.most = most;
+  constructor({ route, list, maxRecords, reason }: DependentCalls) {
+    this.route = route;
+    if (list !== undefined) {
+      this.list = list;
+    }
+    this.maxRecords = maxRecords;
     this.reason = reason;
   }
 }

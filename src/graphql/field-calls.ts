@@ -1,100 +1,141 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
-import type { CallContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
-import { watchLoads } from './loaders/watch-loads.ts';
+import type { FieldContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
 
-const GROUP_LIST = 'group list';
+const GROUP_LIST = 'list of groups';
 const workflowRecord = (key: string): string => `workflow ${key}`;
 const groupRecord = (id: string): string => `group ${id}`;
 
 /**
- * Counts the calls that each field of one operation needed. Exists only if the request asked for it.
+ * Calls that each field of one operation needs. Exists only if the request asks for them.
  *
- * Calls belong to a field or, if a loader makes them, to a record. A field needs its own calls and those of the records that it loads.
+ * A call has an owner: a field or, if a loader makes it, a record. A field needs its own calls and those of the records that it loads.
  */
-export class FieldCalls {
-  readonly #client: UpstreamClient;
-  readonly #budget: Readonly<CallBudget>;
-  /** Number of calls by the name of a field or record. */
-  readonly #calls = new Map<string, number>();
-  /** Records that a field loaded, and the list that a record was taken from. */
+export abstract class FieldCalls {
+  /** Records that a field loads, and the list that a record is taken from. */
   readonly #needs = new Map<string, Set<string>>();
-  readonly #callers = new Map<string, CallContext>();
+  readonly #contexts = new Map<string, FieldContext>();
 
-  constructor(client: UpstreamClient, budget: Readonly<CallBudget>) {
-    this.#client = client;
-    this.#budget = budget;
-  }
+  /** Returns the client for the calls of an owner. */
+  protected abstract clientOf(owner: string): UpstreamClient;
 
   /** Returns the endpoints for the loaders, whose calls belong to records. */
   loaderEndpoints(): LoaderEndpoints {
     return {
-      getWorkflow: (key) => this.#endpointsFor(workflowRecord(key)).getWorkflow(key),
-      getNotificationGroup: (id) => this.#endpointsFor(groupRecord(id)).getNotificationGroup(id),
-      listNotificationGroups: () => this.#endpointsFor(GROUP_LIST).listNotificationGroups(),
+      getWorkflow: (key) => this.#endpointsOf(workflowRecord(key)).getWorkflow(key),
+      getNotificationGroup: (id) => this.#endpointsOf(groupRecord(id)).getNotificationGroup(id),
+      listNotificationGroups: () => this.#endpointsOf(GROUP_LIST).listNotificationGroups(),
     };
   }
 
-  /** Notes that these groups were taken from the list. */
+  /** Notes that these groups are taken from the list. */
   readonly takeFromList = (ids: readonly string[]): void => {
     for (const id of ids) {
       this.#need(groupRecord(id), GROUP_LIST);
     }
   };
 
-  /** Returns the endpoints and loaders for the resolver of a field. Their calls count for the field. */
-  callersOf(field: string, loaders: Loaders): CallContext {
-    let callers = this.#callers.get(field);
-    if (callers === undefined) {
-      const watched = watchLoads(loaders, {
-        onWorkflow: (key) => this.#need(field, workflowRecord(key)),
-        onGroup: (id) => this.#need(field, groupRecord(id)),
-        onGroupList: () => this.#need(field, GROUP_LIST),
-      });
-      callers = { upstream: this.#endpointsFor(field), loaders: watched };
-      this.#callers.set(field, callers);
+  /** Returns the endpoints and loaders for the resolver of a field. */
+  contextOf(field: string, loaders: Loaders): FieldContext {
+    let context = this.#contexts.get(field);
+    if (context === undefined) {
+      context = { upstream: this.#endpointsOf(field), loaders: this.#watch(field, loaders) };
+      this.#contexts.set(field, context);
     }
-    return callers;
+    return context;
   }
 
-  /** Returns the number of calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
-  byField(): Record<string, number> {
-    const counts = [...this.#callers.keys()].map((field) => [field, this.#count(field)] as const);
-    return Object.fromEntries(counts.filter(([, count]) => count > 0));
+  /** Fields that were given a context. */
+  protected get fields(): string[] {
+    return [...this.#contexts.keys()];
   }
 
-  #endpointsFor(name: string): Upstream {
-    return bindUpstream({
-      read: <T>(call: Parameters<UpstreamClient['read']>[0]) => this.#counted(name, () => this.#client.read<T>(call)),
-      write: <T>(call: Parameters<UpstreamClient['write']>[0]) =>
-        this.#counted(name, () => this.#client.write<T>(call)),
-    });
+  /** Returns the owners of the calls that a field needs: itself, and the records that it loads. */
+  protected ownersOf(field: string, owners = new Set<string>()): ReadonlySet<string> {
+    if (!owners.has(field)) {
+      owners.add(field);
+      for (const record of this.#needs.get(field) ?? []) {
+        this.ownersOf(record, owners);
+      }
+    }
+    return owners;
   }
 
-  /** Makes a call. It doesn't count if it is rejected before the client counts it. */
-  #counted<Result>(name: string, call: () => Result): Result {
-    const before = this.#budget.calls + this.#budget.bulkItems;
-    const result = call();
-    const made = this.#budget.calls + this.#budget.bulkItems - before;
-    this.#calls.set(name, (this.#calls.get(name) ?? 0) + made);
-    return result;
+  /** Returns the records that are taken from the response of a call with this owner. */
+  protected recordsFrom(owner: string): string[] {
+    const names = [...this.#needs].filter(([name, records]) => !this.#contexts.has(name) && records.has(owner));
+    return names.map(([name]) => name);
+  }
+
+  #endpointsOf(owner: string): Upstream {
+    return bindUpstream(this.clientOf(owner));
+  }
+
+  /** Returns loaders that share the records of others, and note those that a field loads. */
+  #watch(field: string, { workflow, notificationGroup }: Loaders): Loaders {
+    return {
+      workflow: {
+        ...workflow,
+        load: (key) => {
+          this.#need(field, workflowRecord(key));
+          return workflow.load(key);
+        },
+      },
+      notificationGroup: {
+        ...notificationGroup,
+        load: (id) => {
+          this.#need(field, groupRecord(id));
+          return notificationGroup.load(id);
+        },
+        list: () => {
+          this.#need(field, GROUP_LIST);
+          return notificationGroup.list();
+        },
+      },
+    };
   }
 
   #need(name: string, record: string): void {
     const records = this.#needs.get(name) ?? new Set();
     this.#needs.set(name, records.add(record));
   }
+}
 
-  /** Counts each call once, even if several records came with it. */
-  #count(name: string, counted = new Set<string>()): number {
-    if (counted.has(name)) {
-      return 0;
-    }
-    counted.add(name);
-    let count = this.#calls.get(name) ?? 0;
-    for (const record of this.#needs.get(name) ?? []) {
-      count += this.#count(record, counted);
-    }
-    return count;
+/** Counts the calls that each field needed, for the report of an operation's cost. */
+export class FieldCallCounts extends FieldCalls {
+  readonly #client: UpstreamClient;
+  readonly #budget: Readonly<CallBudget>;
+  readonly #counts = new Map<string, number>();
+
+  constructor(client: UpstreamClient, budget: Readonly<CallBudget>) {
+    super();
+    this.#client = client;
+    this.#budget = budget;
+  }
+
+  /** Returns the number of calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
+  byField(): Record<string, number> {
+    const counts = this.fields.map((field) => {
+      const owners = [...this.ownersOf(field)];
+      return [field, owners.reduce((sum, owner) => sum + (this.#counts.get(owner) ?? 0), 0)] as const;
+    });
+    return Object.fromEntries(counts.filter(([, count]) => count > 0));
+  }
+
+  protected clientOf(owner: string): UpstreamClient {
+    return {
+      read: <T>(call: Parameters<UpstreamClient['read']>[0]) => this.#counted(owner, () => this.#client.read<T>(call)),
+      write: <T>(call: Parameters<UpstreamClient['write']>[0]) =>
+        this.#counted(owner, () => this.#client.write<T>(call)),
+    };
+  }
+
+  /** Makes a call. It doesn't count if it is rejected before the client counts it. */
+  #counted<Result>(owner: string, call: () => Result): Result {
+    const before = this.#budget.calls + this.#budget.bulkItems;
+    const result = call();
+    const made = this.#budget.calls + this.#budget.bulkItems - before;
+    this.#counts.set(owner, (this.#counts.get(owner) ?? 0) + made);
+    return result;
   }
 }

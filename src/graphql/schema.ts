@@ -87,7 +87,7 @@ function watchCallsOfFields(schema: GraphQLSchema): void {
         if (explainer !== undefined && isRoot) {
           return explainer.run(context, info, args, (own) => resolve(source, args, own, info));
         }
-        const own = fieldCalls === undefined ? context : { ...context, ...fieldCalls.callersOf(name, loaders) };
+        const own = fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
         return resolve(source, args, own, info);
       },
       ({ extensions }) => isRoot || 'calls' in extensions,

@@ -1,5 +1,4 @@
 import type { CacheSettings } from '../settings/cache.ts';
-import type { Settings } from '../settings/settings.ts';
 import { CACHED_READS } from './cache/effects.ts';
 import type { CacheStore } from './cache/store.ts';
 import { windowsOf } from './cache/windows.ts';
@@ -16,79 +15,84 @@ export interface RecordedCache {
   freshSeconds: number;
 }
 
+/** Cache that recorded calls would use. */
+interface RecorderCache {
+  store: Pick<CacheStore, 'find'>;
+  settings: CacheSettings;
+}
+
+type RecordedCaller = Pick<Caller, 'authorization' | 'requestId'>;
+
 /** Error of a write that was recorded instead of sent. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
 }
 
 /** Records the calls of one caller. Sends nothing, and counts toward nothing but its own limits. */
-export interface Recorder {
-  /** Limits of an operation: calls, items of bulk writes, and items of a list in a response. */
-  readonly limits: { calls: number; bulkItems: number; listItems: number };
+export class Recorder {
+  /** Limits of an operation: calls, and items of bulk writes. */
+  readonly limits: { readonly calls: number; readonly bulkItems: number };
+  readonly #settings: OperationSettings;
+  readonly #cache: RecorderCache | undefined;
+  readonly #caller: RecordedCaller;
+  readonly #budget: CallBudget;
+
+  constructor(settings: OperationSettings, cache: RecorderCache | undefined, caller: RecordedCaller) {
+    this.limits = { calls: settings.maxUpstreamCalls, bulkItems: settings.maxBulkItems };
+    this.#settings = settings;
+    this.#cache = cache;
+    this.#caller = caller;
+    this.#budget = new CallBudget(settings, caller);
+  }
+
   /**
    * Creates a client that records calls. Calls that would be rejected before they are sent fail in the same way. Other reads return null, and writes
    * fail with `NotSent`.
    */
-  client(onCall: (request: UpstreamRequest) => void): UpstreamClient;
+  client(onCall: (request: UpstreamRequest) => void): UpstreamClient {
+    const budget = this.#budget;
+    return {
+      async read(call) {
+        onCall(budget.prepare(call));
+        return null;
+      },
+      async write(call) {
+        onCall(budget.prepare(call));
+        throw new NotSent('The write was recorded, but not sent.');
+      },
+    };
+  }
+
   /** Returns the request of a read without recording it. */
-  requestOf(call: UpstreamCall): UpstreamRequest;
+  requestOf(call: UpstreamCall): UpstreamRequest {
+    return new CallBudget(this.#settings, this.#caller).prepare(call);
+  }
+
   /** Returns the command that sends a request; undefined if it can't be shown. */
-  curlOf(request: UpstreamRequest): string | undefined;
-  /** Returns the use of the cache for an endpoint, and for a request if it is known; undefined if responses are not cached. Leaves no trace in the cache. */
-  cacheOf(endpoint: Endpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined>;
-}
+  curlOf(request: UpstreamRequest): string | undefined {
+    return toCurl(this.#settings.upstream.origin, request);
+  }
 
-/** Binds a recorder to one caller. */
-export type BindRecorder = (caller: Pick<Caller, 'authorization' | 'requestId'>) => Recorder;
-
-/** Settings of a recorder. */
-export type RecorderSettings = OperationSettings & Pick<Settings, 'maxUpstreamListItems'>;
-
-/** Creates recorders of calls to one upstream. */
-export function createRecorder(
-  settings: RecorderSettings,
-  cache: { store: Pick<CacheStore, 'find'>; settings: CacheSettings } | undefined,
-): BindRecorder {
-  const { upstream, maxUpstreamCalls, maxBulkItems, maxUpstreamListItems } = settings;
-  const cachedReads = new Map(Object.entries(CACHED_READS));
-  const limits = { calls: maxUpstreamCalls, bulkItems: maxBulkItems, listItems: maxUpstreamListItems };
-
-  async function cacheOf({ method, route }: Endpoint, request?: UpstreamRequest): Promise<RecordedCache | undefined> {
-    const endpoint = method === 'GET' ? cachedReads.get(route) : undefined;
-    const windows = cache && endpoint && windowsOf(cache.settings, endpoint.resource);
-    if (cache === undefined || endpoint === undefined || windows === undefined) {
+  /** Returns the use of the cache for an endpoint, and for a request if its path is known; undefined if responses are not cached. Leaves no trace in the cache. */
+  async cacheOf(
+    { method, route }: Endpoint & Pick<UpstreamCall, 'route'>,
+    request?: UpstreamRequest,
+  ): Promise<RecordedCache | undefined> {
+    const endpoint = method === 'GET' ? CACHED_READS[route] : undefined;
+    const windows = this.#cache && endpoint && windowsOf(this.#cache.settings, endpoint.resource);
+    if (this.#cache === undefined || endpoint === undefined || windows === undefined) {
       return undefined;
     }
     const freshSeconds = windows.freshMs / 1_000;
     if (request === undefined) {
       return { state: 'unknown', freshSeconds };
     }
-    const owner = { upstream: serviceAddressOf(upstream), credential: request.authorization };
-    const { entry } = await cache.store.find({ owner, kind: endpoint.kind, path: request.path });
+    const owner = { upstream: serviceAddressOf(this.#settings.upstream), credential: request.authorization };
+    const { entry } = await this.#cache.store.find({ owner, kind: endpoint.kind, path: request.path });
     const ageMs = entry?.ageMs;
     const isUsable = ageMs !== undefined && ageMs <= windows.lifetimeMs;
     return { state: !isUsable ? 'absent' : ageMs <= windows.freshMs ? 'fresh' : 'stale', freshSeconds };
   }
-
-  return (caller) => {
-    const budget = new CallBudget(settings, caller);
-    return {
-      limits,
-      client: (onCall) => ({
-        async read(call) {
-          onCall(budget.prepare(call));
-          return null;
-        },
-        async write(call) {
-          onCall(budget.prepare(call));
-          throw new NotSent('The write was recorded, but not sent.');
-        },
-      }),
-      requestOf: (call) => new CallBudget(settings, caller).prepare(call),
-      curlOf: (request) => toCurl(upstream.origin, request),
-      cacheOf,
-    };
-  };
 }
 
 /**
@@ -96,7 +100,7 @@ export function createRecorder(
  *
  * Returns undefined if the key is also in another part of the request, because then the command can't be shown.
  */
-export function toCurl(origin: string, { endpoint, authorization, path, call }: UpstreamRequest): string | undefined {
+function toCurl(origin: string, { endpoint, authorization, path, call }: UpstreamRequest): string | undefined {
   const url = origin + path;
   const body = call.body && JSON.stringify(call.body);
   const key = authorization.slice(authorization.indexOf(' ') + 1);

@@ -8,7 +8,7 @@ import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
 import type { ReportCircuitChange } from './policies/circuit-breaker.ts';
-import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts';
+import { Recorder } from './recorder.ts';
 import { type CallTarget, Service, type ServiceDeps } from './service.ts';
 import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
@@ -27,7 +27,7 @@ export interface Upstreams {
    */
   bind(name: string | undefined, caller: Caller): OperationClient;
   /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
-  record(name: string | undefined, caller: Parameters<BindRecorder>[0]): Recorder;
+  record(name: string | undefined, caller: Pick<Caller, 'authorization' | 'requestId'>): Recorder;
   /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
   check(): Promise<string | undefined>;
   /** Returns the bytes of responses that are being received, from all upstreams. */
@@ -63,7 +63,7 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
 interface Connected {
   settings: SettingsOfUpstream;
   target: CallTarget;
-  record: BindRecorder;
+  record(caller: Pick<Caller, 'authorization' | 'requestId'>): Recorder;
   pool: SocketPool;
   check(): Promise<string | undefined>;
 }
@@ -135,7 +135,7 @@ export function createUpstreams(
     return {
       settings: own,
       target: ownCache ? new CachedService({ ...ownCache, service, address, attemptTimeoutMs, closing }) : service,
-      record: createRecorder(own, ownCache),
+      record: (caller) => new Recorder(own, ownCache, caller),
       pool,
       check: () => probeUpstream(own.upstream, pool, name),
     };

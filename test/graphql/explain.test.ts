@@ -134,9 +134,9 @@ describe('the explanation', () => {
     const explanation = await explanationOf(query);
     expect(explanation.budget).toEqual({ min: 20, max: 20, limit: 20 });
     expect(linesOf(explanation).filter((line) => line.includes('0..'))).toEqual([
-      '19 [] GET workflows/{workflowIdOrIdentifier} 0..1 Query.workflows',
+      '10 [9] GET notification-groups/{id} 0..2 Query.notificationGroup',
       '20 [] GET workflows/{workflowIdOrIdentifier} 0..1 Query.workflows',
-      '21 [9] GET notification-groups/{id} 0..2 Query.notificationGroup',
+      '21 [] GET workflows/{workflowIdOrIdentifier} 0..1 Query.workflows',
     ]);
     const respond = generatedService(() => ({ ...DISTINCT_GROUPS, groups: 2, omitsIds: true }));
     const received = Promise.withResolvers<void>();
@@ -161,16 +161,17 @@ describe('the explanation', () => {
     expect(linesOf(explanation)).toEqual([
       '1 [] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
       '2 [1] GET workflows/{workflowIdOrIdentifier} 0..1 Mutation.updateWorkflowStatus',
-      '3 [1,2] GET notification-groups/{id} 0..1 Workflow.notificationGroup',
-      '4 [1,2,3] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
-      '5 [4] GET workflows/{workflowIdOrIdentifier} 0..1 Mutation.updateWorkflowStatus',
-      '6 [4,5] GET notification-groups 0..1 Workflow.notificationGroup',
-      '7 [4,5,6] GET notification-groups/{id} 0..1 Workflow.notificationGroup',
-      '8 [4,5,6,7] POST notification-groups 1..1 Mutation.createNotificationGroup',
-      '9 [8] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
-      '10 [9] GET workflows/{workflowIdOrIdentifier} 0..1 Mutation.updateWorkflowStatus',
-      '11 [9,10] GET notification-groups 0..1 Workflow.notificationGroup',
-      '12 [9,10,11] GET notification-groups/{id} 0..1 Workflow.notificationGroup',
+      '3 [1,2] GET notification-groups 0..1 Workflow.notificationGroup',
+      '4 [1,2,3] GET notification-groups/{id} 0..2 Workflow.notificationGroup',
+      '5 [1,2,3,4] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
+      '6 [5] GET workflows/{workflowIdOrIdentifier} 0..1 Mutation.updateWorkflowStatus',
+      '7 [5,6] GET notification-groups 0..1 Workflow.notificationGroup',
+      '8 [5,6,7] GET notification-groups/{id} 0..2 Workflow.notificationGroup',
+      '9 [5,6,7,8] POST notification-groups 1..1 Mutation.createNotificationGroup',
+      '10 [9] PUT workflows/{workflowId}/status 1..1 Mutation.updateWorkflowStatus',
+      '11 [10] GET workflows/{workflowIdOrIdentifier} 0..1 Mutation.updateWorkflowStatus',
+      '12 [10,11] GET notification-groups 0..1 Workflow.notificationGroup',
+      '13 [10,11,12] GET notification-groups/{id} 0..2 Workflow.notificationGroup',
     ]);
     const before = upstream.requests.length;
     await gateway.send(mutation, {}, { authorization: KEY });

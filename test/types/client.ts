@@ -23,7 +23,7 @@ import {
   WorkflowDocument as Workflow,
   type WorkflowResult,
 } from '../../src/client/index.ts';
-import type { Explanation as GatewayExplanation } from '../../src/graphql/explain/explanation.ts';
+import type { Explanation as GatewayExplanation } from '../../src/graphql/explain/explainer.ts';
 import type { UpstreamReport as GatewayReport } from '../../src/http/respond.ts';
 
 type Equals<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

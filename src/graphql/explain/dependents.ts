@@ -3,13 +3,11 @@ import {
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
-  type GraphQLSchema,
   getNamedType,
+  getNullableType,
   isAbstractType,
   isCompositeType,
   isListType,
-  isNonNullType,
-  isObjectType,
   type SelectionSetNode,
 } from 'graphql';
 import { type DependentCalls, dependentCallsOf } from '../declarations.ts';
@@ -19,83 +17,95 @@ import type { FieldPlan } from '../executor/selection-plan.ts';
 /** Selected field whose calls data decides. */
 export interface Dependent {
   /** Name, such as `Workflow.notificationGroup`. */
-  readonly field: string;
-  readonly calls: DependentCalls;
-  /** Maximum number of records that one value of the field needs. */
-  readonly most: number;
-  /** Object that it is a field of. Two fields at the same place below the same record belong to the same object. */
-  readonly place: Place;
-  /** Such fields of the records that it loads. */
-  readonly dependents: readonly Dependent[];
+  readonly name: string;
+  readonly declared: DependentCalls;
+  /** Maximum number of records that it loads, for all objects that it is selected on. */
+  readonly records: number;
+  /** Ids of the calls that return these objects. */
+  readonly after: readonly number[];
+  /** Returns the dependent fields of the records, once the call that loads them has an id. */
+  readonly next: (id: number) => Dependent[];
 }
 
-interface Place {
-  /** Names of the fields between it and the record or root field. */
-  readonly path: string;
-  /** Number of lists among them. */
-  readonly lists: number;
+/** Objects that a field returns. */
+interface Objects {
+  readonly type: GraphQLOutputType;
+  /** Nodes of the field, which have the selections. */
+  readonly nodes: readonly FieldNode[];
+  /** Maximum number. Infinite if they are items of a list that the service sends. */
+  readonly count: number;
+  /** Ids of the calls that return them. */
+  readonly after: readonly number[];
 }
 
-type Position = Pick<GraphQLResolveInfo, 'schema' | 'fragments' | 'variableValues'>;
+/** Returns the name of a root field, such as `Query.workflow`. */
+export const nameOf = ({ parentType, fieldName }: GraphQLResolveInfo): string => `${parentType.name}.${fieldName}`;
 
-/** Returns the selected fields below a field whose calls data decides, for all types that its value can have. */
-export function findDependents(
-  position: Position,
-  type: GraphQLOutputType,
-  nodes: readonly FieldNode[],
-  place: Place = { path: '', lists: countLists(type) },
+/**
+ * Returns the dependent fields of a root field: itself, or those of its selection.
+ *
+ * @param calls its certain calls: the number of records that they return, and their ids
+ */
+export function dependentsOfRoot(
+  info: GraphQLResolveInfo,
+  args: Record<string, unknown>,
+  { records, after }: { records: number; after: readonly number[] },
 ): Dependent[] {
+  const { parentType, fieldName, returnType: type, fieldNodes: nodes } = info;
+  const declared = dependentCallsOf(parentType.getFields()[fieldName]?.extensions);
+  const own = declared === undefined ? 0 : maxRecordsOf(declared, () => args);
+  const objects = { type, nodes, count: isList(type) ? records + own : 1 };
+  if (declared === undefined || own === 0) {
+    return findDependents(info, { ...objects, after });
+  }
+  const next = (id: number) => findDependents(info, { ...objects, after: [...after, id] });
+  return [{ name: nameOf(info), declared, records: own, after, next }];
+}
+
+/** Returns the dependent fields of objects, for all types that they can have. */
+function findDependents(info: GraphQLResolveInfo, { type, nodes, count, after }: Objects): Dependent[] {
   const named = getNamedType(type);
   const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
   if (!isCompositeType(named) || selectionSets.length === 0) {
     return [];
   }
-  return possibleTypes(position.schema, named).flatMap((possible) =>
-    fieldsOf(position, possible, selectionSets).flatMap((field) => dependentsAt(position, field, place)),
-  );
+  const types = isAbstractType(named) ? info.schema.getPossibleTypes(named) : [named];
+  const fields = types.flatMap((possible) => fieldsOf(info, possible, selectionSets));
+  return fields.flatMap(({ definition, parentType, nodes: fieldNodes, readArguments }) => {
+    const declared = dependentCallsOf(definition.extensions);
+    const objects = { type: definition.type, nodes: fieldNodes };
+    if (declared === undefined) {
+      const items = isList(definition.type) ? Number.POSITIVE_INFINITY : count;
+      return findDependents(info, { ...objects, count: items, after });
+    }
+    const perObject = maxRecordsOf(declared, () => readArguments(info.variableValues));
+    const records = perObject === 0 ? 0 : perObject * count;
+    const name = `${parentType.name}.${definition.name}`;
+    const next = (id: number) => findDependents(info, { ...objects, count: records, after: [id] });
+    return records === 0 ? [] : [{ name, declared, records, after, next }];
+  });
 }
 
 /** Returns the selected fields. There are none if a condition is invalid, because then an object of this type fails. */
 function fieldsOf(
-  position: Position,
+  info: GraphQLResolveInfo,
   type: GraphQLObjectType,
   selectionSets: readonly SelectionSetNode[],
 ): readonly FieldPlan[] {
   try {
-    return planSelection(position, type, selectionSets, position.variableValues).fields;
+    return planSelection(info, type, selectionSets, info.variableValues).fields;
   } catch {
     return [];
   }
 }
 
-function dependentsAt(position: Position, field: FieldPlan, place: Place): Dependent[] {
-  const { definition, nodes, parentType } = field;
-  const calls = dependentCallsOf(definition.extensions);
-  if (calls === undefined) {
-    const step = definition.args.length === 0 ? definition.name : field.key;
-    const lists = place.lists + countLists(definition.type);
-    return findDependents(position, definition.type, nodes, { path: `${place.path}.${step}`, lists });
-  }
-  const most = mostOf(calls, () => field.readArguments(position.variableValues));
-  const name = `${parentType.name}.${definition.name}`;
-  return [{ field: name, calls, most, place, dependents: findDependents(position, definition.type, nodes) }];
-}
-
-/** Returns the maximum number of records. With invalid arguments, it is 0, because the field fails. */
-export function mostOf(calls: DependentCalls, readArguments: () => Record<string, unknown>): number {
+/** Returns the maximum number of records that a field loads per object. With invalid arguments, it is 0, because the field fails. */
+function maxRecordsOf({ maxRecords }: DependentCalls, readArguments: () => Record<string, unknown>): number {
   try {
-    return calls.most(readArguments());
+    return maxRecords(readArguments());
   } catch {
     return 0;
   }
 }
 
-const possibleTypes = (schema: GraphQLSchema, type: ReturnType<typeof getNamedType>) =>
-  isAbstractType(type) ? schema.getPossibleTypes(type) : isObjectType(type) ? [type] : [];
-
-function countLists(type: GraphQLOutputType): number {
-  if (isNonNullType(type)) {
-    return countLists(type.ofType);
-  }
-  return isListType(type) ? 1 + countLists(type.ofType) : 0;
-}
+const isList = (type: GraphQLOutputType): boolean => isListType(getNullableType(type));

@@ -7,6 +7,12 @@ import { toId } from '../field-errors.ts';
 
 const GROUP_BY_ID: Endpoint = { method: 'GET', route: '/v1/notification-groups/{id}' };
 
+/** Call that a group can take after the list that it is taken from. */
+export const GROUP_AFTER_LIST = {
+  route: '/v1/notification-groups/{id}',
+  reason: 'None unless the list contains groups without ids.',
+} as const;
+
 type GroupEndpoints = Pick<Upstream, 'getNotificationGroup' | 'listNotificationGroups'>;
 
 /** Loader of the notification groups for one operation. */

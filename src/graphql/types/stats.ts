@@ -63,8 +63,8 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       type: [Workflow],
       nullable: { list: true, items: true },
       extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
-        loads: 'workflow',
-        most: ({ first }) => readFirst(first),
+        route: '/v1/workflows/{workflowIdOrIdentifier}',
+        maxRecords: ({ first }) => readFirst(first),
         reason: 'One per distinct workflow of the statistics.',
       }),
       description:

@@ -51,8 +51,8 @@ builder.mutationFields((t) => ({
     extensions: {
       ...requireScopes('workflows:write'),
       ...declareCalls('1, or 2 if the service rejects it because nothing changes', {
-        loads: 'workflow',
-        most: () => 1,
+        route: '/v1/workflows/{workflowIdOrIdentifier}',
+        maxRecords: () => 1,
         reason: 'One if the service rejects the status, to find out whether the workflow already has it.',
       }),
     },

@@ -93,8 +93,13 @@ export const Workflow = builder.objectRef<WorkflowBody>('Workflow').implement({
       type: NotificationGroup,
       nullable: true,
       extensions: declareCalls('0 if the service embeds the group, otherwise 1 for the whole operation', {
-        loads: 'notificationGroup',
-        most: () => 1,
+        route: '/v1/notification-groups/{id}',
+        list: {
+          route: '/v1/notification-groups',
+          reason: 'None if the service embeds the groups in the workflows, or a single one is needed.',
+          reasonAfter: 'None if the service embeds the groups, or lists all with their ids.',
+        },
+        maxRecords: () => 1,
         reason: 'None if the service embeds the group in the workflow.',
       }),
       description:

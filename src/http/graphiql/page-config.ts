@@ -2,7 +2,7 @@ import type { ShippedOperation } from '../../graphql/documents/shipped-operation
 import { ERROR_CODES } from '../../settings/error-codes.ts';
 import { withoutMarkdown } from '../../settings/markdown.ts';
 
-export type { ExplainedCall, Explanation } from '../../graphql/explain/explanation.ts';
+export type { ExplainedCall, Explanation } from '../../graphql/explain/explainer.ts';
 export type { UpstreamReport } from '../respond.ts';
 
 /** Authentication scheme of the header `Authorization`. */
