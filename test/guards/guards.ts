@@ -365,8 +365,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'isolation of a failed key',
     'graphql/loaders/workflow-loader.ts',
-    '.catch((error: Error) => error)',
-    '',
+    'withId(workflow, key)), end)',
+    'withId(workflow, key)), () => end(null))',
     'graphql/batching',
   ),
   guard(

@@ -11,7 +11,11 @@ type GroupEndpoints = Pick<Upstream, 'getNotificationGroup' | 'listNotificationG
 
 /** Loader of the notification groups for one operation. */
 export interface NotificationGroupLoader {
-  /** Returns the group, or null if it doesn't exist. The first id of an operation takes one call, all others together one list call. */
+  /**
+   * Returns the group, or null if it doesn't exist. The first id of an operation takes one call, all others together one list call.
+   *
+   * @throws {UpstreamError} BAD_USER_INPUT if the id can't be part of a call
+   */
   load(id: string): Promise<NotificationGroupBody | null>;
   /** Returns all groups with at most one call. Returns null if the service responds with 404. */
   list(): Promise<NotificationGroupBody[] | null>;
@@ -60,7 +64,7 @@ export function createNotificationGroupLoader(
 
   const loader = new DataLoader(loadGroups, { name: 'notificationGroup' });
   return {
-    async load(id) {
+    load(id) {
       assertPathParams(GROUP_BY_ID, { id }); // A list call would accept an invalid id and return null.
       return loader.load(id);
     },
