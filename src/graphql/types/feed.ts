@@ -83,11 +83,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        async () => {
-          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
-          const { body, replayed } = await ctx.upstream.createFeed(input.name, key);
-          return { __typename: 'CreateFeedSuccess' as const, feed: body, replayed };
-        },
+        ctx.upstream.createFeed(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        ({ body, replayed }) => ({ __typename: 'CreateFeedSuccess' as const, feed: body, replayed }),
         asInvalidInput(),
         asConflict,
       ),
@@ -101,10 +98,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(
-        async () => {
-          const { body } = await ctx.upstream.deleteFeed(id);
-          return { __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body };
-        },
+        ctx.upstream.deleteFeed(id),
+        ({ body }) => ({ __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body }),
         asNotFound('Feed', id),
         asNotFoundByMessage('Feed', id),
         asInvalidInput(['input'], { feedId: 'id' }),

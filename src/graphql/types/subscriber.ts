@@ -1,8 +1,8 @@
 import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberBody, SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import type { WriteResult } from '../../upstream/request.ts';
 import { createBoundedMap } from '../bounded-map.ts';
 import { builder } from '../builder.ts';
-import type { GatewayContext } from '../context.ts';
 import { declareCalls, requireScopes } from '../declarations.ts';
 import { Entity, NO_ENDPOINT } from '../entity.ts';
 import { assertRange, requireValue } from '../field-errors.ts';
@@ -165,16 +165,11 @@ const toFields = ({ idempotencyKey: _, ...input }: typeof CreateSubscriberInput.
   ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
 });
 
-/** Creates or updates one subscriber, which can be an item of a bulk mutation. */
-async function create(
-  ctx: GatewayContext,
-  input: typeof CreateSubscriberInput.$inferInput,
-  key: string | undefined,
-  isBulkItem = false,
-) {
-  const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, isBulkItem);
-  return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
-}
+const toSuccess = ({ body, replayed }: WriteResult<SubscriberBody>) => ({
+  __typename: 'CreateSubscriberSuccess' as const,
+  subscriber: body,
+  replayed,
+});
 
 builder.mutationFields((t) => ({
   createSubscriber: t.field({
@@ -186,7 +181,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        () => create(ctx, input, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        ctx.upstream.createSubscriber(toFields(input), deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        toSuccess,
         asInvalidInput(),
         asConflict,
       ),
@@ -207,7 +203,10 @@ builder.mutationFields((t) => ({
       const createAll = createBoundedMap<(typeof items)[number], typeof CreateSubscribersItem.$inferType>(CONCURRENCY);
       const results = await createAll(items, ({ input, key, path }, end, fail) => {
         const handlers = [asInvalidInput(path), asConflict, asUpstreamFailure] as const;
-        toMutationResult(() => create(ctx, input, key, true), ...handlers).then(end, fail);
+        toMutationResult(ctx.upstream.createSubscriber(toFields(input), key, true), toSuccess, ...handlers).then(
+          end,
+          fail,
+        );
       });
       return { results };
     },
