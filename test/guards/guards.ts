@@ -105,7 +105,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'explanation instead of execution in GraphiQL',
-    'http/graphiql/page/use-explain.ts',
+    'http/graphiql/page/editors.tsx',
     'channel.isExplaining = true;',
     '',
     'browser/graphiql',

@@ -1,9 +1,16 @@
 import type { FetcherParams } from '@graphiql/toolkit';
+import type { ExecutionResult } from 'graphql';
 import { readResult } from '../../../client/result.ts';
 import { canRepeat, waitOf } from '../../../client/retry-rules.ts';
 import { sleep } from '../../../client/sleep.ts';
 import { mayWrite } from '../../../client/typed-document.ts';
-import type { GatewayResult } from './costs.ts';
+import type { Explanation, UpstreamReport } from './config.ts';
+
+/** Response of the gateway. */
+export type GatewayResult = ExecutionResult<
+  Record<string, unknown>,
+  { upstream?: UpstreamReport; explain?: Explanation; [name: string]: unknown }
+>;
 
 /** Maximum number of times that a request is sent. */
 const MAX_ATTEMPTS = 5;
