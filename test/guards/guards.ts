@@ -724,7 +724,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'length of quoted upstream values',
-    'graphql/executor/complete-leaf.ts',
+    'graphql/executor/complete-value.ts',
     'isQuoted ? excerpt(value) : value',
     'value',
     'slow/upstream-bodies',
