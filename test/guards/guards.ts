@@ -91,8 +91,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls that are cancelled',
     'http/mcp/tool-server.ts',
-    'signal: mcpReq.signal',
-    'signal: new AbortController().signal',
+    'caller, mcpReq.signal)',
+    'caller, new AbortController().signal)',
     'http/mcp',
   ),
   // Report of upstream calls
