@@ -1,17 +1,18 @@
 import type { Scope } from '../settings/scopes.ts';
+import type { FieldContext } from './loaders/loaders.ts';
 
 /** Records that a field loads although neither its arguments nor those of its parents determine which: data does. */
 export class DependentCalls {
   /** Loader that loads them. */
   readonly loads: 'workflow' | 'notificationGroup';
   /** Returns the maximum number of records that one value of the field needs. Throws if the resolver rejects these arguments. */
-  readonly most: (args: Readonly<Record<string, unknown>>) => number;
+  readonly maxRecords: (args: Readonly<Record<string, unknown>>) => number;
   /** Reason why data decides the number of calls, in one sentence. */
   readonly reason: string;
 
-  constructor({ loads, most, reason }: DependentCalls) {
+  constructor({ loads, maxRecords, reason }: DependentCalls) {
     this.loads = loads;
-    this.most = most;
+    this.maxRecords = maxRecords;
     this.reason = reason;
   }
 }
@@ -38,3 +39,25 @@ export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });
 
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
 export const ADDS_ONLY = { addsOnly: true } as const;
+
+/** Returns the record that has this key, or null. */
+export type LoadByKey = (key: string, context: FieldContext) => Promise<object | null>;
+
+/** Identity of a type's records in a federated graph, declared with the type: `extensions: { entity: new Entity({ id: … }) }`. */
+export class Entity {
+  /** Fields that identify a record, each with the function that loads it; null if the service has no endpoint that reads it. */
+  readonly keys: ReadonlyMap<string, LoadByKey | null>;
+
+  constructor(keys: Readonly<Record<string, LoadByKey | null>>) {
+    this.keys = new Map(Object.entries(keys));
+  }
+
+  /** Whether the service can be asked for a record. */
+  get isResolvable(): boolean {
+    return [...this.keys.values()].some((load) => load !== null);
+  }
+}
+
+/** Returns the entity of a type; undefined if other subgraphs can't refer to its records. */
+export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
+  extensions.entity instanceof Entity ? extensions.entity : undefined;

@@ -24,7 +24,7 @@ import { readSecret } from '../settings/kinds.ts';
 import { listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
-import { type Entity, entityOf } from './entity.ts';
+import { type Entity, entityOf } from './declarations.ts';
 import { badUserInput } from './field-errors.ts';
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
@@ -122,7 +122,7 @@ export function printSubgraph(schema: GraphQLSchema): string {
 function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
   const entity = isObjectType(type) ? entityOf(type) : undefined;
   const directives = [...(entity?.keys ?? [])].map(([field, load]) =>
-    load === undefined ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
+    load === null ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
   );
   return parse(`scalar Keys ${directives.join(' ')}`).definitions.flatMap((definition) =>
     definition.kind === Kind.SCALAR_TYPE_DEFINITION ? (definition.directives ?? []) : [],
@@ -174,7 +174,7 @@ export function createResolveReference(
 function findKey({ keys }: Entity, representation: Representation) {
   for (const [field, load] of keys) {
     const value = representation[field];
-    if (load !== undefined && (typeof value === 'string' || Number.isSafeInteger(value))) {
+    if (load !== null && (typeof value === 'string' || Number.isSafeInteger(value))) {
       return { key: String(value), load };
     }
   }

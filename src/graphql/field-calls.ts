@@ -1,6 +1,6 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
 import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
-import type { CallContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
+import type { FieldContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
 import { watchLoads } from './loaders/watch-loads.ts';
 
 const GROUP_LIST = 'group list';
@@ -19,7 +19,7 @@ export class FieldCalls {
   readonly #calls = new Map<string, number>();
   /** Records that a field loaded, and the list that a record was taken from. */
   readonly #needs = new Map<string, Set<string>>();
-  readonly #callers = new Map<string, CallContext>();
+  readonly #contexts = new Map<string, FieldContext>();
 
   constructor(client: UpstreamClient, budget: Readonly<CallBudget>) {
     this.#client = client;
@@ -42,24 +42,24 @@ export class FieldCalls {
     }
   };
 
-  /** Returns the endpoints and loaders for the resolver of a field. Their calls count for the field. */
-  callersOf(field: string, loaders: Loaders): CallContext {
-    let callers = this.#callers.get(field);
-    if (callers === undefined) {
+  /** Returns the part of the context for the resolver of a field. Its calls count for the field. */
+  contextOf(field: string, loaders: Loaders): FieldContext {
+    let context = this.#contexts.get(field);
+    if (context === undefined) {
       const watched = watchLoads(loaders, {
         onWorkflow: (key) => this.#need(field, workflowRecord(key)),
         onGroup: (id) => this.#need(field, groupRecord(id)),
         onGroupList: () => this.#need(field, GROUP_LIST),
       });
-      callers = { upstream: this.#endpointsFor(field), loaders: watched };
-      this.#callers.set(field, callers);
+      context = { upstream: this.#endpointsFor(field), loaders: watched };
+      this.#contexts.set(field, context);
     }
-    return callers;
+    return context;
   }
 
   /** Returns the number of calls by field, such as `Query.workflows`. A call that several fields needed counts for each. */
   byField(): Record<string, number> {
-    const counts = [...this.#callers.keys()].map((field) => [field, this.#count(field)] as const);
+    const counts = [...this.#contexts.keys()].map((field) => [field, this.#count(field)] as const);
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 

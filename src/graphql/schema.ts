@@ -72,10 +72,7 @@ function noteRunningFields(schema: GraphQLSchema): void {
   });
 }
 
-/**
- * Gives the fields that need calls a context of their own if the request asks for these calls: root fields, and those with the extension `calls`.
- * They are then recorded by the explainer instead of sent, or counted by field.
- */
+/** Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. */
 function watchCallsOfFields(schema: GraphQLSchema): void {
   const roots = new Set([schema.getQueryType(), schema.getMutationType()]);
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
@@ -85,10 +82,11 @@ function watchCallsOfFields(schema: GraphQLSchema): void {
       (resolve, name) => (source, args, context, info) => {
         const { explainer, fieldCalls, loaders } = context;
         if (explainer !== undefined && isRoot) {
-          return explainer.run(context, info, args, (own) => resolve(source, args, own, info));
+          return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
         }
-        const own = fieldCalls === undefined ? context : { ...context, ...fieldCalls.callersOf(name, loaders) };
-        return resolve(source, args, own, info);
+        const fieldContext =
+          fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
+        return resolve(source, args, fieldContext, info);
       },
       ({ extensions }) => isRoot || 'calls' in extensions,
     );

@@ -84,7 +84,7 @@ function dependentsAt(position: Position, field: FieldPlan, place: Place): Depen
 /** Returns the maximum number of records. With invalid arguments, it is 0, because the field fails. */
 export function mostOf(calls: DependentCalls, readArguments: () => Record<string, unknown>): number {
   try {
-    return calls.most(readArguments());
+    return calls.maxRecords(readArguments());
   } catch {
     return 0;
   }

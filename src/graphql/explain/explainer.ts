@@ -5,7 +5,7 @@ import { NotSent, type Recorder } from '../../upstream/recorder.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
 import { bindUpstream } from '../../upstream/upstream.ts';
 import { GroupLoadBounds } from '../loaders/group-load-bounds.ts';
-import type { CallContext } from '../loaders/loaders.ts';
+import type { FieldContext } from '../loaders/loaders.ts';
 import { CallPlan, type PlannedCall } from './call-plan.ts';
 import type { ExplainedCall, Explanation } from './explanation.ts';
 import { FieldRun } from './field-run.ts';
@@ -35,7 +35,7 @@ export class Explainer {
   }
 
   /** Runs the resolver of a root field with a context that notes its calls. */
-  run<Context extends CallContext>(
+  run<Context extends FieldContext>(
     context: Context,
     info: GraphQLResolveInfo,
     args: Record<string, unknown>,

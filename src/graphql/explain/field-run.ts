@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { findIdProblem } from '../../upstream/transport/path.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import type { CallContext } from '../loaders/loaders.ts';
+import type { FieldContext } from '../loaders/loaders.ts';
 import { watchLoads } from '../loaders/watch-loads.ts';
 
 /** Run of one root field. Notes the records that it needs from loaders, which make calls for several fields together. */
@@ -28,7 +28,7 @@ export class FieldRun {
    * @param upstream endpoints that record the field's own calls
    * @param onGroupsCleared called when a write makes the loader of notification groups forget its list
    */
-  contextOf<Context extends CallContext>(context: Context, upstream: Upstream, onGroupsCleared: () => void): Context {
+  contextOf<Context extends FieldContext>(context: Context, upstream: Upstream, onGroupsCleared: () => void): Context {
     const loaders = watchLoads(context.loaders, {
       onWorkflow: (key) => this.workflowKeys.add(key),
       onGroup: (id) => {

@@ -12,7 +12,7 @@ export interface Loaders {
 }
 
 /** Part of the context through which a field makes calls. */
-export interface CallContext {
+export interface FieldContext {
   readonly upstream: Upstream;
   readonly loaders: Loaders;
 }

@@ -1,7 +1,6 @@
 import type { FeedBody } from '../../upstream/endpoints/feeds.ts';
 import { builder } from '../builder.ts';
-import { ADDS_ONLY, requireScopes } from '../declarations.ts';
-import { Entity, NO_ENDPOINT } from '../entity.ts';
+import { ADDS_ONLY, Entity, requireScopes } from '../declarations.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -18,7 +17,7 @@ import {
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',
-  extensions: { ...requireScopes('feeds:read'), entity: new Entity({ id: NO_ENDPOINT }) },
+  extensions: { ...requireScopes('feeds:read'), entity: new Entity({ id: null }) },
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The feed's id, or null if the service sent none." }),
     identifier: t.exposeString('identifier', { description: 'The identifier that the service assigned to the feed.' }),

@@ -1,7 +1,6 @@
 import type { DeletionBody, NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
 import { builder } from '../builder.ts';
-import { ADDS_ONLY, declareCalls, requireScopes } from '../declarations.ts';
-import { Entity } from '../entity.ts';
+import { ADDS_ONLY, declareCalls, Entity, requireScopes } from '../declarations.ts';
 import {
   asConflict,
   asInvalidInput,

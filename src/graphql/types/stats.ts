@@ -64,7 +64,7 @@ const StatsEntry = builder.objectRef<StatsEntryBody>('StatsEntry').implement({
       nullable: { list: true, items: true },
       extensions: declareCalls('1 per distinct id in the operation, 8 at a time', {
         loads: 'workflow',
-        most: ({ first }) => readFirst(first),
+        maxRecords: ({ first }) => readFirst(first),
         reason: 'One per distinct workflow of the statistics.',
       }),
       description:

@@ -3,8 +3,7 @@ import type { SubscriberBody, SubscriberFields } from '../../upstream/endpoints/
 import type { WriteResult } from '../../upstream/request.ts';
 import { createBoundedMap } from '../bounded-map.ts';
 import { builder } from '../builder.ts';
-import { declareCalls, requireScopes } from '../declarations.ts';
-import { Entity, NO_ENDPOINT } from '../entity.ts';
+import { declareCalls, Entity, requireScopes } from '../declarations.ts';
 import { assertRange, requireValue } from '../field-errors.ts';
 import {
   asConflict,
@@ -27,7 +26,7 @@ const CONCURRENCY = 10;
 
 const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
   description: 'A person or system that receives notifications.',
-  extensions: { ...requireScopes('subscribers:read'), entity: new Entity({ subscriberId: NO_ENDPOINT }) },
+  extensions: { ...requireScopes('subscribers:read'), entity: new Entity({ subscriberId: null }) },
   fields: (t) => ({
     subscriberId: t.exposeID('subscriberId', {
       description: "The id that your system gave the subscriber, usually the user's id. Unique within the environment.",

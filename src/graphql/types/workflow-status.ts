@@ -52,7 +52,7 @@ builder.mutationFields((t) => ({
       ...requireScopes('workflows:write'),
       ...declareCalls('1, or 2 if the service rejects it because nothing changes', {
         loads: 'workflow',
-        most: () => 1,
+        maxRecords: () => 1,
         reason: 'One if the service rejects the status, to find out whether the workflow already has it.',
       }),
     },
