@@ -130,20 +130,15 @@ function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode
 }
 
 /** Reference of another subgraph to a record: the name of its type and the value of a key. */
-export type Representation = Readonly<Record<string, unknown>>;
-
-/** Loads the record that a representation refers to. Returns null if it doesn't exist. */
-export type ResolveReference = (representation: Representation, context: GatewayContext) => Promise<object | null>;
+type Representation = Readonly<Record<string, unknown>>;
 
 /**
- * Creates the function that loads records of these types. It calls loaders immediately, so that they batch the references of a list.
+ * Creates the function that loads the record, or null, that a representation refers to. It calls loaders immediately, so that they batch the
+ * references of a list.
  *
  * @param maySeeSchema whether errors tell a caller the names of types and keys
  */
-export function createResolveReference(
-  types: readonly GraphQLObjectType[],
-  maySeeSchema: MaySeeSchema,
-): ResolveReference {
+function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchema: MaySeeSchema) {
   const entities = new Map(
     types.flatMap((type): [string, Entity][] => {
       const entity = entityOf(type);
@@ -155,7 +150,7 @@ export function createResolveReference(
   const invalid = (problem: string, choices: Iterable<string>, context: GatewayContext) =>
     badUserInput(maySeeSchema(context) ? `${problem}: ${listAny(choices)}.` : `${problem}.`);
 
-  return async (representation, context) => {
+  return async (representation: Representation, context: GatewayContext): Promise<object | null> => {
     const { __typename: typeName } = representation;
     const entity = typeof typeName === 'string' ? entities.get(typeName) : undefined;
     if (entity === undefined) {

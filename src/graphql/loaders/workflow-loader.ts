@@ -7,19 +7,14 @@ import { createBoundedMap } from '../bounded-map.ts';
 export const WORKFLOW_CONCURRENCY = 8;
 
 /** Loader of workflows for one operation. */
-export interface WorkflowLoader {
-  /** Loads a workflow by its id or trigger identifier. */
-  load(key: string): Promise<WorkflowBody | null>;
-  /** Forgets all workflows. */
-  clearAll(): void;
-}
+export type WorkflowLoader = ReturnType<typeof createWorkflowLoader>;
 
 /**
  * Creates a loader that loads each distinct id or trigger identifier once per operation. A missing workflow is null, and an error affects
  * only its own key. Keys are batched although the service has no list: workflows of one tick then resolve together, so that their groups
  * are loaded in one batch.
  */
-export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): WorkflowLoader {
+export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>) {
   const loadAll = createBoundedMap<string, WorkflowBody | null | Error>(WORKFLOW_CONCURRENCY);
   const loader = new DataLoader<string, WorkflowBody | null>(
     (keys) =>
@@ -32,7 +27,8 @@ export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): W
   // longer than to complete the value: a month of statistics loads ten workflows ninety times.
   let recent: Map<string, Promise<WorkflowBody | null>> | undefined;
   return {
-    load(key) {
+    /** Loads a workflow by its id or trigger identifier. */
+    load(key: string): Promise<WorkflowBody | null> {
       if (recent === undefined) {
         recent = new Map();
         queueMicrotask(() => {
@@ -43,7 +39,8 @@ export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): W
       recent.set(key, promise);
       return promise;
     },
-    clearAll() {
+    /** Forgets all workflows. */
+    clearAll(): void {
       recent = undefined;
       loader.clearAll();
     },
