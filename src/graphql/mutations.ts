@@ -241,7 +241,7 @@ export const REPLAYED =
  * one header serve several root fields. Services store keys without the endpoint, so the caller's key itself would replay the response of
  * another endpoint.
  *
- * @param given the key of the input, which takes precedence over the request header
+ * @param inputKey the key of the input, which takes precedence over the request header
  * @param item the position in a bulk mutation
  * @returns the key, or undefined if the caller sent none
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
@@ -249,10 +249,10 @@ export const REPLAYED =
 export function deriveIdempotencyKey(
   ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
   info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
-  given: string | null | undefined,
+  inputKey: string | null | undefined,
   item?: number,
 ): string | undefined {
-  const key = given ?? ctx.idempotencyKey;
+  const key = inputKey ?? ctx.idempotencyKey;
   if (key === undefined) {
     return undefined;
   }

@@ -202,8 +202,8 @@ export function createAssets(): Assets {
     readManifest,
     async findProblem() {
       const names = [...((await readManifest())?.types.keys() ?? [])];
-      const stored = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
-      for (const file of ['manifest.json', ...stored].map((name) => new URL(name, folder))) {
+      const compressed = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
+      for (const file of ['manifest.json', ...compressed].map((name) => new URL(name, folder))) {
         try {
           await access(file, constants.R_OK);
         } catch (error) {

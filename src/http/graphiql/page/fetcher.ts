@@ -25,8 +25,8 @@ export function createFetcher({ read, ask, channel, mayExplain }: FetcherOptions
 
   return (params, { headers: typed = {} } = {}) => {
     const headers = toStrings(typed);
-    const own = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
-    const authorization = own ?? read();
+    const header = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
+    const authorization = header ?? read();
     const { isExplaining } = channel;
     return cancellable(async (signal) => {
       if (authorization === undefined) {
@@ -36,7 +36,7 @@ export function createFetcher({ read, ask, channel, mayExplain }: FetcherOptions
       channel.receive({});
       const response = await send(
         { ...withOperationName(params), ...extensionsFor(authorization, isExplaining) },
-        own === undefined ? { ...headers, authorization } : headers,
+        header === undefined ? { ...headers, authorization } : headers,
         { signal, onWait: (wait) => channel.receive({ wait }) },
       );
       const { result, costs } = takeCosts(response);
