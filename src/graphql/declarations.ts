@@ -1,5 +1,6 @@
 import type { Scope } from '../settings/scopes.ts';
 import type { UpstreamCall } from '../upstream/request.ts';
+import type { FieldContext } from './loaders/loaders.ts';
 
 /** Calls that a field makes although neither its arguments nor those of its parents determine which: data does. */
 export class DependentCalls {
@@ -50,3 +51,25 @@ export const requireScopes = (scope: Scope): { scope: Scope } => ({ scope });
 
 /** Extension of a mutation's field that changes or deletes nothing that exists, for AI agents: `extensions: ADDS_ONLY`. */
 export const ADDS_ONLY = { addsOnly: true } as const;
+
+/** Returns the record that has this key, or null. */
+export type LoadByKey = (key: string, context: FieldContext) => Promise<object | null>;
+
+/** Identity of a type's records in a federated graph, declared with the type: `extensions: { entity: new Entity({ id: … }) }`. */
+export class Entity {
+  /** Fields that identify a record, each with the function that loads it; null if the service has no endpoint that reads it. */
+  readonly keys: ReadonlyMap<string, LoadByKey | null>;
+
+  constructor(keys: Readonly<Record<string, LoadByKey | null>>) {
+    this.keys = new Map(Object.entries(keys));
+  }
+
+  /** Whether the service can be asked for a record. */
+  get isResolvable(): boolean {
+    return [...this.keys.values()].some((load) => load !== null);
+  }
+}
+
+/** Returns the entity of a type; undefined if other subgraphs can't refer to its records. */
+export const entityOf = ({ extensions }: { extensions: { entity?: unknown } }): Entity | undefined =>
+  extensions.entity instanceof Entity ? extensions.entity : undefined;

@@ -75,11 +75,11 @@ export const createClientErrors =
     }
 
     /** Returns the outcome of a write. An error without a path is UNKNOWN if anything was sent upstream. */
-    const outcomeOf = (error: GraphQLError, known: WriteOutcome): { outcome?: WriteOutcome } => {
+    const outcomeOf = (error: GraphQLError, outcome: WriteOutcome): { outcome?: WriteOutcome } => {
       if (!isMutation) {
         return {};
       }
-      return { outcome: error.path === undefined ? (wasSent ? 'UNKNOWN' : 'NOT_APPLIED') : known };
+      return { outcome: error.path === undefined ? (wasSent ? 'UNKNOWN' : 'NOT_APPLIED') : outcome };
     };
 
     function mask(error: GraphQLError, original: unknown): ClientError {

@@ -24,7 +24,7 @@ import { readSecret } from '../settings/kinds.ts';
 import { listAny } from '../settings/setting.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { GatewayContext } from './context.ts';
-import { type Entity, entityOf } from './entity.ts';
+import { type Entity, entityOf } from './declarations.ts';
 import { badUserInput } from './field-errors.ts';
 
 /** Returns the schema with the fields that a federation router uses: `_entities` and `_service`. Its other types are the same objects. */
@@ -122,7 +122,7 @@ export function printSubgraph(schema: GraphQLSchema): string {
 function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode[] {
   const entity = isObjectType(type) ? entityOf(type) : undefined;
   const directives = [...(entity?.keys ?? [])].map(([field, load]) =>
-    load === undefined ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
+    load === null ? `@key(fields: "${field}", resolvable: false)` : `@key(fields: "${field}")`,
   );
   return parse(`scalar Keys ${directives.join(' ')}`).definitions.flatMap((definition) =>
     definition.kind === Kind.SCALAR_TYPE_DEFINITION ? (definition.directives ?? []) : [],
@@ -130,20 +130,15 @@ function keysOf(type: GraphQLNamedType | undefined): readonly ConstDirectiveNode
 }
 
 /** Reference of another subgraph to a record: the name of its type and the value of a key. */
-export type Representation = Readonly<Record<string, unknown>>;
-
-/** Loads the record that a representation refers to. Returns null if it doesn't exist. */
-export type ResolveReference = (representation: Representation, context: GatewayContext) => Promise<object | null>;
+type Representation = Readonly<Record<string, unknown>>;
 
 /**
- * Creates the function that loads records of these types. It calls loaders immediately, so that they batch the references of a list.
+ * Creates the function that loads the record, or null, that a representation refers to. It calls loaders immediately, so that they batch the
+ * references of a list.
  *
  * @param maySeeSchema whether errors tell a caller the names of types and keys
  */
-export function createResolveReference(
-  types: readonly GraphQLObjectType[],
-  maySeeSchema: MaySeeSchema,
-): ResolveReference {
+function createResolveReference(types: readonly GraphQLObjectType[], maySeeSchema: MaySeeSchema) {
   const entities = new Map(
     types.flatMap((type): [string, Entity][] => {
       const entity = entityOf(type);
@@ -155,7 +150,7 @@ export function createResolveReference(
   const invalid = (problem: string, choices: Iterable<string>, context: GatewayContext) =>
     badUserInput(maySeeSchema(context) ? `${problem}: ${listAny(choices)}.` : `${problem}.`);
 
-  return async (representation, context) => {
+  return async (representation: Representation, context: GatewayContext): Promise<object | null> => {
     const { __typename: typeName } = representation;
     const entity = typeof typeName === 'string' ? entities.get(typeName) : undefined;
     if (entity === undefined) {
@@ -174,7 +169,7 @@ export function createResolveReference(
 function findKey({ keys }: Entity, representation: Representation) {
   for (const [field, load] of keys) {
     const value = representation[field];
-    if (load !== undefined && (typeof value === 'string' || Number.isSafeInteger(value))) {
+    if (load !== null && (typeof value === 'string' || Number.isSafeInteger(value))) {
       return { key: String(value), load };
     }
   }

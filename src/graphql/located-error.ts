@@ -126,13 +126,9 @@ export function excerpt(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) {
     return createExcerpt(value, 0);
   }
-  const known = excerpts.get(value);
-  if (known !== undefined) {
-    return known;
-  }
-  const created = createExcerpt(value, 0);
-  excerpts.set(value, created);
-  return created;
+  const part = excerpts.get(value) ?? createExcerpt(value, 0);
+  excerpts.set(value, part);
+  return part;
 }
 
 function createExcerpt(value: unknown, depth: number): unknown {

@@ -7,7 +7,7 @@ import { badUserInput } from './field-errors.ts';
 
 /**
  * Failure that a client can act on: a member of the mutations' result unions. All other errors of resolvers become entries of `errors[]`
- * (see `client-errors.ts`).
+ * (see `errors.ts`).
  */
 interface Failure {
   code: 'NOT_FOUND' | 'CONFLICT' | 'INVALID_INPUT' | 'UPSTREAM_FAILURE';
@@ -148,17 +148,16 @@ export const UpstreamFailure = builder.objectRef<BulkItemFailure>('UpstreamFailu
 type Handler = (error: UpstreamError) => Failure | undefined;
 
 /**
- * Runs a write and returns its result. Returns the failure of the first handler that handles an error, and rethrows any other error.
+ * Returns the result of a mutation: the success, or the failure of the first handler that handles the write's error. Rejects with any other error.
  *
- * @example toMutationResult(() => createFeed(…), asInvalidInput(), asConflict)
+ * @example toMutationResult(ctx.upstream.createFeed(…), ({ body }) => ({ … }), asInvalidInput(), asConflict)
  */
-export async function toMutationResult<Success, Handlers extends readonly Handler[]>(
-  write: () => Promise<Success>,
+export const toMutationResult = <Result, Success, Handlers extends readonly Handler[]>(
+  write: Promise<Result>,
+  toSuccess: (result: Result) => Success,
   ...handlers: Handlers
-): Promise<Success | NonNullable<ReturnType<Handlers[number]>>> {
-  try {
-    return await write();
-  } catch (error) {
+): Promise<Success | NonNullable<ReturnType<Handlers[number]>>> =>
+  write.then(toSuccess, (error: unknown) => {
     if (isUpstreamError(error)) {
       for (const handle of handlers) {
         const failure = handle(error) as ReturnType<Handlers[number]>;
@@ -168,8 +167,7 @@ export async function toMutationResult<Success, Handlers extends readonly Handle
       }
     }
     throw error;
-  }
-}
+  });
 
 /** Creates a handler of missing records (404 and 410). */
 export const asNotFound =
@@ -243,7 +241,7 @@ export const REPLAYED =
  * one header serve several root fields. Services store keys without the endpoint, so the caller's key itself would replay the response of
  * another endpoint.
  *
- * @param given the key of the input, which takes precedence over the request header
+ * @param inputKey the key of the input, which takes precedence over the request header
  * @param item the position in a bulk mutation
  * @returns the key, or undefined if the caller sent none
  * @throws {GraphQLError} BAD_USER_INPUT if the caller's key is empty
@@ -251,10 +249,10 @@ export const REPLAYED =
 export function deriveIdempotencyKey(
   ctx: Pick<GatewayContext, 'idempotencyKey' | 'identity'>,
   info: Pick<GraphQLResolveInfo, 'fieldName' | 'path'>,
-  given: string | null | undefined,
+  inputKey: string | null | undefined,
   item?: number,
 ): string | undefined {
-  const key = given ?? ctx.idempotencyKey;
+  const key = inputKey ?? ctx.idempotencyKey;
   if (key === undefined) {
     return undefined;
   }

@@ -47,22 +47,14 @@ function check<T>(value: unknown, is: (value: unknown) => value is T, message: s
 const isDateTime = (value: unknown): value is string =>
   typeof value === 'string' && DATE_TIME.test(value) && !Number.isNaN(Date.parse(value));
 
-/** Checks that a value is an existing date in the form YYYY-MM-DD. Computes the days itself: a `Date` takes ten times as long. */
+/** Checks that a value is an existing date in the form YYYY-MM-DD. Most need no `Date`, which takes ten times as long. */
 export function isLocalDate(value: unknown): value is string {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
     return false;
   }
   const month = Number(value.slice(5, 7));
   const day = Number(value.slice(8));
-  return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(Number(value.slice(0, 4)), month);
-}
-
-function daysIn(year: number, month: number): number {
-  if (month === 2) {
-    const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-    return isLeap ? 29 : 28;
-  }
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return month >= 1 && month <= 12 && day >= 1 && (day <= 28 || new Date(value).getUTCDate() === day);
 }
 
 /** Converts a literal to JSON. Rejects enum values, which `valueFromASTUntyped` would convert to strings. */

@@ -1,11 +1,4 @@
-import {
-  type GraphQLField,
-  type GraphQLFieldResolver,
-  type GraphQLObjectType,
-  type GraphQLSchema,
-  getNamedType,
-  isObjectType,
-} from 'graphql';
+import { type GraphQLSchema, getNamedType, isObjectType } from 'graphql';
 import type { Settings } from '../settings/settings.ts';
 import { builder } from './builder.ts';
 import type { GatewayContext } from './context.ts';
@@ -42,56 +35,39 @@ export function createSchema(
   const schema = builder.toSchema();
   schema.description = DESCRIPTION;
   describeScopes(schema);
-  noteRunningFields(schema);
   const served = settings.federation === false ? schema : toSubgraph(schema, createSchemaAccess(settings));
-  watchCallsOfFields(served);
+  watchFields(served);
   return served;
 }
 
-/** Resolver of a field. */
-type Resolve = GraphQLFieldResolver<unknown, GatewayContext>;
-
-/** Wraps the resolvers of a type's fields that `select` accepts. */
-function wrapResolvers(
-  type: GraphQLObjectType<unknown, GatewayContext> | null | undefined,
-  wrap: (resolve: Resolve, name: string) => Resolve,
-  select: (field: GraphQLField<unknown, GatewayContext>) => boolean = () => true,
-): void {
-  for (const field of Object.values(type?.getFields() ?? {})) {
-    if (field.resolve !== undefined && select(field)) {
-      field.resolve = wrap(field.resolve, `${type?.name}.${field.name}`);
-    }
-  }
-}
-
-/** Makes the fields of mutations note their names for the audit log. They run one after another. */
-function noteRunningFields(schema: GraphQLSchema): void {
-  wrapResolvers(schema.getMutationType(), (resolve) => (root, args, context, info) => {
-    context.usage.field = info.fieldName;
-    return resolve(root, args, context, info);
-  });
-}
-
 /**
- * Gives the fields that need calls a context of their own if the request asks for these calls: root fields, and those with the extension `calls`.
- * They are then recorded by the explainer instead of sent, or counted by field.
+ * Lets root fields and fields with `calls` record or count their own calls, if the request asks for it. Fields of mutations, which run one after
+ * another, note their names for the audit log.
  */
-function watchCallsOfFields(schema: GraphQLSchema): void {
-  const roots = new Set([schema.getQueryType(), schema.getMutationType()]);
+function watchFields(schema: GraphQLSchema): void {
+  const mutation = schema.getMutationType();
+  const roots = new Set([schema.getQueryType(), mutation]);
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const isRoot = roots.has(type);
-    wrapResolvers(
-      type,
-      (resolve, name) => (source, args, context, info) => {
-        const { explainer, fieldCalls, loaders } = context;
-        if (explainer !== undefined && isRoot) {
-          return explainer.run(context, info, args, (own) => resolve(source, args, own, info));
+    for (const field of Object.values(type.getFields())) {
+      const { resolve, extensions } = field;
+      if (resolve === undefined || !(isRoot || 'calls' in extensions)) {
+        continue;
+      }
+      const name = `${type.name}.${field.name}`;
+      field.resolve = (source, args, context: GatewayContext, info) => {
+        const { explainer, fieldCalls, loaders, usage } = context;
+        if (type === mutation) {
+          usage.field = info.fieldName;
         }
-        const own = fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
-        return resolve(source, args, own, info);
-      },
-      ({ extensions }) => isRoot || 'calls' in extensions,
-    );
+        if (explainer !== undefined && isRoot) {
+          return explainer.run(context, info, args, (fieldContext) => resolve(source, args, fieldContext, info));
+        }
+        const fieldContext =
+          fieldCalls === undefined ? context : { ...context, ...fieldCalls.contextOf(name, loaders) };
+        return resolve(source, args, fieldContext, info);
+      };
+    }
   }
 }
 

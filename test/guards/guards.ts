@@ -91,8 +91,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls that are cancelled',
     'http/mcp/tool-server.ts',
-    'signal: mcpReq.signal',
-    'signal: new AbortController().signal',
+    'caller, mcpReq.signal)',
+    'caller, new AbortController().signal)',
     'http/mcp',
   ),
   // Report of upstream calls
@@ -105,7 +105,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'explanation instead of execution in GraphiQL',
-    'http/graphiql/page/use-explain.ts',
+    'http/graphiql/page/editors.tsx',
     'channel.isExplaining = true;',
     '',
     'browser/graphiql',
@@ -364,8 +364,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'isolation of a failed key',
     'graphql/loaders/workflow-loader.ts',
-    '.catch((error: Error) => error)',
-    '',
+    'withId(workflow, key)), end)',
+    'withId(workflow, key)), () => end(null))',
     'graphql/batching',
   ),
   guard(
@@ -723,7 +723,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'length of quoted upstream values',
-    'graphql/executor/complete-leaf.ts',
+    'graphql/executor/complete-value.ts',
     'isQuoted ? excerpt(value) : value',
     'value',
     'slow/upstream-bodies',

@@ -1,11 +1,18 @@
-import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
-import type { ValuePlan } from './complete.ts';
-import { completeLeaf, isPrimitive } from './complete-leaf.ts';
-import { completeResolved } from './complete-resolved.ts';
+import {
+  type GraphQLAbstractType,
+  GraphQLError,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  isObjectType,
+  type ResponsePath,
+} from 'graphql';
+import { inspect } from 'graphql/jsutils/inspect.js';
+import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts';
 import type { Execution } from './execution.ts';
 import { STOPPED } from './limits.ts';
-import { Pending, PendingObject } from './pending.ts';
-import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
+import { awaitValue, isPromise, Pending, PendingObject } from './pending.ts';
+import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
 
 /** Executes the fields of an object. Returns its result, or a pending one if a field is pending. */
 export function executeFields(
@@ -95,3 +102,119 @@ const infoOf = (execution: Execution, field: FieldPlan, path: ResponsePath): Gra
   operation: execution.operation,
   variableValues: execution.variableValues,
 });
+
+/** Plans the selection of a field on one object type. */
+export type PlanSelection = (type: GraphQLObjectType, execution: Execution) => SelectionPlan;
+
+/** Creates the completion function of an object type. */
+export function createObjectCompletion(type: GraphQLObjectType, planSelection: PlanSelection): Complete {
+  let selection: SelectionPlan | undefined;
+  return (execution, plan, info, path, value) => {
+    selection ??= planSelection(type, execution);
+    return completeObject(execution, plan, type, selection, info, path, value);
+  };
+}
+
+/** Creates the completion function of an interface or union, whose object types `resolveType` determines. */
+export function createAbstractCompletion(abstractType: GraphQLAbstractType, planSelection: PlanSelection): Complete {
+  const possibleTypes = new Map<unknown, { type: GraphQLObjectType; selection: SelectionPlan }>();
+
+  function completeRuntimeType(
+    execution: Execution,
+    plan: ValuePlan,
+    typeName: unknown,
+    info: GraphQLResolveInfo,
+    path: ResponsePath,
+    value: unknown,
+  ): unknown {
+    let possible = possibleTypes.get(typeName);
+    if (possible === undefined) {
+      const type = toRuntimeType(execution.schema, abstractType, typeName, info, value);
+      possible = { type, selection: planSelection(type, execution) };
+      possibleTypes.set(typeName, possible);
+    }
+    return completeObject(execution, plan, possible.type, possible.selection, info, path, value);
+  }
+
+  /** Returns the completion of a value whose type name is awaited. A function of its own, so that other values need no closure. */
+  const withTypeName =
+    (value: unknown): Complete =>
+    (execution, plan, info, path, typeName) =>
+      completeRuntimeType(execution, plan, typeName, info, path, value);
+
+  return (execution, plan, info, path, value) => {
+    const resolveType = abstractType.resolveType ?? execution.typeResolver;
+    const typeName: unknown = resolveType(value, execution.contextValue, info, abstractType);
+    return isPromise(typeName)
+      ? awaitValue(execution, typeName, plan, info, path, withTypeName(value))
+      : completeRuntimeType(execution, plan, typeName, info, path, value);
+  };
+}
+
+function completeObject(
+  execution: Execution,
+  plan: ValuePlan,
+  type: GraphQLObjectType,
+  selection: SelectionPlan,
+  info: GraphQLResolveInfo,
+  path: ResponsePath,
+  value: unknown,
+): unknown {
+  if (!type.isTypeOf) {
+    return executeFields(execution, selection, value, plan, path);
+  }
+  const complete = ifAccepted(type, selection, value);
+  const isTypeOf: unknown = type.isTypeOf(value, execution.contextValue, info);
+  return isPromise(isTypeOf)
+    ? awaitValue(execution, isTypeOf, plan, info, path, complete)
+    : complete(execution, plan, info, path, isTypeOf);
+}
+
+/** Returns the completion of the result of `isTypeOf`. A function of its own, so that other values need no closure. */
+const ifAccepted =
+  (type: GraphQLObjectType, selection: SelectionPlan, value: unknown): Complete =>
+  (execution, plan, _info, path, isTypeOf) => {
+    if (!isTypeOf) {
+      throw new GraphQLError(`Expected value of type "${type.name}" but got: ${inspect(value)}.`);
+    }
+    return executeFields(execution, selection, value, plan, path);
+  };
+
+/** Returns the object type named by `resolveType`. Throws the same errors as graphql-js if it is not a possible type. */
+function toRuntimeType(
+  schema: GraphQLSchema,
+  abstractType: GraphQLAbstractType,
+  typeName: unknown,
+  info: GraphQLResolveInfo,
+  value: unknown,
+): GraphQLObjectType {
+  const field = `"${info.parentType.name}.${info.fieldName}"`;
+  if (typeName == null) {
+    throw new GraphQLError(
+      `Abstract type "${abstractType.name}" must resolve to an Object type at runtime for field ${field}. Either the "${abstractType.name}" type should provide a "resolveType" function or each possible type should provide an "isTypeOf" function.`,
+    );
+  }
+  if (isObjectType(typeName)) {
+    throw new GraphQLError(
+      'Support for returning GraphQLObjectType from resolveType was removed in graphql-js@16.0.0 please return type name instead.',
+    );
+  }
+  if (typeof typeName !== 'string') {
+    throw new GraphQLError(
+      `Abstract type "${abstractType.name}" must resolve to an Object type at runtime for field ${field} with value ${inspect(value)}, received "${inspect(typeName)}".`,
+    );
+  }
+  const type = schema.getType(typeName);
+  if (type == null) {
+    throw new GraphQLError(
+      `Abstract type "${abstractType.name}" was resolved to a type "${typeName}" that does not exist inside the schema.`,
+    );
+  }
+  if (!isObjectType(type)) {
+    throw new GraphQLError(`Abstract type "${abstractType.name}" was resolved to a non-object type "${typeName}".`);
+  }
+  if (!schema.isSubType(abstractType, type)) {
+    throw new GraphQLError(`Runtime Object type "${type.name}" is not a possible type for "${abstractType.name}".`);
+  }
+  return type;
+}

@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo, ResponsePath } from 'graphql';
-import type { Complete, ValuePlan } from './complete.ts';
 import type { Execution, Position } from './execution.ts';
 import { STOPPED } from './limits.ts';
+import type { Complete, ValuePlan } from './selection-plan.ts';
 
 /** Destination of a pending value: a container in the result. */
 export interface Destination {

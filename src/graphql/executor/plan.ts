@@ -16,11 +16,9 @@ import {
 } from 'graphql';
 import { createReadArguments, type Variables } from './arguments.ts';
 import { collectFields, type PlanSource } from './collect-fields.ts';
-import type { Complete, ValuePlan } from './complete.ts';
-import { createLeafCompletion } from './complete-leaf.ts';
-import { createListCompletion } from './complete-list.ts';
-import { createAbstractCompletion, createObjectCompletion, type PlanSelection } from './complete-object.ts';
-import type { FieldPlan, SelectionPlan } from './selection-plan.ts';
+import { createLeafCompletion, createListCompletion } from './complete-value.ts';
+import { createAbstractCompletion, createObjectCompletion, type PlanSelection } from './execute-fields.ts';
+import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
 
 /** Plans the selection set of an operation, or the merged selection sets of a field's nodes, for one object type. */
 export function planSelection(

@@ -53,13 +53,13 @@ export function dependentsOfRoot(
 ): Dependent[] {
   const { parentType, fieldName, returnType: type, fieldNodes: nodes } = info;
   const declared = dependentCallsOf(parentType.getFields()[fieldName]?.extensions);
-  const own = declared === undefined ? 0 : maxRecordsOf(declared, () => args);
-  const objects = { type, nodes, count: isList(type) ? records + own : 1 };
-  if (declared === undefined || own === 0) {
+  const recordsPerObject = declared === undefined ? 0 : maxRecordsOf(declared, () => args);
+  const objects = { type, nodes, count: isList(type) ? records + recordsPerObject : 1 };
+  if (declared === undefined || recordsPerObject === 0) {
     return findDependents(info, { ...objects, after });
   }
   const next = (id: number) => findDependents(info, { ...objects, after: [...after, id] });
-  return [{ name: nameOf(info), declared, records: own, after, next }];
+  return [{ name: nameOf(info), declared, records: recordsPerObject, after, next }];
 }
 
 /** Returns the dependent fields of objects, for all types that they can have. */

@@ -16,48 +16,35 @@ export const GROUP_AFTER_LIST = {
 type GroupEndpoints = Pick<Upstream, 'getNotificationGroup' | 'listNotificationGroups'>;
 
 /** Loader of the notification groups for one operation. */
-export interface NotificationGroupLoader {
-  /** Returns the group, or null if it doesn't exist. The first id of an operation takes one call, all others together one list call. */
-  load(id: string): Promise<NotificationGroupBody | null>;
-  /** Returns all groups with at most one call. Returns null if the service responds with 404. */
-  list(): Promise<NotificationGroupBody[] | null>;
-  /** Clears what a write is about to change: the list, and the group with this id if given. */
-  clear(id?: string): void;
-  /** Caches the group that a write returned. Returns it with the requested id if it has none. */
-  prime(id: string, group: NotificationGroupBody): NotificationGroupBody;
-  /** Caches that the group is deleted. */
-  primeDeleted(id: string): void;
-}
+export type NotificationGroupLoader = ReturnType<typeof createNotificationGroupLoader>;
 
 /**
  * Creates the loader of an operation.
  *
  * @param onList called with the ids of groups that are taken from the list
  */
-export function createNotificationGroupLoader(
-  upstream: GroupEndpoints,
-  onList?: (ids: readonly string[]) => void,
-): NotificationGroupLoader {
-  let listed: Promise<NotificationGroupBody[] | null> | undefined;
+export function createNotificationGroupLoader(upstream: GroupEndpoints, onList?: (ids: readonly string[]) => void) {
+  let groups: Promise<NotificationGroupBody[] | null> | undefined;
   let hasLoadedOne = false;
 
-  const list = () => {
-    listed ??= upstream.listNotificationGroups();
-    return listed;
-  };
+  /** Returns all groups with at most one call. Returns null if the service responds with 404. */
+  function listGroups(): Promise<NotificationGroupBody[] | null> {
+    groups ??= upstream.listNotificationGroups();
+    return groups;
+  }
 
   /** Loads one group by its id. Uses one list call if the operation needs two or more, because that takes fewer calls. */
   async function loadGroups(ids: readonly string[]): Promise<(NotificationGroupBody | null | Error)[]> {
     const [id] = ids;
-    if (id !== undefined && ids.length === 1 && listed === undefined && !hasLoadedOne) {
+    if (id !== undefined && ids.length === 1 && groups === undefined && !hasLoadedOne) {
       hasLoadedOne = true;
       return [await loadGroup(upstream, id)];
     }
     onList?.(ids);
-    const groups = (await list()) ?? [];
-    const found = alignByKey(ids, groups, idOf);
+    const list = (await listGroups()) ?? [];
+    const found = alignByKey(ids, list, idOf);
     // The contract allows `_id` to be absent; then the list doesn't show which groups are missing.
-    const isIdentified = groups.every((group) => idOf(group) !== undefined);
+    const isIdentified = list.every((group) => idOf(group) !== undefined);
     if (isIdentified) {
       return found;
     }
@@ -66,23 +53,31 @@ export function createNotificationGroupLoader(
 
   const loader = new DataLoader(loadGroups, { name: 'notificationGroup' });
   return {
-    async load(id) {
+    /**
+     * Returns the group, or null if it doesn't exist. The first id of an operation takes one call, all others together one list call.
+     *
+     * @throws {UpstreamError} BAD_USER_INPUT if the id can't be part of a call
+     */
+    load(id: string): Promise<NotificationGroupBody | null> {
       assertPathParams(GROUP_BY_ID, { id }); // A list call would accept an invalid id and return null.
       return loader.load(id);
     },
-    list,
-    clear(id) {
-      listed = undefined;
+    list: listGroups,
+    /** Clears what a write is about to change: the list, and the group with this id if there is one. */
+    clear(id?: string): void {
+      groups = undefined;
       if (id !== undefined) {
         loader.clear(id);
       }
     },
-    prime(id, group) {
+    /** Caches the group that a write returned. Returns it with the requested id if it has none. */
+    prime(id: string, group: NotificationGroupBody): NotificationGroupBody {
       const identified = withId(group, id);
       loader.clear(id).prime(id, identified);
       return identified;
     },
-    primeDeleted(id) {
+    /** Caches that the group is deleted. */
+    primeDeleted(id: string): void {
       loader.clear(id).prime(id, null);
     },
   };

@@ -1,15 +1,31 @@
 import {
+  astFromValue,
   type DocumentNode,
   type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  type GraphQLNamedInputType,
   type GraphQLSchema,
+  type GraphQLType,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
   Kind,
   type OperationDefinitionNode,
   type Token,
   TokenKind,
+  TypeInfo,
+  typeFromAST,
+  type ValueNode,
+  valueFromASTUntyped,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import { sha256Of } from '../documents/manifest.ts';
 import { type RequiredScopes, readRequiredScopes } from '../documents/required-scopes.ts';
-import { type ObjectSchema, toInputSchema } from './input-schema.ts';
 
 /** Hints for the people and programs that decide about a call. */
 export interface ToolAnnotations {
@@ -63,9 +79,9 @@ function rootFieldsOf(
   { operation, selectionSet: { selections } }: OperationDefinitionNode,
   schema: GraphQLSchema,
 ): GraphQLField<unknown, unknown>[] {
-  const known = schema.getRootType(operation)?.getFields() ?? {};
+  const rootFields = schema.getRootType(operation)?.getFields() ?? {};
   const fields = selections.flatMap((selection) =>
-    selection.kind === Kind.FIELD ? (known[selection.name.value] ?? []) : [],
+    selection.kind === Kind.FIELD ? (rootFields[selection.name.value] ?? []) : [],
   );
   return selections.every(({ kind }) => kind === Kind.FIELD) ? fields : [];
 }
@@ -90,3 +106,126 @@ const describe = (fields: readonly GraphQLField<unknown, unknown>[]): string =>
     .map(({ description }) => description?.split('\n\n')[0] ?? '')
     .join(' ')
     .trim();
+
+type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+
+/** JSON Schema 2020-12. */
+interface JsonSchema {
+  [keyword: string]: Json;
+}
+
+/** JSON Schema of an object without other properties. */
+interface ObjectSchema extends JsonSchema {
+  type: 'object';
+  properties: Record<string, JsonSchema>;
+  required: string[];
+  additionalProperties: false;
+}
+
+/** JSON Schema of each scalar. Those that are not listed accept any value. */
+const SCALARS: Readonly<Record<string, JsonSchema>> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Int: { type: 'integer' },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  DateTime: { type: 'string' },
+  LocalDate: { type: 'string', format: 'date' },
+  JSONObject: { type: 'object' },
+};
+
+/** Returns the JSON Schema of an operation's variables. */
+function toInputSchema(
+  operation: OperationDefinitionNode,
+  document: DocumentNode,
+  schema: GraphQLSchema,
+): ObjectSchema {
+  const descriptions = describeVariables(document, schema);
+  const members = (operation.variableDefinitions ?? []).flatMap(({ variable, type: node, defaultValue }): Member[] => {
+    const type: GraphQLType | undefined = typeFromAST(schema, node);
+    const name = variable.name.value;
+    const defaults = defaultValue === undefined ? {} : { default: toJson(defaultValue) };
+    return isInputType(type) ? [{ name, type, description: descriptions.get(name), ...defaults }] : [];
+  });
+  return toObjectSchema(members);
+}
+
+/** Variable, or field of an input object. */
+interface Member {
+  name: string;
+  type: GraphQLInputType;
+  description: string | null | undefined;
+  /** @default none */
+  default?: Json;
+}
+
+function toObjectSchema(members: readonly Member[]): ObjectSchema {
+  const isRequired = (member: Member) => isNonNullType(member.type) && !('default' in member);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      members.map(({ name, type, description, ...others }) => [
+        name,
+        { ...toSchema(type), ...(description && { description }), ...others },
+      ]),
+    ),
+    required: members.filter(isRequired).map(({ name }) => name),
+    additionalProperties: false,
+  };
+}
+
+function toSchema(type: GraphQLInputType, isNullable = true): JsonSchema {
+  if (isNonNullType(type)) {
+    return toSchema(type.ofType, false);
+  }
+  const schema: JsonSchema = isListType(type) ? { type: 'array', items: toSchema(type.ofType) } : toNamedSchema(type);
+  return isNullable ? toNullable(schema) : schema;
+}
+
+const toNullable = ({ type, enum: values, ...others }: JsonSchema): JsonSchema => ({
+  ...(typeof type === 'string' && { type: [type, 'null'] }),
+  ...(Array.isArray(values) && { enum: [...values, null] }),
+  ...others,
+});
+
+/** Inline, because many agents can't follow references. No input type contains itself. */
+function toNamedSchema(type: GraphQLNamedInputType): JsonSchema {
+  const description = type.description ? { description: type.description } : {};
+  if (isInputObjectType(type)) {
+    return { ...toObjectSchema(Object.values(type.getFields()).map(toMember)), ...description };
+  }
+  return isEnumType(type)
+    ? { type: 'string', enum: type.getValues().map(({ name }) => name), ...description }
+    : { ...SCALARS[type.name], ...(!isBuiltIn(type.name) && description) };
+}
+
+const toMember = ({ name, type, description, defaultValue }: GraphQLInputField): Member => {
+  const node = defaultValue === undefined ? undefined : astFromValue(defaultValue, type);
+  return { name, type, description, ...(node && { default: toJson(node) }) };
+};
+
+const toJson = (node: ValueNode): Json => JSON.parse(JSON.stringify(valueFromASTUntyped(node)));
+
+const isBuiltIn = (scalar: string): boolean => ['ID', 'String', 'Int', 'Float', 'Boolean'].includes(scalar);
+
+/** Returns the description of the argument, or field of an input object, that each variable is used for. */
+function describeVariables(document: DocumentNode, schema: GraphQLSchema): Map<string, string> {
+  const descriptions = new Map<string, string>();
+  const types = new TypeInfo(schema);
+  function describe(value: ValueNode, description: string | null | undefined): void {
+    if (value.kind === Kind.VARIABLE && description && !descriptions.has(value.name.value)) {
+      descriptions.set(value.name.value, description);
+    }
+  }
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Argument: ({ value }) => describe(value, types.getArgument()?.description),
+      ObjectField({ name, value }) {
+        const parent = getNamedType(types.getParentInputType());
+        describe(value, isInputObjectType(parent) ? parent.getFields()[name.value]?.description : undefined);
+      },
+    }),
+  );
+  return descriptions;
+}

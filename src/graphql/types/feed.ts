@@ -1,7 +1,6 @@
 import type { FeedBody } from '../../upstream/endpoints/feeds.ts';
 import { builder } from '../builder.ts';
-import { ADDS_ONLY, requireScopes } from '../declarations.ts';
-import { Entity, NO_ENDPOINT } from '../entity.ts';
+import { ADDS_ONLY, Entity, requireScopes } from '../declarations.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -18,7 +17,7 @@ import {
 
 export const Feed = builder.objectRef<FeedBody>('Feed').implement({
   description: 'A feed of in-app messages, such as "Product news", which an app shows as a separate list.',
-  extensions: { ...requireScopes('feeds:read'), entity: new Entity({ id: NO_ENDPOINT }) },
+  extensions: { ...requireScopes('feeds:read'), entity: new Entity({ id: null }) },
   fields: (t) => ({
     id: t.exposeID('_id', { nullable: true, description: "The feed's id, or null if the service sent none." }),
     identifier: t.exposeString('identifier', { description: 'The identifier that the service assigned to the feed.' }),
@@ -83,11 +82,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateFeedInput, required: true, description: 'The feed to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        async () => {
-          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
-          const { body, replayed } = await ctx.upstream.createFeed(input.name, key);
-          return { __typename: 'CreateFeedSuccess' as const, feed: body, replayed };
-        },
+        ctx.upstream.createFeed(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        ({ body, replayed }) => ({ __typename: 'CreateFeedSuccess' as const, feed: body, replayed }),
         asInvalidInput(),
         asConflict,
       ),
@@ -101,10 +97,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: DeleteFeedInput, required: true, description: 'The feed to delete.' }) },
     resolve: (_root, { input: { id } }, ctx) =>
       toMutationResult(
-        async () => {
-          const { body } = await ctx.upstream.deleteFeed(id);
-          return { __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body };
-        },
+        ctx.upstream.deleteFeed(id),
+        ({ body }) => ({ __typename: 'DeleteFeedSuccess' as const, id, remainingFeeds: body }),
         asNotFound('Feed', id),
         asNotFoundByMessage('Feed', id),
         asInvalidInput(['input'], { feedId: 'id' }),

@@ -72,10 +72,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { input: { transactionId, channel } }, ctx) =>
       toMutationResult(
-        async () => {
-          await ctx.upstream.deleteMessagesByTransaction(transactionId, channel ?? undefined);
-          return { __typename: 'DeleteMessagesByTransactionSuccess' as const, transactionId, channel };
-        },
+        ctx.upstream.deleteMessagesByTransaction(transactionId, channel ?? undefined),
+        () => ({ __typename: 'DeleteMessagesByTransactionSuccess' as const, transactionId, channel }),
         asNotFound('Transaction', transactionId),
         asInvalidInput(),
       ),

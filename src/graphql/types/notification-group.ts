@@ -1,7 +1,6 @@
 import type { DeletionBody, NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
 import { builder } from '../builder.ts';
-import { ADDS_ONLY, declareCalls, requireScopes } from '../declarations.ts';
-import { Entity } from '../entity.ts';
+import { ADDS_ONLY, declareCalls, Entity, requireScopes } from '../declarations.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -146,17 +145,19 @@ builder.mutationFields((t) => ({
     extensions: { ...requireScopes('groups:write'), ...ADDS_ONLY },
     description: 'Creates a group.\n\nREST: `POST /v1/notification-groups`.',
     args: { input: t.arg({ type: CreateNotificationGroupInput, required: true, description: 'The group to create.' }) },
-    resolve: (_root, { input }, ctx, info) =>
-      toMutationResult(
-        async () => {
-          ctx.loaders.notificationGroup.clear();
-          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
-          const { body, replayed } = await ctx.upstream.createNotificationGroup(input.name, key);
-          return { __typename: 'CreateNotificationGroupSuccess' as const, notificationGroup: body, replayed };
-        },
+    resolve(_root, { input }, ctx, info) {
+      ctx.loaders.notificationGroup.clear();
+      return toMutationResult(
+        ctx.upstream.createNotificationGroup(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        ({ body, replayed }) => ({
+          __typename: 'CreateNotificationGroupSuccess' as const,
+          notificationGroup: body,
+          replayed,
+        }),
         asInvalidInput(),
         asConflict,
-      ),
+      );
+    },
   }),
   updateNotificationGroup: t.field({
     type: UpdateNotificationGroupResult,
@@ -164,19 +165,20 @@ builder.mutationFields((t) => ({
     extensions: requireScopes('groups:write'),
     description: 'Renames a group.\n\nREST: `PATCH /v1/notification-groups/{id}`.',
     args: { input: t.arg({ type: UpdateNotificationGroupInput, required: true, description: 'The group to rename.' }) },
-    resolve: (_root, { input: { id, name, idempotencyKey } }, ctx, info) =>
-      toMutationResult(
-        async () => {
-          ctx.loaders.notificationGroup.clear(id);
-          const key = deriveIdempotencyKey(ctx, info, idempotencyKey);
-          const { body, replayed } = await ctx.upstream.updateNotificationGroup(id, name, key);
-          const notificationGroup = ctx.loaders.notificationGroup.prime(id, body);
-          return { __typename: 'UpdateNotificationGroupSuccess' as const, notificationGroup, replayed };
-        },
+    resolve(_root, { input: { id, name, idempotencyKey } }, ctx, info) {
+      ctx.loaders.notificationGroup.clear(id);
+      return toMutationResult(
+        ctx.upstream.updateNotificationGroup(id, name, deriveIdempotencyKey(ctx, info, idempotencyKey)),
+        ({ body, replayed }) => ({
+          __typename: 'UpdateNotificationGroupSuccess' as const,
+          notificationGroup: ctx.loaders.notificationGroup.prime(id, body),
+          replayed,
+        }),
         asNotFound('NotificationGroup', id),
         asInvalidInput(),
         asConflict,
-      ),
+      );
+    },
   }),
   deleteNotificationGroup: t.field({
     type: DeleteNotificationGroupResult,
@@ -184,22 +186,18 @@ builder.mutationFields((t) => ({
     extensions: requireScopes('groups:write'),
     description: 'Deletes a group. Its workflows remain.\n\nREST: `DELETE /v1/notification-groups/{id}`.',
     args: { input: t.arg({ type: DeleteNotificationGroupInput, required: true, description: 'The group to delete.' }) },
-    resolve: (_root, { input: { id } }, ctx) =>
-      toMutationResult(
-        async () => {
-          ctx.loaders.notificationGroup.clear(id);
-          const { body } = await ctx.upstream.deleteNotificationGroup(id);
+    resolve(_root, { input: { id } }, ctx) {
+      ctx.loaders.notificationGroup.clear(id);
+      return toMutationResult(
+        ctx.upstream.deleteNotificationGroup(id),
+        ({ body: { acknowledged, status } }) => {
           ctx.loaders.notificationGroup.primeDeleted(id);
-          return {
-            __typename: 'DeleteNotificationGroupSuccess' as const,
-            id,
-            acknowledged: body.acknowledged,
-            status: body.status,
-          };
+          return { __typename: 'DeleteNotificationGroupSuccess' as const, id, acknowledged, status };
         },
         asNotFound('NotificationGroup', id),
         asInvalidInput(),
         asConflict,
-      ),
+      );
+    },
   }),
 }));

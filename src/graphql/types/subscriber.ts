@@ -1,11 +1,10 @@
 import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberBody, SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
+import type { WriteResult } from '../../upstream/request.ts';
+import { createBoundedMap } from '../bounded-map.ts';
 import { builder } from '../builder.ts';
-import type { GatewayContext } from '../context.ts';
-import { declareCalls, requireScopes } from '../declarations.ts';
-import { Entity, NO_ENDPOINT } from '../entity.ts';
+import { declareCalls, Entity, requireScopes } from '../declarations.ts';
 import { assertRange, requireValue } from '../field-errors.ts';
-import { createLimit } from '../limit.ts';
 import {
   asConflict,
   asInvalidInput,
@@ -22,9 +21,12 @@ import {
 /** Maximum subscribers in one bulk mutation. */
 const MAX_BULK = 100;
 
+/** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
+const CONCURRENCY = 10;
+
 const Subscriber = builder.objectRef<SubscriberBody>('Subscriber').implement({
   description: 'A person or system that receives notifications.',
-  extensions: { ...requireScopes('subscribers:read'), entity: new Entity({ subscriberId: NO_ENDPOINT }) },
+  extensions: { ...requireScopes('subscribers:read'), entity: new Entity({ subscriberId: null }) },
   fields: (t) => ({
     subscriberId: t.exposeID('subscriberId', {
       description: "The id that your system gave the subscriber, usually the user's id. Unique within the environment.",
@@ -162,16 +164,11 @@ const toFields = ({ idempotencyKey: _, ...input }: typeof CreateSubscriberInput.
   ...Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)),
 });
 
-/** Creates or updates one subscriber, which can be an item of a bulk mutation. */
-async function create(
-  ctx: GatewayContext,
-  input: typeof CreateSubscriberInput.$inferInput,
-  key: string | undefined,
-  isBulkItem = false,
-) {
-  const { body, replayed } = await ctx.upstream.createSubscriber(toFields(input), key, isBulkItem);
-  return { __typename: 'CreateSubscriberSuccess' as const, subscriber: body, replayed };
-}
+const toSuccess = ({ body, replayed }: WriteResult<SubscriberBody>) => ({
+  __typename: 'CreateSubscriberSuccess' as const,
+  subscriber: body,
+  replayed,
+});
 
 builder.mutationFields((t) => ({
   createSubscriber: t.field({
@@ -183,7 +180,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateSubscriberInput, required: true, description: 'The subscriber.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        () => create(ctx, input, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        ctx.upstream.createSubscriber(toFields(input), deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        toSuccess,
         asInvalidInput(),
         asConflict,
       ),
@@ -196,16 +194,19 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateSubscribersInput, required: true, description: 'The subscribers.' }) },
     resolve: async (_root, { input: { subscribers } }, ctx, info) => {
       assertRange('the number of subscribers', subscribers.length, 1, MAX_BULK);
-      // Before the first item is sent, because an invalid key rejects all.
-      const keys = subscribers.map((input, index) => deriveIdempotencyKey(ctx, info, input.idempotencyKey, index));
-      const results = await mapBounded(subscribers, (input, index) =>
-        toMutationResult(
-          () => create(ctx, input, keys[index], true),
-          asInvalidInput(['input', 'subscribers', String(index)]),
-          asConflict,
-          asUpstreamFailure,
-        ),
-      );
+      const items = subscribers.map((input, index) => ({
+        input,
+        key: deriveIdempotencyKey(ctx, info, input.idempotencyKey, index), // Before the first is sent: an invalid key rejects all.
+        path: ['input', 'subscribers', String(index)],
+      }));
+      const createAll = createBoundedMap<(typeof items)[number], typeof CreateSubscribersItem.$inferType>(CONCURRENCY);
+      const results = await createAll(items, ({ input, key, path }, end, fail) => {
+        const handlers = [asInvalidInput(path), asConflict, asUpstreamFailure] as const;
+        toMutationResult(ctx.upstream.createSubscriber(toFields(input), key, true), toSuccess, ...handlers).then(
+          end,
+          fail,
+        );
+      });
       return { results };
     },
   }),
@@ -255,15 +256,3 @@ function mask(value: unknown, depth: number): unknown {
 }
 
 const maskName = (name: string): string => (MEMBER_NAME.test(name) ? name : MASK);
-
-/** Maximum concurrent calls of one bulk mutation, equal to the limit per credential. */
-const CONCURRENCY = 10;
-
-/** Runs `work` for every item with bounded concurrency. Results are in the order of the items. */
-export const mapBounded = <Item, Result>(
-  items: readonly Item[],
-  work: (item: Item, index: number) => Promise<Result>,
-): Promise<Result[]> => {
-  const limit = createLimit(CONCURRENCY);
-  return Promise.all(items.map((item, index) => limit(() => work(item, index))));
-};

@@ -65,17 +65,16 @@ builder.mutationFields((t) => ({
         description: 'The workflow and its new status.',
       }),
     },
-    resolve: (_root, { input }, ctx) =>
-      toMutationResult(
-        async () => {
-          ctx.loaders.workflow.clearAll();
-          const updated = await setStatus(ctx, input.workflowId, input.active);
-          return { __typename: 'UpdateWorkflowStatusSuccess' as const, ...updated };
-        },
-        asNotFound('Workflow', input.workflowId),
+    resolve(_root, { input: { workflowId, active } }, ctx) {
+      ctx.loaders.workflow.clearAll();
+      return toMutationResult(
+        setStatus(ctx, workflowId, active),
+        (updated) => ({ __typename: 'UpdateWorkflowStatusSuccess' as const, ...updated }),
+        asNotFound('Workflow', workflowId),
         asInvalidInput(),
         asConflict,
-      ),
+      );
+    },
   }),
 }));
 

@@ -1,7 +1,6 @@
 import type { TriggerBody, WorkflowBody } from '../../upstream/endpoints/workflows.ts';
 import { builder } from '../builder.ts';
-import { declareCalls, requireScopes } from '../declarations.ts';
-import { Entity, type LoadByKey } from '../entity.ts';
+import { declareCalls, Entity, type LoadByKey, requireScopes } from '../declarations.ts';
 import { assertRange, loadBySentId, requireId, requireValue, toId } from '../field-errors.ts';
 import { NotificationGroup } from './notification-group.ts';
 import { WorkflowStep } from './workflow-step.ts';

@@ -8,9 +8,8 @@ import { describeUnreadable, packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
-import { respondNotBuilt, respondTurnedOff, securityHeaders } from './message-page.ts';
 import { createPageConfig, type PageConfigOptions, type Scheme } from './page-config.ts';
-import { FILE_PARAMETER, renderPage } from './page-html.ts';
+import { FILE_PARAMETER, renderPage, respondNotBuilt, respondTurnedOff, securityHeaders } from './page-html.ts';
 
 /** Route of a request for a page or one of its files; undefined for any other request. */
 export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
@@ -203,8 +202,8 @@ export function createAssets(): Assets {
     readManifest,
     async findProblem() {
       const names = [...((await readManifest())?.types.keys() ?? [])];
-      const stored = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
-      for (const file of ['manifest.json', ...stored].map((name) => new URL(name, folder))) {
+      const compressed = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
+      for (const file of ['manifest.json', ...compressed].map((name) => new URL(name, folder))) {
         try {
           await access(file, constants.R_OK);
         } catch (error) {

@@ -1,4 +1,96 @@
+import { createHash } from 'node:crypto';
+import type { OutgoingResponse } from '../request.ts';
 import type { PageConfig } from './page-config.ts';
+
+/**
+ * Returns the headers that protect a page. The browser loads nothing that the sources don't permit.
+ *
+ * @param sources directives of the Content-Security-Policy, such as `script-src 'self'`
+ */
+export const securityHeaders = (...sources: readonly string[]) => ({
+  'content-security-policy': [
+    "default-src 'none'",
+    ...sources,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+});
+
+const STYLE = `
+  :root { color-scheme: light dark; }
+  body { margin: 0; background: light-dark(#fff, #161b26); color: light-dark(#1b2240, #e8ecf5); font: 16px/1.6 system-ui, sans-serif; }
+  main { max-width: 38rem; margin: 12vh auto; padding: 0 24px; }
+  h1 { font-size: 1.5rem; line-height: 1.3; }
+  code { padding: 2px 6px; border-radius: 4px; background: light-dark(#eef1f8, #263043); font: 0.875em ui-monospace, monospace; overflow-wrap: anywhere; }
+`;
+
+/** The browser applies only this style and loads nothing. */
+const SECURITY_HEADERS = securityHeaders(
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  'img-src data:', // The empty icon.
+);
+
+/** Content of a short page. */
+interface Message {
+  status: number;
+  title: string;
+  /** HTML of the content below the title. */
+  content: string;
+}
+
+const respondMessage = ({ status, title, content }: Message): OutgoingResponse => ({
+  status,
+  headers: {
+    ...SECURITY_HEADERS,
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    vary: 'Accept',
+  },
+  body: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>
+`,
+});
+
+/** Responds to a browser if GraphiQL is off. The page says how to turn it on, and nothing about this gateway. */
+export const respondTurnedOff = (): OutgoingResponse =>
+  respondMessage({
+    status: 404,
+    title: 'This is a GraphQL endpoint',
+    content: `<p>It accepts GraphQL requests from apps and servers. GraphiQL, the page for trying queries in a browser, is off.</p>
+<p>If you run this server, turn it on in one of these ways:</p>
+<ul>
+<li>on the command line: <code>--graphiql on</code></li>
+<li>in the environment: <code>NOTIGRAPH_GRAPHIQL=on</code></li>
+<li>in the configuration file: <code>graphiql: on</code></li>
+<li>in your own server: <code>createGateway({ graphiql: true, … })</code></li>
+</ul>`,
+  });
+
+/** Responds to a browser if GraphiQL is on, but its page has not been built. */
+export const respondNotBuilt = (): OutgoingResponse =>
+  respondMessage({
+    status: 503,
+    title: 'GraphiQL has not been built',
+    content:
+      '<p>Run <code>npm run build:graphiql</code>, then reload this page. The GraphQL endpoint itself works.</p>',
+  });
 
 /** Notigraph's icon: a bell in the middle of a graph. */
 const ICON =

@@ -19,12 +19,12 @@ import {
 import { createRequestState, type RequestState } from '../request-state.ts';
 import type { Respond } from '../respond.ts';
 import { findMessageProblem, type McpStreams } from './messages.ts';
-import { loadProtocol } from './protocol.ts';
 import { serveStreams } from './streams.ts';
-import { type CreateToolServer, createToolServers, type ToolServerOptions } from './tool-server.ts';
+import { createToolServers, loadProtocol, type ToolServerOptions } from './tool-server.ts';
 
-/** Options of `createMcpRoute`. */
-export interface McpRouteOptions {
+/** Options of `createMcp`. */
+export interface McpOptions extends Omit<ToolServerOptions, 'failures'> {
+  schema: GraphQLSchema;
   /** Exact paths of the route. */
   paths: ReadonlySet<string>;
   /** Path of the GraphQL endpoint, without the prefix of an upstream. */
@@ -36,7 +36,6 @@ export interface McpRouteOptions {
   authenticate: Authenticate;
   /** Accepted schemes, for the header `WWW-Authenticate`. */
   schemes: AuthenticateOptions['schemes'];
-  createToolServer: CreateToolServer;
   /** Responds to requests that are rejected. */
   respond: Respond;
   logger: Logger;
@@ -46,15 +45,27 @@ export interface McpRouteOptions {
 export const MCP_PATH = '/mcp';
 
 /** Headers of the protocol that clients in web pages send, without those for sessions and resumed streams, which don't exist here. */
-export const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
+const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/**
- * Creates the route for AI agents: the protocol's Streamable HTTP, without sessions, so that any process can answer. It checks and rejects requests
- * as the pipeline does. Calls of tools go through the pipeline, which does everything else.
- */
-export function createMcpRoute(options: McpRouteOptions): HandleRequest {
+/** Tools for AI agents, over HTTP and over streams. */
+export interface Mcp {
+  paths: ReadonlySet<string>;
+  /** Request headers of the protocol. */
+  headers: readonly string[];
+  route: HandleRequest;
+  /**
+   * Serves one client over streams until one of them ends, or the signal is aborted.
+   *
+   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
+   */
+  serve(streams: McpStreams): Promise<void>;
+}
+
+/** Creates the tools for AI agents. Both ways to call them differ only in how messages arrive. Calls go through the pipeline. */
+export function createMcp({ schema, ...options }: McpOptions): Mcp {
   const { paths, endpoint, maxBodyBytes, cors, authenticate, schemes, respond, logger } = options;
   const { createMcpHandler } = loadProtocol();
+  const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
 
   /** @throws {Refusal} METHOD_NOT_ALLOWED, FORBIDDEN, or one of `readHead` */
   function checkHead(request: IncomingRequest): void {
@@ -81,7 +92,8 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
     return identity;
   }
 
-  return async (request) => {
+  /** Serves the protocol's Streamable HTTP, without sessions, so that any process can answer. Checks and rejects requests as the pipeline does. */
+  async function route(request: IncomingRequest): Promise<OutgoingResponse> {
     const state = createRequestState(request, options.negotiateMediaType);
     const { requestId } = state;
     try {
@@ -107,7 +119,7 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
           hasOwnLine = true;
         },
       };
-      const handler = createMcpHandler(() => options.createToolServer({ caller, identity }), {
+      const handler = createMcpHandler(() => createToolServer(caller, identity), {
         keepAliveMs: 0,
         onerror: (error) => logger.debug({ requestId, problem: error.message }, 'mcp request rejected'),
       });
@@ -125,6 +137,16 @@ export function createMcpRoute(options: McpRouteOptions): HandleRequest {
     } catch (error) {
       return respond(state, { error });
     }
+  }
+
+  return {
+    paths,
+    headers: MCP_HEADERS,
+    route,
+    async serve(streams) {
+      const identity = await authenticate(streams.authorization);
+      await serveStreams(streams, identity, endpoint, createToolServer, logger);
+    },
   };
 }
 
@@ -140,40 +162,6 @@ async function toOutgoing(response: Response, common: OutgoingResponse['headers'
   const { connection: _, ...headers } = Object.fromEntries(response.headers);
   const body = new Uint8Array(await response.arrayBuffer());
   return { status: response.status, headers: { ...headers, ...common }, body: body.length === 0 ? undefined : body };
-}
-
-/** Options of `createMcp`. */
-export interface McpOptions extends Omit<McpRouteOptions, 'createToolServer'>, Omit<ToolServerOptions, 'failures'> {
-  schema: GraphQLSchema;
-}
-
-/** Tools for AI agents, over HTTP and over streams. */
-export interface Mcp {
-  paths: ReadonlySet<string>;
-  /** Request headers of the protocol. */
-  headers: readonly string[];
-  route: HandleRequest;
-  /**
-   * Serves one client over streams until one of them ends, or the signal is aborted.
-   *
-   * @throws {Refusal} UNAUTHENTICATED if the credential is not accepted
-   */
-  serve(streams: McpStreams): Promise<void>;
-}
-
-/** Creates the tools. Both ways to call them differ only in how messages arrive. */
-export function createMcp({ schema, ...options }: McpOptions): Mcp {
-  const createToolServer = createToolServers({ ...options, failures: failuresOf(schema) });
-  const { paths, endpoint, authenticate, logger } = options;
-  return {
-    paths,
-    headers: MCP_HEADERS,
-    route: createMcpRoute({ ...options, createToolServer }),
-    async serve(streams) {
-      const identity = await authenticate(streams.authorization);
-      await serveStreams({ ...streams, identity, endpoint, createToolServer, logger });
-    },
-  };
 }
 
 /** Returns the types of mutation results that are failures, and their codes. */

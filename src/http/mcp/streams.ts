@@ -1,27 +1,29 @@
+import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
+import type { Identity } from '../../auth/identity.ts';
 import { createCondition } from '../../lib/condition.ts';
 import { toRequestId } from '../request.ts';
 import type { McpStreams } from './messages.ts';
-import { loadStdio } from './protocol.ts';
-import type { CreateToolServer, IdentifiedCaller } from './tool-server.ts';
+import type { CreateToolServer } from './tool-server.ts';
 
-/** Options of `serveStreams`. */
-export interface ServeStreamsOptions extends McpStreams, Pick<IdentifiedCaller, 'identity'> {
-  /** Path of the GraphQL endpoint. */
-  endpoint: string;
-  createToolServer: CreateToolServer;
-  logger: Logger;
-}
+/** Loads the part of the protocol's package for standard input and output. */
+const loadStdio = (): typeof import('@modelcontextprotocol/server/stdio') =>
+  createRequire(import.meta.url)('@modelcontextprotocol/server/stdio');
 
 /** Maximum length of a problem in the log, which may quote what a client sent. */
 const MAX_PROBLEM = 200;
 
 /** Serves one client over streams until one of them ends. Requests that are in flight when the input ends are answered. */
-export async function serveStreams(options: ServeStreamsOptions): Promise<void> {
-  const { input, output, authorization, signal, identity, endpoint, createToolServer, logger } = options;
+export async function serveStreams(
+  { input, output, authorization, signal }: McpStreams,
+  identity: Identity,
+  endpoint: string,
+  createToolServer: CreateToolServer,
+  logger: Logger,
+): Promise<void> {
   const { serveStdio, StdioServerTransport } = loadStdio();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const pending = createPendingRequests();
@@ -50,7 +52,7 @@ export async function serveStreams(options: ServeStreamsOptions): Promise<void> 
   const lines = Readable.from(readInput());
   const transport = pending.watch(new StdioServerTransport(lines, output), end);
   output.once('close', end).once('error', end);
-  const connection = serveStdio(() => createToolServer({ caller, identity }), {
+  const connection = serveStdio(() => createToolServer(caller, identity), {
     transport,
     onerror: ({ message }) => logger.warn({ problem: message.slice(0, MAX_PROBLEM) }, 'mcp message rejected'),
   });
@@ -62,16 +64,8 @@ export async function serveStreams(options: ServeStreamsOptions): Promise<void> 
   lines.destroy();
 }
 
-/** Requests of a client that are not answered yet. */
-export interface PendingRequests {
-  /** Returns a transport that does the same as another one, and keeps track of its requests. Calls `onClose` when it closes. */
-  watch(transport: Transport, onClose: () => void): Transport;
-  /** Resolves once all requests received so far are answered or cancelled. */
-  answered(): Promise<void>;
-}
-
-/** Creates the record of requests, which is empty. */
-export function createPendingRequests(): PendingRequests {
+/** Creates the record of a client's requests that are not answered yet. */
+function createPendingRequests() {
   const pending = new Set<unknown>();
   const allAnswered = createCondition(() => pending.size === 0);
 
@@ -89,7 +83,8 @@ export function createPendingRequests(): PendingRequests {
   }
 
   return {
-    watch(inner, onClose) {
+    /** Returns a transport that does the same as another one, and keeps track of its requests. Calls `onClose` when it closes. */
+    watch(inner: Transport, onClose: () => void): Transport {
       const outer: Transport = {
         start() {
           inner.onmessage = (message, extra) => {
@@ -113,6 +108,7 @@ export function createPendingRequests(): PendingRequests {
       };
       return outer;
     },
+    /** Resolves once all requests received so far are answered or cancelled. */
     answered: allAnswered.met,
   };
 }

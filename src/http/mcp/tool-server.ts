@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { Identity } from '../../auth/identity.ts';
 import type { Tool } from '../../graphql/tools/tool.ts';
@@ -9,7 +10,6 @@ import { bodyTooLarge, refuse } from '../../settings/refuse.ts';
 import type { Signal } from '../../upstream/signal.ts';
 import { type HandleRequest, type IncomingRequest, type OutgoingResponse, REQUEST_ID } from '../request.ts';
 import { findJsonProblem } from './messages.ts';
-import { loadProtocol } from './protocol.ts';
 
 /** Shown to agents. Text from the service must not pass for instructions. */
 const INSTRUCTIONS =
@@ -24,14 +24,15 @@ export interface ToolServerOptions {
   pipeline: HandleRequest;
 }
 
-/** Caller of tools, and the identity that decides which tools it sees. */
-export interface IdentifiedCaller {
-  caller: ToolCaller;
-  identity: Identity;
-}
+/** Creates the server of the protocol for one caller, whose identity decides which tools it sees. */
+export type CreateToolServer = (caller: ToolCaller, identity: Identity) => Server;
 
-/** Creates the server of the protocol for one caller. */
-export type CreateToolServer = (caller: IdentifiedCaller) => Server;
+/**
+ * Loads the protocol's package. Synchronous, so that it is loaded when the gateway has been created: loading takes 0.1 to 0.4 seconds, in which a
+ * gateway that is already serving would answer nobody.
+ */
+export const loadProtocol = (): typeof import('@modelcontextprotocol/server') =>
+  createRequire(import.meta.url)('@modelcontextprotocol/server');
 
 /**
  * Creates the function that creates servers. It uses the package's class `Server`, because its `McpServer` compiles every tool's schema for each
@@ -46,7 +47,7 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
     (documents === undefined || documents.has(hash)) &&
     (scopes === 'all' || requiredScopes.missing(scopes, {}).length === 0);
 
-  return ({ caller, identity }) => {
+  return (caller, identity) => {
     const server = new Server(
       { name: 'notigraph', version: VERSION },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
@@ -63,8 +64,8 @@ export function createToolServers(options: ToolServerOptions): CreateToolServer 
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
       }
       caller.onCall?.();
-      const call = { tool, args: params.arguments ?? {}, caller, signal: mcpReq.signal };
-      return toToolResult(await pipeline(new ToolRequest(call)), failures);
+      const request = new ToolRequest(tool, params.arguments ?? {}, caller, mcpReq.signal);
+      return toToolResult(await pipeline(request), failures);
     });
     return server;
   };
@@ -80,15 +81,6 @@ export type ToolCaller = Pick<IncomingRequest, 'host' | 'header' | 'toFetchReque
   onCall?(): void;
 };
 
-/** Call of a tool. */
-export interface ToolCall {
-  tool: Tool;
-  args: Readonly<Record<string, unknown>>;
-  caller: ToolCaller;
-  /** Aborted when the call is cancelled. */
-  signal: Signal;
-}
-
 /** Headers of the GraphQL request, which describe another body than the caller's. */
 const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
   accept: 'application/json',
@@ -98,49 +90,47 @@ const OWN_HEADERS: Readonly<Record<string, string | undefined>> = {
 };
 
 /** GraphQL request that a call of a tool stands for. It takes the same path through the pipeline as any other. */
-export class ToolRequest implements IncomingRequest {
+class ToolRequest implements IncomingRequest {
   readonly method = 'POST';
-  readonly #call: ToolCall;
+  readonly target: string;
+  readonly host: string | undefined;
+  /** Aborted when the call is cancelled. */
+  readonly signal: Signal;
+  readonly #tool: Tool;
+  readonly #args: Readonly<Record<string, unknown>>;
+  readonly #caller: ToolCaller;
   readonly #requestId: string;
 
-  constructor(call: ToolCall) {
-    this.#call = call;
-    this.#requestId = call.caller.requestId;
-  }
-
-  get target(): string {
-    return this.#call.caller.endpoint;
-  }
-
-  get host(): string | undefined {
-    return this.#call.caller.host;
-  }
-
-  get signal(): Signal {
-    return this.#call.signal;
+  constructor(tool: Tool, args: Readonly<Record<string, unknown>>, caller: ToolCaller, signal: Signal) {
+    this.target = caller.endpoint;
+    this.host = caller.host;
+    this.signal = signal;
+    this.#tool = tool;
+    this.#args = args;
+    this.#caller = caller;
+    this.#requestId = caller.requestId;
   }
 
   header(name: string): string | undefined {
     if (name === REQUEST_ID) {
       return this.#requestId;
     }
-    return Object.hasOwn(OWN_HEADERS, name) ? OWN_HEADERS[name] : this.#call.caller.header(name);
+    return Object.hasOwn(OWN_HEADERS, name) ? OWN_HEADERS[name] : this.#caller.header(name);
   }
 
   /** Rejects unknown arguments too, because GraphQL ignores unknown variables. */
   async body(maxBytes: number): Promise<string> {
-    const { tool, args } = this.#call;
-    const known = Object.keys(tool.inputSchema.properties);
-    const unknown = Object.keys(args).find((name) => !known.includes(name));
+    const names = Object.keys(this.#tool.inputSchema.properties);
+    const unknown = Object.keys(this.#args).find((name) => !names.includes(name));
     if (unknown !== undefined) {
-      const list = known.length === 0 ? 'This tool takes none.' : `Use only ${known.join(', ')}.`;
+      const list = names.length === 0 ? 'This tool takes none.' : `Use only ${names.join(', ')}.`;
       throw refuse('BAD_USER_INPUT', `Unknown argument "${unknown.slice(0, 100)}". ${list}`);
     }
-    const problem = findJsonProblem(args);
+    const problem = findJsonProblem(this.#args);
     if (problem !== undefined) {
       throw refuse('BAD_USER_INPUT', `The value of the arguments ${problem}.`);
     }
-    const body = JSON.stringify({ documentId: tool.hash, variables: args });
+    const body = JSON.stringify({ documentId: this.#tool.hash, variables: this.#args });
     if (Buffer.byteLength(body) > maxBytes) {
       throw bodyTooLarge(maxBytes);
     }
@@ -148,7 +138,7 @@ export class ToolRequest implements IncomingRequest {
   }
 
   toFetchRequest(): Request {
-    return this.#call.caller.toFetchRequest();
+    return this.#caller.toFetchRequest();
   }
 }
 
@@ -161,7 +151,7 @@ const MAX_ERRORS = 5;
  *
  * @param failures types of mutation results that are failures, and their codes
  */
-export function toToolResult({ body }: OutgoingResponse, failures: ReadonlySet<unknown>): CallToolResult {
+function toToolResult({ body }: OutgoingResponse, failures: ReadonlySet<unknown>): CallToolResult {
   const response: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
   if (!isRecord(response)) {
     throw new TypeError('The response to a tool call is not a GraphQL response.');

@@ -1,24 +1,26 @@
 import { DocExplorerStore } from '@graphiql/plugin-doc-explorer';
 import { HistoryStore } from '@graphiql/plugin-history';
-import { GraphiQLProvider, pick, Tooltip, useGraphiQL, useGraphiQLActions, useMonaco } from '@graphiql/react';
+import {
+  GraphiQLProvider,
+  pick,
+  type TabsState,
+  Tooltip,
+  useGraphiQL,
+  useGraphiQLActions,
+  useMonaco,
+} from '@graphiql/react';
 import { useEffect, useMemo, useState } from 'react';
 import type { PageConfig } from './config.ts';
-import { type CostChannel, createCostChannel, mayExplain, useTabCosts } from './costs.ts';
-import { type Credential, useCredential } from './credential.ts';
-import { Editors } from './editors.tsx';
+import { useCredential } from './credential.tsx';
+import { Editors, useFieldCounts } from './editors.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { createFetcher } from './fetcher.ts';
-import { useFieldCounts } from './field-counts.ts';
-import { Header } from './header.tsx';
+import { type CostChannel, createCostChannel, createFetcher, mayExplain, useTabCosts } from './fetcher.ts';
+import { Header, type PageState, PLUGINS, REFERENCE_PLUGIN } from './header.tsx';
 import { CloseIcon } from './icons.tsx';
 import { openStorage } from './page-storage.ts';
-import { PLUGINS, REFERENCE_PLUGIN } from './plugins.ts';
 import { ResponsePane } from './response-pane.tsx';
-import { shareInAddress } from './share-in-address.ts';
-import { Splitter, useShare } from './splitter.tsx';
-import { TabBar } from './tab-bar.tsx';
-import { defineThemes, EDITOR_THEMES } from './themes.ts';
-import { type PageSchema, useSchema } from './use-schema.ts';
+import { TabBar } from './tabs.tsx';
+import { useSchema } from './use-schema.ts';
 
 /** The page. */
 export function App({ config }: { config: PageConfig }) {
@@ -52,15 +54,7 @@ export function App({ config }: { config: PageConfig }) {
   );
 }
 
-/** Options of the layout. */
-interface LayoutProps {
-  config: PageConfig;
-  credential: Credential;
-  schema: PageSchema;
-  channel: CostChannel;
-}
-
-function Layout({ config, credential, schema, channel }: LayoutProps) {
+function Layout({ config, credential, schema, channel }: PageState & { channel: CostChannel }) {
   const isReady = useThemes();
   const [share, setShare] = useShare();
   const costs = useTabCosts(channel);
@@ -139,4 +133,107 @@ function PluginPane() {
       </aside>
     )
   );
+}
+
+/** Steps of the arrow keys, in percent. */
+const STEPS: Readonly<Record<string, number>> = { ArrowLeft: -5, ArrowRight: 5 };
+
+const clamp = (share: number): number => Math.min(80, Math.max(20, Math.round(share)));
+
+/** Returns the width of the request, in percent, and a function that changes and stores it. */
+function useShare(): [share: number, setShare: (share: number) => void] {
+  const storage = useGraphiQL((state) => state.storage);
+  const [share, setShare] = useState(() => clamp(Number(storage.get('editorShare')) || 50));
+  return [
+    share,
+    (next) => {
+      setShare(clamp(next));
+      storage.set('editorShare', String(clamp(next)));
+    },
+  ];
+}
+
+/** Divider between request and response. Moves with the pointer and the arrow keys. */
+function Splitter({ share, onMove }: { share: number; onMove(share: number): void }) {
+  return (
+    <hr
+      className="splitter"
+      tabIndex={0}
+      aria-label="Width of the request"
+      aria-orientation="vertical"
+      aria-valuenow={share}
+      aria-valuemin={20}
+      aria-valuemax={80}
+      onKeyDown={({ key }) => STEPS[key] && onMove(share + STEPS[key])}
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={({ currentTarget: splitter, pointerId, clientX }) => {
+        const left = splitter.previousElementSibling?.getBoundingClientRect().left;
+        const right = splitter.nextElementSibling?.getBoundingClientRect().right;
+        if (left !== undefined && right !== undefined && splitter.hasPointerCapture(pointerId)) {
+          onMove(((clientX - left) / (right - left)) * 100);
+        }
+      }}
+    />
+  );
+}
+
+type MonacoState = Parameters<Parameters<typeof useMonaco>[0]>[0];
+
+type Monaco = NonNullable<MonacoState['monaco']>;
+
+/** Names of the editor's themes. */
+const EDITOR_THEMES = { light: 'notigraph-light', dark: 'notigraph-dark' };
+
+/** Background of the page: the editor is transparent, but not its menus. */
+const BACKGROUNDS = { light: '#ffffff', dark: '#212a3b' };
+const ACCENTS = { light: '#294fbc', dark: '#92b6fc' };
+
+/** Defines the themes: Monaco's own in the colors of the page, with enough contrast for comments and line numbers. */
+function defineThemes({ editor }: Monaco): void {
+  editor.defineTheme(EDITOR_THEMES.light, {
+    base: 'vs',
+    inherit: true,
+    colors: colorsOf('light'),
+    rules: [
+      { token: 'comment', foreground: '#007000' },
+      { token: 'argument.identifier.gql', foreground: '#5a3bbd' },
+      { token: 'number', foreground: '#06603f' },
+    ],
+  });
+  editor.defineTheme(EDITOR_THEMES.dark, {
+    base: 'vs-dark',
+    inherit: true,
+    colors: { ...colorsOf('dark'), 'editorLineNumber.foreground': '#a3acbd' },
+    rules: [
+      { token: 'comment', foreground: '#8fc27b' },
+      { token: 'argument.identifier.gql', foreground: '#c4b0fb' },
+    ],
+  });
+}
+
+const colorsOf = (theme: 'light' | 'dark') => ({
+  'editor.background': '#ffffff00',
+  'editorGutter.background': '#ffffff00',
+  'scrollbar.shadow': '#ffffff00',
+  'editorWidget.background': BACKGROUNDS[theme],
+  'editorSuggestWidget.background': BACKGROUNDS[theme],
+  'editorSuggestWidget.selectedBackground': `${ACCENTS[theme]}30`,
+  'editorHoverWidget.background': BACKGROUNDS[theme],
+  'quickInput.background': BACKGROUNDS[theme],
+  'textLink.foreground': ACCENTS[theme],
+  'editorLink.activeForeground': ACCENTS[theme],
+  focusBorder: ACCENTS[theme],
+});
+
+/** Longest query of the address. Servers reject longer ones, so that the page could not be reloaded. */
+const MAX_LENGTH = 6_000;
+
+/** Writes the operation of the active tab into the address, which can then be shared, unless it is too long. */
+function shareInAddress({ tabs, activeTabIndex }: TabsState): void {
+  const { query, variables } = tabs[activeTabIndex] ?? {};
+  const search = `?${new URLSearchParams({ ...(query && { query }), ...(query && variables && { variables }) })}`;
+  const address = query && search.length <= MAX_LENGTH ? search : location.pathname;
+  if (address !== location.search) {
+    history.replaceState(null, '', address);
+  }
 }

@@ -1,20 +1,29 @@
-import { pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
+import { DOC_EXPLORER_PLUGIN } from '@graphiql/plugin-doc-explorer';
+import { HISTORY_PLUGIN } from '@graphiql/plugin-history';
+import { type GraphiQLPlugin, pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import type { PageConfig } from './config.ts';
-import type { Credential } from './credential.ts';
-import { CredentialField } from './credential-field.tsx';
-import { OperationsMenu } from './operations-menu.tsx';
-import { PLUGIN_LABELS } from './plugins.ts';
+import { type Credential, CredentialField } from './credential.tsx';
+import { OperationsMenu } from './tabs.tsx';
 import type { PageSchema } from './use-schema.ts';
 
-/** Options of the header. */
-interface HeaderProps {
+/** Plugins in the order of their buttons. A plugin of our own has a file, which exports its title, icon and content. */
+export const PLUGINS: GraphiQLPlugin[] = [DOC_EXPLORER_PLUGIN, HISTORY_PLUGIN];
+
+/** Plugin that explains the type or field that is clicked in the editor. */
+export const REFERENCE_PLUGIN = DOC_EXPLORER_PLUGIN;
+
+/** Labels of buttons, for plugins whose titles are too long. */
+const PLUGIN_LABELS: Readonly<Record<string, string>> = { [DOC_EXPLORER_PLUGIN.title]: 'Docs' };
+
+/** State of the page that its parts show. */
+export interface PageState {
   config: PageConfig;
   credential: Credential;
   schema: PageSchema;
 }
 
 /** Top of the page: its name, the operations, the credential, and buttons for the plugins and the theme. */
-export function Header({ config, credential, schema }: HeaderProps) {
+export function Header({ config, credential, schema }: PageState) {
   const { setVisiblePlugin } = useGraphiQLActions();
   const { plugins, visiblePlugin } = useGraphiQL(pick('plugins', 'visiblePlugin'));
   return (

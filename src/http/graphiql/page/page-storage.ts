@@ -89,12 +89,12 @@ function withoutHeaders(value: string): string {
 }
 
 function toInitialTabs({ tabs: names, operations }: PageConfig, address: URLSearchParams): StoredTabs {
-  const stored = readStoredTabs();
+  const lastVisit = readStoredTabs();
   const first = names.flatMap((name) => operations.filter((operation) => operation.name === name));
-  const tabs = stored?.tabs ?? first.map(({ query, variables }) => toTab(query, variables ?? null));
+  const tabs = lastVisit?.tabs ?? first.map(({ query, variables }) => toTab(query, variables ?? null));
   const query = address.get('query');
   if (query === null) {
-    return { tabs, activeTabIndex: stored?.activeTabIndex ?? 0 };
+    return { tabs, activeTabIndex: lastVisit?.activeTabIndex ?? 0 };
   }
   const variables = address.get('variables');
   const index = tabs.findIndex((tab) => tab.query === query && (tab.variables || null) === variables);
@@ -103,8 +103,8 @@ function toInitialTabs({ tabs: names, operations }: PageConfig, address: URLSear
 
 function readStoredTabs(): StoredTabs | undefined {
   try {
-    const stored: StoredTabs | null = JSON.parse(store.getItem('notigraph:tabState') ?? 'null');
-    return stored?.tabs[stored.activeTabIndex] && stored;
+    const state: StoredTabs | null = JSON.parse(store.getItem('notigraph:tabState') ?? 'null');
+    return state?.tabs[state.activeTabIndex] && state;
   } catch {
     return undefined; // Not written by this page.
   }

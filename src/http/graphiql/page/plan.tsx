@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ExplainedCall, Explanation } from './config.ts';
-import { countCalls } from './costs.ts';
+import { countCalls } from './fetcher.ts';
 
 const CACHE: Readonly<Record<NonNullable<ExplainedCall['cache']>['state'], (seconds: number) => string>> = {
   fresh: () => 'Answered from the cache',

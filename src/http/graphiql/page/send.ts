@@ -1,8 +1,15 @@
 import type { FetcherParams } from '@graphiql/toolkit';
+import type { ExecutionResult } from 'graphql';
 import { readResult } from '../../../client/result.ts';
 import { canRepeat, sleep, waitOf } from '../../../client/retry.ts';
 import { mayWrite } from '../../../client/typed-document.ts';
-import type { GatewayResult } from './costs.ts';
+import type { Explanation, UpstreamReport } from './config.ts';
+
+/** Response of the gateway. */
+export type GatewayResult = ExecutionResult<
+  Record<string, unknown>,
+  { upstream?: UpstreamReport; explain?: Explanation; [name: string]: unknown }
+>;
 
 /** Maximum number of times that a request is sent. */
 const MAX_ATTEMPTS = 5;

@@ -1,6 +1,6 @@
 import { getIntrospectionQuery, type IntrospectionQuery } from 'graphql';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
-import type { Credential } from './credential.ts';
+import type { Credential } from './credential.tsx';
 import { send } from './send.ts';
 
 const QUERY = getIntrospectionQuery({ schemaDescription: true, inputValueDeprecation: true });

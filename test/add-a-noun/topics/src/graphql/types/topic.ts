@@ -58,11 +58,8 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: CreateTopicInput, required: true, description: 'The topic to create.' }) },
     resolve: (_root, { input }, ctx, info) =>
       toMutationResult(
-        async () => {
-          const key = deriveIdempotencyKey(ctx, info, input.idempotencyKey);
-          const { body } = await ctx.upstream.createTopic(input.name, key);
-          return { __typename: 'CreateTopicSuccess' as const, topic: body };
-        },
+        ctx.upstream.createTopic(input.name, deriveIdempotencyKey(ctx, info, input.idempotencyKey)),
+        ({ body }) => ({ __typename: 'CreateTopicSuccess' as const, topic: body }),
         asInvalidInput(),
         asConflict,
       ),
