@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
-import type { OpenResponses } from './open-responses.ts';
 
 /** Settings for load shedding. */
 export type SheddingSettings = Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>;
@@ -52,7 +51,6 @@ const ENDED = 'requests are no longer shed';
 
 /** Creates the load shedding of a server. */
 export function createShedding(
-  responses: OpenResponses,
   connections: Connections,
   { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
   { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
@@ -60,13 +58,14 @@ export function createShedding(
   const counts: Shedding['counts'] = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
   const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
   let nextSearchAt = 0;
-  const totalBytes = () => responses.receivedBytes() + responses.unsentBytes() + bufferedBytes();
+  const { responses } = connections;
+  const totalBytes = () => responses.receivedBytes + responses.unsentBytes() + bufferedBytes();
 
   return {
     counts,
     bufferedBytes: totalBytes,
     excess() {
-      const running = responses.running();
+      const { running } = responses;
       if (running >= maxInFlightRequests) {
         return { reason: 'running', value: running, limit: maxInFlightRequests };
       }

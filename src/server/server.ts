@@ -5,12 +5,12 @@ import { defaultSettings } from '../settings/parse.ts';
 import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
-import { createConnections } from './connections.ts';
+import { MESSAGE_CLASSES } from './connection.ts';
+import { Connections } from './connections.ts';
 import { acceptBacklog, announceClose, drain } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { type ConnectionSource, listen, receive } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
-import { createOpenResponses } from './open-responses.ts';
 
 export { ListenError } from './listen.ts';
 
@@ -89,20 +89,19 @@ export async function startServer({
   let isDraining = false;
   let isRetiring = false;
 
-  const responses = createOpenResponses((socket) => connections.get(socket));
   const server = createServer({
-    ...responses.classes,
+    ...MESSAGE_CLASSES,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: clientHeadersTimeoutMs,
     requestTimeout: settings.clientRequestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
   });
-  const connections = createConnections(server, settings, () => shedding.freeMemory());
-  const shedding = createShedding(responses, connections, settings, options);
+  const connections = new Connections(server, settings, () => shedding.freeMemory());
+  const shedding = createShedding(connections, settings, options);
   const shedReason = () => (isDraining ? 'stopping' : shedding.excess()?.reason);
   const load = (): ServerLoad => ({
-    running: responses.running(),
+    running: connections.responses.running,
     connections: connections.size,
     bufferedBytes: shedding.bufferedBytes(),
     shedding: shedReason(),
@@ -159,19 +158,12 @@ export async function startServer({
   async function retire(): Promise<void> {
     isRetiring = true;
     announceClose(connections);
-    await Promise.race([connections.ended(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
+    await Promise.race([connections.ended.met(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
   }
 
   async function close(): Promise<void> {
     isDraining = true;
-    const deps = {
-      server,
-      connections,
-      responses,
-      stopAccepting: source ? () => source.closed : stopAccepting,
-      onCutOff,
-    };
-    await drain(deps, settings);
+    await drain(server, connections, settings, source ? () => source.closed : stopAccepting, onCutOff);
   }
 
   if (source !== undefined) {
