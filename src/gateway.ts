@@ -42,11 +42,12 @@ import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog } from './telemetry/circuit-log.ts';
 import type { CounterMemory } from './telemetry/counter-memory.ts';
 import { type Counts, createCounts } from './telemetry/counts.ts';
-import { cacheSamples, rateLimitSamples } from './telemetry/gateway-metrics.ts';
+import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
 import { type CacheStores, createCacheStores } from './upstream/cache/cache-stores.ts';
+import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
@@ -207,18 +208,18 @@ export function buildGateway(
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
-  const metrics = settings.metrics ? counts.metrics.renew() : undefined;
+  const metrics = settings.metrics ? counts.metrics : undefined;
+  const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
   const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? kept.logSecret));
-  const audit =
-    settings.audit && createAuditLog({ settings: settings.audit, logger, counts: counts.audit, nameTenant, now });
+  const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
   const upstreams = createUpstreams(settings, {
     ...deps,
     logger,
     now,
     cacheStores: kept.cacheStores,
-    watch: metrics?.watch,
-    circuitReporterOf: createCircuitLog({ logger, nameTenant, now }),
-    deviationReporterOf: counts.drift.reporterOf,
+    watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
+    circuitReporterOf: createCircuitLog(logger, nameTenant, now),
+    deviationReporterOf: counts.deviationReporterOf,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
   const limiter = kept.rateLimiters.open(rateLimits.store);
@@ -235,7 +236,7 @@ export function buildGateway(
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
-  const accessLog = createAccessLog({ logger, nameTenant });
+  const accessLog = createAccessLog(logger, nameTenant);
   const tracing = createTracing(logger);
   const startTrace: StartExchangeTrace = ({ request, startedAt, identity }) =>
     tracing(request, { clientKind: identity?.clientKind, startedAt });
@@ -254,7 +255,7 @@ export function buildGateway(
     corsHeaders: cors.headers,
     startTrace,
     log(entry) {
-      counts.clients.operation(entry); // First, because `metrics` saves all counters.
+      counts.countClient(entry); // First, because `metrics` saves all counters.
       metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
       accessLog(entry);
     },
@@ -322,7 +323,12 @@ export function buildGateway(
   const metricsSnapshot = () =>
     metrics === undefined
       ? []
-      : [...metrics.snapshot(), ...rateLimitSamples(limiter.status()), ...cacheSamples(upstreams.cacheStore?.stats())];
+      : [
+          ...metrics.snapshot(),
+          ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+          ...rateLimitSamples(limiter.status()),
+          ...cacheSamples(upstreams.cacheStore?.stats()),
+        ];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await finished();
