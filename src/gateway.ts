@@ -11,7 +11,7 @@ import { createReadRequiredScopes } from './graphql/documents/required-scopes.ts
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import { createClientErrors } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
-import { createToolFiles, type ToolFiles, type ToolRules } from './graphql/tools/tool-files.ts';
+import { createToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCors } from './http/cors.ts';
@@ -23,7 +23,6 @@ import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
-import type { StartExchangeTrace } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter, trackRequests } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
@@ -31,7 +30,6 @@ import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters, type RateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
 import type { Degradations } from './server/health.ts';
-import type { McpSettings } from './settings/clients.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
@@ -185,20 +183,24 @@ export function buildGateway(
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
   const { endpoint, clients, rateLimits } = settings;
-  const { counts, ...kept } = state ?? createGatewayState(logger, undefined, deps.monotonicNow);
+  const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
+    state ?? createGatewayState(logger, undefined, deps.monotonicNow);
 
   // Clients
   const manifests = createManifestFiles(settings.trustedDocuments.manifests);
   const schema = createSchema(settings);
-  const tools = settings.mcp && openTools(settings.mcp, { schema, limits: settings });
-  const trustedDocuments = createTrustedDocuments([manifests, ...(tools === undefined ? [] : [tools])], logger);
-  const documentOf = (id: string) => trustedDocuments.hashOf(id);
+  if (settings.mcp !== undefined) {
+    assertInstalled('mcp');
+  }
+  const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
+  const documents = tools === undefined ? [manifests] : [manifests, tools];
+  const trustedDocuments = createTrustedDocuments(documents, logger);
   const browser =
     clients.browser &&
     createBrowserAccess(clients.browser, settings.clientTokens, {
-      remoteKeys: kept.remoteKeys,
+      remoteKeys,
       now,
-      documentOf,
+      documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
     });
   const clientRules = createClientRules(settings);
@@ -210,26 +212,26 @@ export function buildGateway(
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
   const metrics = settings.metrics ? counts.metrics : undefined;
   const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
-  const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? kept.logSecret));
+  const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? logSecret));
   const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
   const upstreams = createUpstreams(settings, {
     ...deps,
     logger,
     now,
-    cacheStores: kept.cacheStores,
+    cacheStores,
     watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
     circuitReporterOf: createCircuitLog(logger, nameTenant, now),
     deviationReporterOf: counts.deviationReporterOf,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
-  const limiter = kept.rateLimiters.open(rateLimits.store);
+  const limiter = rateLimiters.open(rateLimits.store);
   const admission = createAdmission({
     limiter,
     clientRules,
     rateLimitCost: settings.cache ? settings.cache.rateLimitCost : undefined,
   });
   const files = watchFiles(
-    [manifests, ...(tools === undefined ? [] : [tools]), ...upstreams.files, ...(browser?.files ?? [])],
+    [...documents, ...upstreams.files, ...(browser?.files ?? [])],
     settings.reloadSeconds,
     logger,
   );
@@ -237,14 +239,16 @@ export function buildGateway(
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
   const accessLog = createAccessLog(logger, nameTenant);
-  const tracing = createTracing(logger);
-  const startTrace: StartExchangeTrace = ({ request, startedAt, identity }) =>
-    tracing(request, { clientKind: identity?.clientKind, startedAt });
+  const startTrace = createTracing(logger);
   const negotiateMediaType = createNegotiateMediaType();
   const inFlightLimits = inFlightLimitsOf(settings);
+  const schemes = [
+    ...(clients.server === false ? [] : (['ApiKey'] as const)),
+    ...(browser === undefined ? [] : (['Bearer'] as const)),
+  ];
   const authenticate = createAuthenticate({
     authenticator,
-    schemes: schemesOf(clients),
+    schemes,
     maxWaiting: inFlightLimits.waitingForKeys,
     logger,
   });
@@ -291,7 +295,7 @@ export function buildGateway(
       paths: upstreamSelector.pathsOf(MCP_PATH),
       endpoint,
       maxBodyBytes: settings.maxBodyBytes,
-      schemes: schemesOf(clients),
+      schemes,
       tools: tools.tools,
       schema,
       cors,
@@ -304,7 +308,7 @@ export function buildGateway(
     });
   const findPage = createPages(settings, {
     paths: upstreamSelector.pathsOf(endpoint),
-    schemes: schemesOf(clients),
+    schemes,
     clientRules,
   });
   const { handle, finished } = trackRequests(
@@ -363,15 +367,3 @@ export function buildGateway(
     [Symbol.asyncDispose]: dispose,
   };
 }
-
-/** Reads the tools, if their package is installed. */
-function openTools(settings: McpSettings, rules: ToolRules): ToolFiles {
-  assertInstalled('mcp');
-  return createToolFiles(settings, rules);
-}
-
-/** Returns the authentication schemes that the gateway accepts, for `WWW-Authenticate`. */
-const schemesOf = ({ server, browser }: GatewaySettings['clients']) => [
-  ...(server === false ? [] : (['ApiKey'] as const)),
-  ...(browser === undefined ? [] : (['Bearer'] as const)),
-];

@@ -31,7 +31,7 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
    * Returns the health checks and metrics that the server answers, given its own; `false` leaves their paths to the listener.
    * @default its own
    */
-  probes?: ((own: Probes) => Probes) | false;
+  probes?: ((probes: Probes) => Probes) | false;
   /** Process that accepts the connections. @default this one, on `host` and `port` */
   connectionSource?: ConnectionSource | undefined;
   /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
@@ -78,7 +78,7 @@ export async function startServer({
   metrics,
   isNeverShed = () => false,
   degradations,
-  probes = (own) => own,
+  probes: replaceProbes = (probes) => probes,
   connectionSource: source,
   onCutOff = () => {},
   portOption,
@@ -111,12 +111,12 @@ export async function startServer({
 
   // Not the requests in flight: while a service hangs, an instance that is removed takes nothing off those that remain.
   const problem = () => (isDraining ? 'stopping' : options.overload?.excess() && 'overloaded');
-  const own: Probes = {
+  const probes: Probes = {
     alive: () => ({}),
     ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
     metrics: metrics && (() => metrics(load())),
   };
-  const answered = probes === false ? undefined : probes(own);
+  const answered = replaceProbes === false ? undefined : replaceProbes(probes);
 
   /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
@@ -170,7 +170,7 @@ export async function startServer({
     receive(server, source);
   }
   const url = source?.url ?? (await listen(server, host, port, portOption));
-  return { url, probes: own, load, problem, retire, close, [Symbol.asyncDispose]: close };
+  return { url, probes, load, problem, retire, close, [Symbol.asyncDispose]: close };
 }
 
 /** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */

@@ -818,7 +818,7 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'file descriptors reserved for other purposes',
-    'server/open-files.ts',
+    'server/connections.ts',
     'Number(limit) - RESERVED_FILES',
     'Number(limit)',
     'attacks/connection-limit',
@@ -2024,8 +2024,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'traces that only servers can continue',
     'telemetry/tracing/tracing.ts',
-    "const isTrusted = clientKind === 'server';",
-    'const isTrusted = clientKind !== undefined;',
+    "const isTrusted = identity?.clientKind === 'server';",
+    'const isTrusted = identity !== undefined;',
     'telemetry/tracing',
   ),
   guard(
