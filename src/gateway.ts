@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/client-rules.ts';
-import { createRemoteKeys, type RemoteKeys } from './auth/signing-keys.ts';
+import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { createReadRequiredScopes } from './graphql/documents/required-scopes.ts';
@@ -27,7 +27,7 @@ import { createRespond } from './http/respond.ts';
 import { createRouter, trackRequests } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
-import { createRateLimiters, type RateLimiters } from './rate-limits/rate-limiters.ts';
+import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
 import type { Degradations } from './server/health.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
@@ -39,12 +39,12 @@ import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog } from './telemetry/circuit-log.ts';
 import type { CounterMemory } from './telemetry/counter-memory.ts';
-import { type Counts, createCounts } from './telemetry/counts.ts';
+import { createCounts } from './telemetry/counts.ts';
 import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import { type CacheStores, createCacheStores } from './upstream/cache/cache-stores.ts';
+import { createCacheStores } from './upstream/cache/cache-stores.ts';
 import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
@@ -115,14 +115,7 @@ export interface Gateway extends AsyncDisposable {
  * State that a gateway takes over from the one that it replaces: counters continue, rate limits are not refilled, the cache keeps its responses, the
  * signing keys of issuers are not fetched again, and tenants keep their values in the log.
  */
-export interface GatewayState {
-  counts: Counts;
-  rateLimiters: RateLimiters;
-  cacheStores: CacheStores;
-  remoteKeys: RemoteKeys;
-  /** Default of `logSecret`. */
-  logSecret: string;
-}
+export type GatewayState = ReturnType<typeof createGatewayState>;
 
 /**
  * Creates the state of the first gateway.
@@ -136,12 +129,12 @@ export const createGatewayState = (
   counters?: CounterMemory,
   monotonicNow?: () => number,
   redisTimeoutMs?: number,
-): GatewayState => ({
+) => ({
   counts: createCounts(logger, counters),
   rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
   cacheStores: createCacheStores(logger, redisTimeoutMs),
   remoteKeys: createRemoteKeys(logger),
-  logSecret: randomBytes(32).toString('hex'),
+  logSecret: randomBytes(32).toString('hex'), // Default of the setting.
 });
 
 /** Path at which servers get tokens for their frontends. */

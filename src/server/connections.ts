@@ -6,7 +6,7 @@ import type { Settings } from '../settings/settings.ts';
 import { Connection, OpenResponses, SAMPLES_PER_TIMEOUT } from './connection.ts';
 
 /** Settings for client connections. */
-export type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
+type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
 
 /** Connection that may be closed, with the speed by which it is chosen, in bytes per second. */
 interface Candidate {

@@ -5,11 +5,8 @@ import { createAuditCounts } from './audit-log.ts';
 import { type CounterMemory, createCounterMemory } from './counter-memory.ts';
 import { GatewayMetrics } from './gateway-metrics.ts';
 
-/** Counts of a gateway, which the gateway that replaces it continues. */
-export type Counts = ReturnType<typeof createCounts>;
-
 /**
- * Creates the counts of the first gateway.
+ * Creates the counts of the first gateway, which those that replace it continue.
  *
  * @param memory memory of the counters. By default, no other process reads it
  */
