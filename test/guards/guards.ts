@@ -277,7 +277,6 @@ export const GUARDS: readonly Guard[] = [
     'slow/worker-failures',
   ),
   // Reloads
-  guard('states of removed upstreams', 'gateway.ts', 'counts.metrics.renew()', 'kept.metrics', 'cli/reload'),
   guard(
     'upstreams that stay until a restart',
     'cli/config/reload.ts',
@@ -901,7 +900,7 @@ export const GUARDS: readonly Guard[] = [
     'attacks/duplicate-headers',
   ),
   guard('pipelined requests during shutdown', 'server/drain.ts', 'responses.at(-1)', 'responses.at(0)', 'http/server'),
-  guard('warning of requests that are cut off', 'server/drain.ts', 'onCutOff(requests);', '', 'cli/sigterm'),
+  guard('warning of requests that are cut off', 'server/drain.ts', 'onCutOff(count);', '', 'cli/sigterm'),
   guard('length of API keys', 'auth/identity.ts', '{1,2048}', '+', 'http/hostile'),
   guard(
     'rejection during shutdown',
@@ -1488,7 +1487,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     "client tokens in an issuer's name",
     'settings/conflicts.ts',
-    'own !== undefined && issuers.includes(own)',
+    'tokenIssuer !== undefined && issuers.includes(tokenIssuer)',
     'false',
     'cli/config-file',
   ),
