@@ -74,7 +74,7 @@ async function measure(headers: Variant['headers'], isTraced: boolean): Promise<
   const started = process.cpuUsage();
   for (let i = 0; i < REQUESTS; i += 1) {
     const operation = isTraced
-      ? startTrace(source, { clientKind: 'server', startedAt: performance.now() })
+      ? startTrace({ request: source, identity: { clientKind: 'server' }, startedAt: performance.now() })
       : void performance.now();
     const execute = async () => {
       operation?.startRequest(REQUEST, 0, UPSTREAM);

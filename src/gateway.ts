@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createBrowserAccess } from './auth/browser-access.ts';
 import { createClientRules } from './auth/client-rules.ts';
-import { createRemoteKeys, type RemoteKeys } from './auth/signing-keys.ts';
+import { createRemoteKeys } from './auth/signing-keys.ts';
 import { createContextFactory } from './graphql/context.ts';
 import { createManifestFiles } from './graphql/documents/manifest.ts';
 import { createTrustedDocuments } from './graphql/documents/trusted-documents.ts';
 import { createClientErrors } from './graphql/errors.ts';
 import { createSchema } from './graphql/schema.ts';
-import { createToolFiles, type ToolFiles, type ToolRules } from './graphql/tools/tool-files.ts';
+import { createToolFiles } from './graphql/tools/tool-files.ts';
 import { createAdmission, createAuthenticate, InFlightRequests, inFlightLimitsOf } from './http/access.ts';
 import { createClientTokenRoute } from './http/client-tokens.ts';
 import { createCors } from './http/cors.ts';
@@ -22,15 +22,13 @@ import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
-import type { StartTrace } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
 import { createRouter, RunningRequests } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
-import { createRateLimiters, type RateLimiters } from './rate-limits/rate-limiters.ts';
+import { createRateLimiters } from './rate-limits/rate-limiters.ts';
 import { describeStore } from './redis/store-state.ts';
 import type { Degradations } from './server/health.ts';
-import type { McpSettings } from './settings/clients.ts';
 import type { GatewaySettingOptions } from './settings/gateway-options.gen.ts';
 import { readSecret } from './settings/kinds.ts';
 import { assertInstalled, assertRuntime } from './settings/optional-packages.ts';
@@ -40,12 +38,13 @@ import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog } from './telemetry/circuit-log.ts';
 import type { CounterMemory } from './telemetry/counter-memory.ts';
-import { type Counts, createCounts } from './telemetry/counts.ts';
-import { cacheSamples, rateLimitSamples } from './telemetry/gateway-metrics.ts';
+import { createCounts } from './telemetry/counts.ts';
+import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
 import { formatMetrics, type MetricSamples } from './telemetry/metrics-snapshot.ts';
 import { createTracing } from './telemetry/tracing/tracing.ts';
-import { type CacheStores, createCacheStores } from './upstream/cache/cache-stores.ts';
+import { createCacheStores } from './upstream/cache/cache-stores.ts';
+import type { ServiceState } from './upstream/call-events.ts';
 import type { ServiceDeps } from './upstream/service.ts';
 import type { Connect } from './upstream/transport/connector.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
@@ -115,14 +114,7 @@ export interface Gateway extends AsyncDisposable {
  * State that a gateway takes over from the one that it replaces: counters continue, rate limits are not refilled, the cache keeps its responses, the
  * signing keys of issuers are not fetched again, and tenants keep their values in the log.
  */
-export interface GatewayState {
-  counts: Counts;
-  rateLimiters: RateLimiters;
-  cacheStores: CacheStores;
-  remoteKeys: RemoteKeys;
-  /** Default of `logSecret`. */
-  logSecret: string;
-}
+export type GatewayState = ReturnType<typeof createGatewayState>;
 
 /**
  * Creates the state of the first gateway.
@@ -136,12 +128,12 @@ export const createGatewayState = (
   counters?: CounterMemory,
   monotonicNow?: () => number,
   redisTimeoutMs?: number,
-): GatewayState => ({
+) => ({
   counts: createCounts(logger, counters),
   rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
   cacheStores: createCacheStores(logger, redisTimeoutMs),
   remoteKeys: createRemoteKeys(logger),
-  logSecret: randomBytes(32).toString('hex'),
+  logSecret: randomBytes(32).toString('hex'), // Default of the setting.
 });
 
 /** Path at which servers get tokens for their frontends. */
@@ -183,20 +175,24 @@ export function buildGateway(
   assertRuntime();
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
   const { endpoint, clients, rateLimits } = settings;
-  const { counts, ...kept } = state ?? createGatewayState(logger, undefined, deps.monotonicNow);
+  const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
+    state ?? createGatewayState(logger, undefined, deps.monotonicNow);
 
   // Clients
   const manifests = createManifestFiles(settings.trustedDocuments.manifests);
   const schema = createSchema(settings);
-  const tools = settings.mcp && openTools(settings.mcp, { schema, limits: settings });
-  const trustedDocuments = createTrustedDocuments([manifests, ...(tools === undefined ? [] : [tools])], logger);
-  const documentOf = (id: string) => trustedDocuments.hashOf(id);
+  if (settings.mcp !== undefined) {
+    assertInstalled('mcp');
+  }
+  const tools = settings.mcp && createToolFiles(settings.mcp, { schema, limits: settings });
+  const documents = tools === undefined ? [manifests] : [manifests, tools];
+  const trustedDocuments = createTrustedDocuments(documents, logger);
   const browser =
     clients.browser &&
     createBrowserAccess(clients.browser, settings.clientTokens, {
-      remoteKeys: kept.remoteKeys,
+      remoteKeys,
       now,
-      documentOf,
+      documentOf: (id) => trustedDocuments.hashOf(id),
       upstreams: settings.upstreams,
     });
   const clientRules = createClientRules(settings);
@@ -206,43 +202,45 @@ export function buildGateway(
   const engine = createEngine(schema, settings, counts.deprecated, plugins);
 
   // Upstream, after all that can be invalid: what is opened here stays open until it is disposed.
-  const metrics = settings.metrics ? counts.metrics.renew() : undefined;
-  const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? kept.logSecret));
-  const audit =
-    settings.audit && createAuditLog({ settings: settings.audit, logger, counts: counts.audit, nameTenant, now });
+  const metrics = settings.metrics ? counts.metrics : undefined;
+  const services: [upstream: string | undefined, stateOf: () => ServiceState][] = [];
+  const nameTenant = createTenantNames(readSecret('logSecret', settings.logSecret ?? logSecret));
+  const audit = settings.audit && createAuditLog(settings.audit, logger, counts.countAuditLine, nameTenant, now);
   const upstreams = createUpstreams(settings, {
     ...deps,
     logger,
     now,
-    cacheStores: kept.cacheStores,
-    watch: metrics?.watch,
-    circuitReporterOf: createCircuitLog({ logger, nameTenant, now }),
-    deviationReporterOf: counts.drift.reporterOf,
+    cacheStores,
+    watch: (upstream, stateOf) => void services.push([upstream, stateOf]),
+    circuitReporterOf: createCircuitLog(logger, nameTenant, now),
+    deviationReporterOf: counts.deviationReporterOf,
   });
   const upstreamSelector = createUpstreamSelector(settings.upstreams, [endpoint, CLIENT_TOKENS_PATH, MCP_PATH]);
-  const limiter = kept.rateLimiters.open(rateLimits.store);
+  const limiter = rateLimiters.open(rateLimits.store);
   const admission = createAdmission({
     limiter,
     clientRules,
     rateLimitCost: settings.cache ? settings.cache.rateLimitCost : undefined,
   });
   const files = watchFiles(
-    [manifests, ...(tools === undefined ? [] : [tools]), ...upstreams.files, ...(browser?.files ?? [])],
+    [...documents, ...upstreams.files, ...(browser?.files ?? [])],
     settings.reloadSeconds,
     logger,
   );
 
   // HTTP
   const cors = createCors(clientRules, logger, deps.monotonicNow);
-  const accessLog = createAccessLog({ logger, nameTenant });
-  const tracing = createTracing(logger);
-  const startTrace: StartTrace = ({ request, startedAt, identity }) =>
-    tracing(request, { clientKind: identity?.clientKind, startedAt });
+  const accessLog = createAccessLog(logger, nameTenant);
+  const startTrace = createTracing(logger);
   const negotiateMediaType = createNegotiateMediaType();
   const inFlightLimits = inFlightLimitsOf(settings);
+  const schemes = [
+    ...(clients.server === false ? [] : (['ApiKey'] as const)),
+    ...(browser === undefined ? [] : (['Bearer'] as const)),
+  ];
   const authenticate = createAuthenticate({
     authenticator,
-    schemes: schemesOf(clients),
+    schemes,
     maxWaiting: inFlightLimits.waitingForKeys,
     logger,
   });
@@ -252,7 +250,7 @@ export function buildGateway(
     corsHeaders: cors.headers,
     startTrace,
     log(entry) {
-      counts.clients.operation(entry); // First, because `metrics` saves all counters.
+      counts.countClient(entry); // First, because `metrics` saves all counters.
       metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
       accessLog(entry);
     },
@@ -287,7 +285,7 @@ export function buildGateway(
       paths: upstreamSelector.pathsOf(MCP_PATH),
       endpoint,
       maxBodyBytes: settings.maxBodyBytes,
-      schemes: schemesOf(clients),
+      schemes,
       tools: tools.tools,
       schema,
       cors,
@@ -299,7 +297,7 @@ export function buildGateway(
     });
   const findPage = createPages(settings, {
     paths: upstreamSelector.pathsOf(endpoint),
-    schemes: schemesOf(clients),
+    schemes,
     clientRules,
   });
   const handle = createRouter({
@@ -317,7 +315,12 @@ export function buildGateway(
   const metricsSnapshot = () =>
     metrics === undefined
       ? []
-      : [...metrics.snapshot(), ...rateLimitSamples(limiter.status()), ...cacheSamples(upstreams.cacheStore?.stats())];
+      : [
+          ...metrics.snapshot(),
+          ...serviceSamples(services.map(([upstream, stateOf]) => [upstream, stateOf()])),
+          ...rateLimitSamples(limiter.status()),
+          ...cacheSamples(upstreams.cacheStore?.stats()),
+        ];
   async function dispose(): Promise<void> {
     files[Symbol.dispose]();
     await running.finished();
@@ -352,15 +355,3 @@ export function buildGateway(
     [Symbol.asyncDispose]: dispose,
   };
 }
-
-/** Reads the tools, if their package is installed. */
-function openTools(settings: McpSettings, rules: ToolRules): ToolFiles {
-  assertInstalled('mcp');
-  return createToolFiles(settings, rules);
-}
-
-/** Returns the authentication schemes that the gateway accepts, for `WWW-Authenticate`. */
-const schemesOf = ({ server, browser }: GatewaySettings['clients']) => [
-  ...(server === false ? [] : (['ApiKey'] as const)),
-  ...(browser === undefined ? [] : (['Bearer'] as const)),
-];

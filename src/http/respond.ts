@@ -4,7 +4,7 @@ import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { ClientError, CreateClientErrors, ToClientError } from '../graphql/errors.ts';
 import { isRecord } from '../lib/is-record.ts';
 import { Refusal, refusalErrors } from '../lib/refusal.ts';
-import { type AccessLog, type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
+import { type AccessLogEntry, CLIENT_CLOSED } from '../telemetry/access-log.ts';
 import type { Usage } from '../telemetry/usage.ts';
 import type { UpstreamRateLimit } from '../upstream/errors.ts';
 import type { Admission, AdmissionAllowance } from './access.ts';
@@ -25,7 +25,7 @@ export interface RespondOptions {
   admission: Admission;
   corsHeaders: CorsHeaders;
   startTrace: StartTrace;
-  log: AccessLog;
+  log: (entry: AccessLogEntry) => void;
   /** Maximum response size, in bytes. */
   maxResponseBytes: number;
 }

@@ -1,379 +1,204 @@
-import type { Server, ServerResponse } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createCondition } from '../lib/condition.ts';
 import type { Settings } from '../settings/settings.ts';
+import { Connection, OpenResponses, SAMPLES_PER_TIMEOUT } from './connection.ts';
 
 /** Settings for client connections. */
-export type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
+type ConnectionSettings = Pick<Settings, 'maxConnections' | 'clientStallTimeoutMs' | 'clientMinBytesPerSecond'>;
 
-/** Reason for closing a connection. */
-export type CloseReason = 'too slow' | 'limit' | 'buffered bytes';
-
-/** Open connections of a server. */
-export interface Connections {
-  /** Number of open connections. */
-  readonly size: number;
-  /** Number of connections that the server closed, by reason. */
-  readonly closed: Readonly<Record<CloseReason, number>>;
-  /** Returns the connection of a socket. */
-  get(socket: Socket): Connection | undefined;
-  /** Returns all open connections. */
-  values(): Iterable<Connection>;
-  /** Waits until no connection is open. */
-  ended(): Promise<void>;
-  /** Closes the slowest connections until they free this many bytes of memory. Returns the bytes freed, which can be fewer. */
-  free(bytes: number): number;
+/** Connection that may be closed, with the speed by which it is chosen, in bytes per second. */
+interface Candidate {
+  connection: Connection;
+  speed: number;
 }
 
-/** Tracks the connections of a server while it listens. One timer measures all of them, then calls `onMeasured`. */
-export function createConnections(
-  server: Server,
-  {
-    maxConnections,
-    clientStallTimeoutMs: stallTimeoutMs,
-    clientMinBytesPerSecond: minBytesPerSecond,
-  }: ConnectionSettings,
-  onMeasured: () => void,
-): Connections {
-  const connections = new Map<Socket, Connection>();
-  const closed: Record<CloseReason, number> = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
-  const intervalMs = stallTimeoutMs / SAMPLES_PER_TIMEOUT;
-  const minBytes = Math.max(1, (minBytesPerSecond * stallTimeoutMs) / 1_000);
-  const eviction = createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs });
+/** Share of the connections to choose at a time. Sorting all of them for every new connection would take too long. */
+const BATCH_SHARE = 0.05;
 
-  const empty = createCondition(() => connections.size === 0);
+/** Open connections of a server, and their unfinished responses. Slow clients are disconnected. */
+export class Connections {
+  /** Number of connections that the server closed, by reason. */
+  readonly closed = { 'too slow': 0, limit: 0, 'buffered bytes': 0 };
+  readonly responses = new OpenResponses();
+  /** Holds while no connection is open. */
+  readonly ended = createCondition(() => this.#open.size === 0);
+  readonly #open = new Map<Socket, Connection>();
+  readonly #stallTimeoutMs: number;
+  readonly #intervalMs: number;
+  readonly #minBytesPerSecond: number;
+  /** Connections to close next for new ones, in reverse order. */
+  #batch: Candidate[] = [];
+  #nextBatchAt = 0;
 
-  function remove(socket: Socket): void {
-    connections.delete(socket);
-    empty.check();
+  /** Tracks the connections of a server. While it listens, one timer measures all of them, then calls `onMeasured`. */
+  constructor(server: Server, settings: ConnectionSettings, onMeasured: () => void) {
+    this.#stallTimeoutMs = settings.clientStallTimeoutMs;
+    this.#intervalMs = settings.clientStallTimeoutMs / SAMPLES_PER_TIMEOUT;
+    this.#minBytesPerSecond = settings.clientMinBytesPerSecond;
+    server.on('connection', (socket) => this.#add(socket, settings.maxConnections));
+    let timer: NodeJS.Timeout | undefined;
+    server.once('listening', () => {
+      const measure = () => {
+        this.#measure();
+        onMeasured();
+      };
+      timer = setInterval(measure, this.#intervalMs).unref();
+    });
+    server.once('close', () => clearInterval(timer));
   }
 
-  function close(connection: Connection, reason: CloseReason): void {
-    closed[reason] += 1;
-    remove(connection.socket);
-    connection.destroy();
+  /** Number of open connections. */
+  get size(): number {
+    return this.#open.size;
   }
 
-  server.on('connection', (socket) => {
+  /** Returns all open connections. */
+  values(): Iterable<Connection> {
+    return this.#open.values();
+  }
+
+  /** Closes the slowest connections until they free this many bytes of memory. Returns the bytes freed, which can be fewer. */
+  free(bytes: number): number {
+    let freedBytes = 0;
+    for (const { connection } of this.#candidatesForMemory().sort(byOrder)) {
+      if (freedBytes >= bytes) {
+        break;
+      }
+      freedBytes += connection.bufferedBytes;
+      this.#close(connection, 'buffered bytes');
+    }
+    return freedBytes;
+  }
+
+  #add(socket: Socket, maxConnections: number): void {
     const now = performance.now();
-    const added = new Connection(socket, now);
-    if (connections.size >= maxConnections) {
-      const victim = eviction.forNewConnection(connections.values(), now) ?? added;
-      close(victim, 'limit');
+    const added = new Connection(socket, this.responses, now);
+    if (this.#open.size >= maxConnections) {
+      const victim = this.#chooseForNew(now) ?? added;
+      this.#close(victim, 'limit');
       if (victim === added) {
         return;
       }
     }
-    connections.set(socket, added);
+    this.#open.set(socket, added);
     socket.once('close', () => {
-      remove(socket);
+      this.#remove(socket);
       added.releaseResponses();
     });
-  });
+  }
 
-  function measure(): void {
+  #remove(socket: Socket): void {
+    this.#open.delete(socket);
+    this.ended.check();
+  }
+
+  #close(connection: Connection, reason: keyof Connections['closed']): void {
+    this.closed[reason] += 1;
+    this.#remove(connection.socket);
+    connection.destroy();
+  }
+
+  #measure(): void {
     const now = performance.now();
-    for (const connection of connections.values()) {
+    const minBytes = Math.max(1, (this.#minBytesPerSecond * this.#stallTimeoutMs) / 1_000);
+    for (const connection of this.#open.values()) {
       connection.measure(now);
       if (connection.isStalled(minBytes)) {
-        close(connection, 'too slow');
-      }
-    }
-    onMeasured();
-  }
-
-  let timer: NodeJS.Timeout | undefined;
-  server.once('listening', () => {
-    timer = setInterval(measure, intervalMs).unref();
-  });
-  server.once('close', () => clearInterval(timer));
-
-  return {
-    get size() {
-      return connections.size;
-    },
-    closed,
-    get: (socket) => connections.get(socket),
-    values: () => connections.values(),
-    ended: empty.met,
-    free(bytes) {
-      let freed = 0;
-      for (const connection of eviction.forMemory(bytes, connections.values(), performance.now())) {
-        freed += connection.bufferedBytes;
-        close(connection, 'buffered bytes');
-      }
-      return freed;
-    },
-  };
-}
-
-/** Activity on a connection: the client sends a request or reads a response, the gateway processes a request, or there is no request. */
-export type ConnectionState = 'sending' | 'reading' | 'processing' | 'idle';
-
-/** Unfinished response, with the state of its request. */
-export interface OpenResponse extends ServerResponse {
-  /** Bytes received of the request's body. */
-  readonly receivedBytes: number;
-  /** Whether the request was received in full and its response has not ended. */
-  readonly isRunning: boolean;
-  /** Stops counting the response, because it is finished or its connection is closed. */
-  release(): void;
-}
-
-/** Measurements per stall timeout. */
-export const SAMPLES_PER_TIMEOUT = 30;
-
-/** Measurements that a client's current speed is computed from. */
-const RECENT_SAMPLES = 3;
-
-/** Client connection that measures how fast the client sends and reads. */
-export class Connection {
-  readonly socket: Socket;
-  /** Unfinished responses, in the order of their requests. There are several only if the client pipelines. */
-  readonly responses: OpenResponse[] = [];
-  /** Number of requests so far. */
-  requests = 0;
-  /** Last request, until it was received in full and its response is finished. */
-  #request: OpenResponse['req'] | undefined;
-  state: ConnectionState = 'sending';
-  /** Time at which the current state was first observed. */
-  since: number;
-  /** Bytes transferred when the state began and at each measurement since. */
-  #transferred: number[] = [0];
-  #measuredAt: number;
-  /** Bytes and requests received when the connection last became idle. */
-  #idle: { bytes: number; requests: number } | undefined = { bytes: 0, requests: 0 };
-
-  constructor(socket: Socket, now: number) {
-    this.socket = socket;
-    this.since = now;
-    this.#measuredAt = now;
-  }
-
-  /** Registers a new request by its response. */
-  addResponse(response: OpenResponse): void {
-    this.requests += 1;
-    this.responses.push(response);
-    this.#request = response.req;
-  }
-
-  /** Removes a response that is finished or whose connection closed. */
-  removeResponse(response: OpenResponse): void {
-    this.responses.splice(this.responses.indexOf(response), 1);
-    if (this.#request === response.req && response.req.complete) {
-      this.#request = undefined;
-    }
-  }
-
-  /** Closes the connection immediately. */
-  destroy(): void {
-    if (this.socket.writableLength > 0) {
-      this.socket.resetAndDestroy(); // Otherwise the operating system would keep buffering for a client that doesn't read.
-    } else {
-      this.socket.destroy();
-    }
-    this.releaseResponses();
-  }
-
-  /** Releases all responses, because the connection is closed. */
-  releaseResponses(): void {
-    for (const response of this.responses.slice()) {
-      response.release();
-    }
-  }
-
-  /** Bytes of responses that are not sent yet. */
-  get unsentBytes(): number {
-    return this.socket.destroyed ? 0 : this.responses.reduce((sum, response) => sum + response.writableLength, 0);
-  }
-
-  /** Bytes of requests and responses that the connection holds in memory. */
-  get bufferedBytes(): number {
-    return this.responses.reduce((sum, { receivedBytes }) => sum + receivedBytes, this.unsentBytes);
-  }
-
-  /** Updates the state and returns it. */
-  updateState(now: number): ConnectionState {
-    const state = this.#findState();
-    if (state !== this.state) {
-      this.state = state;
-      this.since = now;
-      this.#transferred = [this.#bytesTransferred()];
-      this.#measuredAt = now;
-    }
-    return state;
-  }
-
-  /** Records the bytes transferred so far. Called at regular intervals. */
-  measure(now: number): void {
-    const state = this.updateState(now);
-    if (state === 'sending' || state === 'reading') {
-      this.#transferred.push(this.#bytesTransferred());
-      this.#measuredAt = now;
-      if (this.#transferred.length > SAMPLES_PER_TIMEOUT + 1) {
-        this.#transferred.shift();
+        this.#close(connection, 'too slow');
       }
     }
   }
 
-  /** Returns whether the client transferred fewer than `minBytes` during the last `SAMPLES_PER_TIMEOUT` measurements. */
-  isStalled(minBytes: number): boolean {
-    const [first = 0] = this.#transferred;
-    return this.#transferred.length > SAMPLES_PER_TIMEOUT && (this.#transferred.at(-1) ?? 0) - first < minBytes;
+  /** Returns the connection to close for a new one: slow ones first, then idle ones, then those that are sending a request. */
+  #chooseForNew(now: number): Connection | undefined {
+    for (;;) {
+      if (this.#batch.length === 0 && now >= this.#nextBatchAt) {
+        const victims = Array.from(this.#open.values()).flatMap((connection): Candidate[] => {
+          const speed = this.#speedForNew(connection, now);
+          return speed === undefined ? [] : [{ connection, speed }];
+        });
+        this.#batch = victims
+          .sort(byOrder)
+          .slice(0, Math.ceil(BATCH_SHARE * this.#open.size))
+          .reverse();
+        this.#nextBatchAt = this.#batch.length === 0 ? now + this.#intervalMs : now;
+      }
+      const victim = this.#batch.pop();
+      if (victim === undefined || this.#isStillSlow(victim, now)) {
+        return victim?.connection;
+      }
+    }
   }
 
-  /** Returns the client's recent speed in bytes per second. An unfinished first interval counts as a full one. */
-  speed(now: number, intervalMs: number): number {
-    const last = this.#transferred.length - 1;
-    const from = Math.max(0, last - RECENT_SAMPLES);
-    const elapsedMs = (last - from) * intervalMs + now - this.#measuredAt;
-    return ((this.#bytesTransferred() - (this.#transferred[from] ?? 0)) * 1_000) / Math.max(intervalMs, elapsedMs);
+  /** Whether a connection is still open and no faster than when it was chosen. */
+  #isStillSlow({ connection, speed }: Candidate, now: number): boolean {
+    const current = this.#speedForNew(connection, now);
+    return !connection.socket.destroyed && current !== undefined && current <= speed;
   }
 
-  #findState(): ConnectionState {
-    const { socket, responses } = this;
-    const request = this.#request;
-    if (responses.length > 0 || request?.complete === false) {
-      this.#idle = undefined;
+  /**
+   * Returns the speed by which a connection is chosen for a new one; undefined if it must stay open, because its request is being processed or the
+   * client reads its response. An idle one counts as fast enough, but no faster.
+   */
+  #speedForNew(connection: Connection, now: number): number | undefined {
+    const minSpeed = Math.max(1, this.#minBytesPerSecond);
+    const state = connection.updateState(now);
+    if (state === 'processing') {
+      return undefined;
     }
-    if (socket.writableLength > 0) {
-      return 'reading';
+    if (state === 'idle') {
+      return minSpeed;
     }
-    if (responses.some(({ isRunning }) => isRunning)) {
-      return 'processing';
-    }
-    if (request?.complete === false) {
-      return request.readableLength > 0 ? 'processing' : 'sending'; // Unread data means that the gateway is slow, not the client.
-    }
-    if (responses.length > 0) {
-      return 'processing';
-    }
-    if (this.#idle?.requests !== this.requests) {
-      this.#idle = { bytes: socket.bytesRead, requests: this.requests };
-    }
-    return this.requests > 0 && socket.bytesRead === this.#idle.bytes ? 'idle' : 'sending';
+    const speed = connection.speed(now, this.#intervalMs);
+    const mayClose = state === 'sending' || (speed < minSpeed && now - connection.since >= this.#intervalMs);
+    return mayClose ? speed : undefined;
   }
 
-  #bytesTransferred(): number {
-    return this.state === 'reading' ? bytesSent(this.socket) : this.socket.bytesRead;
+  /**
+   * Returns the connections that may be closed to free memory: of clients that are sending a request, or would need longer than the stall timeout to
+   * read the rest of their response.
+   */
+  #candidatesForMemory(): Candidate[] {
+    const now = performance.now();
+    return Array.from(this.#open.values()).flatMap((connection) => {
+      const state = connection.updateState(now);
+      const { since, unsentBytes } = connection;
+      const speed = connection.speed(now, this.#intervalMs);
+      const mayClose =
+        state === 'sending' ||
+        (state === 'reading' && now - since >= this.#intervalMs && unsentBytes * 1_000 > speed * this.#stallTimeoutMs);
+      return mayClose && connection.bufferedBytes > 0 ? [{ connection, speed }] : [];
+    });
   }
 }
+
+/** Sorts the slowest first, then the longest in the current state. */
+const byOrder = (a: Candidate, b: Candidate): number => a.speed - b.speed || a.connection.since - b.connection.since;
+
+/** Open files reserved for other purposes: sockets to the upstream and Redis, files, and a connection that is about to be closed. */
+const RESERVED_FILES = 256;
+
+/** Share of a small limit for clients, if `RESERVED_FILES` would leave too few. */
+const CLIENT_SHARE = 0.5;
 
 /**
- * Returns the bytes passed to the operating system. A socket's `bytesWritten` already counts a chunk when its write begins, so this reads the
- * counters of the socket's handle, as Node.js does for its own timeouts.
+ * Returns the maximum number of client connections for this process, because each one is an open file; Infinity if the limit is unknown. At the
+ * system's limit, no connection would be accepted, so no slow one could be closed in favor of a new one.
  */
-function bytesSent(socket: Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null }): number {
-  const { bytesWritten, writeQueueSize } = socket._handle ?? {};
-  return bytesWritten === undefined || writeQueueSize === undefined
-    ? socket.bytesWritten - socket.writableLength
-    : bytesWritten - writeQueueSize;
+export function maxClientFiles(limits = readLimits()): number {
+  const [, limit] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return limit === undefined
+    ? Number.POSITIVE_INFINITY
+    : Math.floor(Math.max(Number(limit) - RESERVED_FILES, Number(limit) * CLIENT_SHARE));
 }
 
-/** Options of `createEviction`. */
-export interface EvictionOptions {
-  /** Speed below which a client is slow, in bytes per second. */
-  minBytesPerSecond: number;
-  /** Interval between measurements, in milliseconds. */
-  intervalMs: number;
-  /** Maximum time a client may need to read its response when memory is short, in milliseconds. */
-  stallTimeoutMs: number;
-}
-
-/** Connection that may be closed, with its sort keys. */
-interface Candidate {
-  connection: Connection;
-  rank: number;
-  /** Bytes per second. */
-  speed: number;
-  since: number;
-}
-
-/** Order in which connections are closed for new ones. Connections whose request is being processed are never closed. */
-const [SLOW, IDLE, SENDING] = [0, 1, 2];
-
-/** Share of the connections to choose at a time. Ranking all of them for every new connection would take too long. */
-const BATCH_SHARE = 0.05;
-
-/** Chooses the connections to close when there are too many, or when they hold too much memory. */
-export function createEviction({ minBytesPerSecond, intervalMs, stallTimeoutMs }: EvictionOptions) {
-  /** Connections to close next for new ones, in reverse order. */
-  let batch: Candidate[] = [];
-  let nextBatchAt = 0;
-
-  function rankOf({ state, since }: Connection, speed: number, now: number): number | undefined {
-    const isSlow = speed < Math.max(1, minBytesPerSecond);
-    switch (state) {
-      case 'idle':
-        return IDLE;
-      case 'sending':
-        return isSlow ? SLOW : SENDING;
-      case 'reading':
-        return isSlow && now - since >= intervalMs ? SLOW : undefined;
-      case 'processing':
-        return undefined;
-    }
+/** Reads the limits of this process, which only Linux has as a file. Node.js raises the soft limit to the hard one at startup. */
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    return '';
   }
-
-  /** Returns undefined if the connection must stay open. */
-  function toCandidate(connection: Connection, now: number): Candidate | undefined {
-    connection.updateState(now);
-    const speed = connection.state === 'idle' ? 0 : connection.speed(now, intervalMs);
-    const rank = rankOf(connection, speed, now);
-    return rank === undefined ? undefined : { connection, rank, speed, since: connection.since };
-  }
-
-  /** Returns whether the connection is still open and no faster than when it was chosen. */
-  function isUnchanged(victim: Candidate, now: number): boolean {
-    const current = toCandidate(victim.connection, now);
-    return !victim.connection.socket.destroyed && current?.rank === victim.rank && current.speed <= victim.speed;
-  }
-
-  return {
-    /** Returns the connection to close for a new one: slow ones first, then idle ones, then those that are sending a request. */
-    forNewConnection(connections: Iterable<Connection>, now: number): Connection | undefined {
-      for (;;) {
-        if (batch.length === 0 && now >= nextBatchAt) {
-          const all = Array.from(connections);
-          const victims = all.flatMap((connection) => toCandidate(connection, now) ?? []).sort(byOrder);
-          batch = victims.slice(0, Math.ceil(BATCH_SHARE * all.length)).reverse();
-          nextBatchAt = batch.length === 0 ? now + intervalMs : now;
-        }
-        const victim = batch.pop();
-        if (victim === undefined || isUnchanged(victim, now)) {
-          return victim?.connection;
-        }
-      }
-    },
-
-    /**
-     * Returns the connections to close to free this many bytes, slowest first. Only clients qualify that are sending a request, or that would
-     * need longer than the stall timeout to read the rest of their response.
-     */
-    forMemory(bytes: number, connections: Iterable<Connection>, now: number): Connection[] {
-      const candidates = Array.from(connections).flatMap((connection) => {
-        connection.updateState(now);
-        const { state, since, unsentBytes } = connection;
-        const speed = connection.speed(now, intervalMs);
-        const mayClose =
-          state === 'sending' ||
-          (state === 'reading' && now - since >= intervalMs && unsentBytes * 1_000 > speed * stallTimeoutMs);
-        const held = mayClose ? connection.bufferedBytes : 0;
-        return held > 0 ? { connection, rank: SLOW, speed, since, held } : [];
-      });
-      let missingBytes = bytes;
-      const result: Connection[] = [];
-      for (const { connection, held } of candidates.sort(byOrder)) {
-        if (missingBytes <= 0) {
-          break;
-        }
-        missingBytes -= held;
-        result.push(connection);
-      }
-      return result;
-    },
-  };
 }
-
-/** Sorts by rank, then slowest first, then longest in the current state. */
-const byOrder = (a: Candidate, b: Candidate): number => a.rank - b.rank || a.speed - b.speed || a.since - b.since;

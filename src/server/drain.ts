@@ -3,41 +3,34 @@ import type { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
-import type { OpenResponses } from './open-responses.ts';
 
-/** Parts of a server that closes. */
-export interface DrainDeps {
-  server: Server;
-  connections: Connections;
-  responses: OpenResponses;
-  /** Waits until no more connections come. */
-  stopAccepting: () => Promise<unknown>;
-  /** Called with the number of requests that are aborted, if there are some. */
-  onCutOff: (requests: number) => void;
-}
-
-/** Settings for shutdown. */
-export type DrainSettings = Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>;
-
-/** Closes a server. Requests can finish within the drain timeout; the rest are aborted. */
+/**
+ * Closes a server. Requests can finish within the drain timeout; the rest are aborted.
+ *
+ * @param stopAccepting waits until no more connections come
+ * @param onCutOff called with the number of requests that are aborted, if there are some
+ */
 export async function drain(
-  { server, connections, responses, stopAccepting, onCutOff }: DrainDeps,
-  { lameDuckMs, drainTimeoutMs }: DrainSettings,
+  server: Server,
+  connections: Connections,
+  { lameDuckMs, drainTimeoutMs }: Pick<Settings, 'lameDuckMs' | 'drainTimeoutMs'>,
+  stopAccepting: () => Promise<unknown>,
+  onCutOff: (requests: number) => void,
 ): Promise<void> {
   announceClose(connections);
   const drainTimer = setTimeout(() => {
-    const requests = responses.open();
-    if (requests > 0) {
-      onCutOff(requests);
+    const { count } = connections.responses;
+    if (count > 0) {
+      onCutOff(count);
     }
     server.closeAllConnections();
   }, drainTimeoutMs);
   await stopAccepting();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  await responses.finished();
+  await connections.responses.finished.met();
   // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
-  await Promise.race([Promise.all([closed, connections.ended()]), sleep(lameDuckMs)]);
+  await Promise.race([Promise.all([closed, connections.ended.met()]), sleep(lameDuckMs)]);
   server.closeAllConnections();
   await closed;
   clearTimeout(drainTimer);

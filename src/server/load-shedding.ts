@@ -4,10 +4,6 @@ import type { Logger } from 'pino';
 import { logEpisodes } from '../lib/episodes.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
-import type { OpenResponses } from './open-responses.ts';
-
-/** Settings for load shedding. */
-export type SheddingSettings = Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>;
 
 /** Dependencies of load shedding. */
 export interface SheddingDeps {
@@ -25,21 +21,7 @@ export interface SheddingDeps {
 type ShedExcess = Excess<'running' | 'buffered bytes'> | NonNullable<ReturnType<OverloadMonitor['excess']>>;
 
 /** Reason for shedding a request. */
-export type ShedReason = 'stopping' | ShedExcess['reason'];
-
-/** Decides whether a server can accept another request. */
-export interface Shedding {
-  /** Number of requests that were shed, by reason. */
-  readonly counts: Record<ShedReason, number>;
-  /** Returns the bytes of requests and responses in memory. */
-  bufferedBytes(): number;
-  /** Returns why the next request must be shed, or undefined if it can be accepted. */
-  excess(): ShedExcess | undefined;
-  /** Counts and logs a request that is shed. */
-  shed(excess: ShedExcess | 'stopping'): void;
-  /** Closes slow clients if too many bytes are buffered. */
-  freeMemory(): void;
-}
+type ShedReason = 'stopping' | ShedExcess['reason'];
 
 /** Pause after a search that found too few slow clients, in milliseconds. Each search checks all connections. */
 const SEARCH_PAUSE_MS = 100;
@@ -50,23 +32,26 @@ const EXTRA_SHARE = 0.25;
 const BEGAN = 'requests are shed with 503, because a limit of this process is exceeded';
 const ENDED = 'requests are no longer shed';
 
-/** Creates the load shedding of a server. */
+/** Creates the load shedding of a server, which decides whether it can accept another request. */
 export function createShedding(
-  responses: OpenResponses,
   connections: Connections,
-  { maxInFlightRequests, maxBufferedBytes }: SheddingSettings,
+  { maxInFlightRequests, maxBufferedBytes }: Pick<Settings, 'maxInFlightRequests' | 'maxBufferedBytes'>,
   { bufferedBytes = () => 0, overload, logger, shedQuietMs }: SheddingDeps,
-): Shedding {
-  const counts: Shedding['counts'] = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
+) {
+  const counts: Record<ShedReason, number> = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
   const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
   let nextSearchAt = 0;
-  const totalBytes = () => responses.receivedBytes() + responses.unsentBytes() + bufferedBytes();
+  const { responses } = connections;
+  const totalBytes = () => responses.receivedBytes + responses.unsentBytes() + bufferedBytes();
 
   return {
+    /** Number of requests that were shed, by reason. */
     counts,
+    /** Returns the bytes of requests and responses in memory. */
     bufferedBytes: totalBytes,
-    excess() {
-      const running = responses.running();
+    /** Returns why the next request must be shed, or undefined if it can be accepted. */
+    excess(): ShedExcess | undefined {
+      const { running } = responses;
       if (running >= maxInFlightRequests) {
         return { reason: 'running', value: running, limit: maxInFlightRequests };
       }
@@ -75,7 +60,8 @@ export function createShedding(
         ? { reason: 'buffered bytes', value: bytes, limit: maxBufferedBytes }
         : overload?.excess();
     },
-    shed(excess) {
+    /** Counts and logs a request that is shed. */
+    shed(excess: ShedExcess | 'stopping'): void {
       if (excess === 'stopping') {
         counts.stopping += 1;
         return;
@@ -84,7 +70,8 @@ export function createShedding(
       counts[reason] += 1;
       noteShed?.(reason, () => ({ both: { reason }, first: measured }));
     },
-    freeMemory() {
+    /** Closes slow clients if too many bytes are buffered. */
+    freeMemory(): void {
       const excess = totalBytes() - maxBufferedBytes;
       const now = performance.now();
       if (excess > 0 && now >= nextSearchAt) {
@@ -94,9 +81,6 @@ export function createShedding(
     },
   };
 }
-
-/** Settings for the overload monitor. */
-export type OverloadSettings = Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>;
 
 /** Interval between measurements, in milliseconds. */
 const INTERVAL_MS = 500;
@@ -120,7 +104,7 @@ export interface OverloadMonitor extends Disposable {
 
 /** Starts to monitor the process. */
 export function createOverloadMonitor(
-  { maxEventLoopDelayMs, maxHeapPercent }: OverloadSettings,
+  { maxEventLoopDelayMs, maxHeapPercent }: Pick<Settings, 'maxEventLoopDelayMs' | 'maxHeapPercent'>,
   intervalMs = INTERVAL_MS,
 ): OverloadMonitor {
   const delay = monitorEventLoopDelay({ resolution: 20 });

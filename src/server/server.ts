@@ -5,12 +5,12 @@ import { defaultSettings } from '../settings/parse.ts';
 import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
-import { createConnections } from './connections.ts';
+import { MESSAGE_CLASSES } from './connection.ts';
+import { Connections } from './connections.ts';
 import { acceptBacklog, announceClose, drain } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { type ConnectionSource, listen, receive } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
-import { createOpenResponses } from './open-responses.ts';
 
 export { ListenError } from './listen.ts';
 
@@ -31,7 +31,7 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
    * Returns the health checks and metrics that the server answers, given its own; `false` leaves their paths to the listener.
    * @default its own
    */
-  probes?: ((own: Probes) => Probes) | false;
+  probes?: ((probes: Probes) => Probes) | false;
   /** Process that accepts the connections. @default this one, on `host` and `port` */
   connectionSource?: ConnectionSource | undefined;
   /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
@@ -78,7 +78,7 @@ export async function startServer({
   metrics,
   isNeverShed = () => false,
   degradations,
-  probes = (own) => own,
+  probes: replaceProbes = (probes) => probes,
   connectionSource: source,
   onCutOff = () => {},
   portOption,
@@ -89,20 +89,19 @@ export async function startServer({
   let isDraining = false;
   let isRetiring = false;
 
-  const responses = createOpenResponses((socket) => connections.get(socket));
   const server = createServer({
-    ...responses.classes,
+    ...MESSAGE_CLASSES,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: clientHeadersTimeoutMs,
     requestTimeout: settings.clientRequestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(clientHeadersTimeoutMs, 2_000),
   });
-  const connections = createConnections(server, settings, () => shedding.freeMemory());
-  const shedding = createShedding(responses, connections, settings, options);
+  const connections = new Connections(server, settings, () => shedding.freeMemory());
+  const shedding = createShedding(connections, settings, options);
   const shedReason = () => (isDraining ? 'stopping' : shedding.excess()?.reason);
   const load = (): ServerLoad => ({
-    running: responses.running(),
+    running: connections.responses.running,
     connections: connections.size,
     bufferedBytes: shedding.bufferedBytes(),
     shedding: shedReason(),
@@ -112,12 +111,12 @@ export async function startServer({
 
   // Not the requests in flight: while a service hangs, an instance that is removed takes nothing off those that remain.
   const problem = () => (isDraining ? 'stopping' : options.overload?.excess() && 'overloaded');
-  const own: Probes = {
+  const probes: Probes = {
     alive: () => ({}),
     ready: () => ({ problem: problem(), details: degradations?.() ?? {} }),
     metrics: metrics && (() => metrics(load())),
   };
-  const answered = probes === false ? undefined : probes(own);
+  const answered = replaceProbes === false ? undefined : replaceProbes(probes);
 
   /** Handles health checks and metrics, and sheds load. Returns whether the listener should handle the request. */
   function admit(request: IncomingMessage, response: ServerResponse): boolean {
@@ -159,26 +158,19 @@ export async function startServer({
   async function retire(): Promise<void> {
     isRetiring = true;
     announceClose(connections);
-    await Promise.race([connections.ended(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
+    await Promise.race([connections.ended.met(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
   }
 
   async function close(): Promise<void> {
     isDraining = true;
-    const deps = {
-      server,
-      connections,
-      responses,
-      stopAccepting: source ? () => source.closed : stopAccepting,
-      onCutOff,
-    };
-    await drain(deps, settings);
+    await drain(server, connections, settings, source ? () => source.closed : stopAccepting, onCutOff);
   }
 
   if (source !== undefined) {
     receive(server, source);
   }
   const url = source?.url ?? (await listen(server, host, port, portOption));
-  return { url, probes: own, load, problem, retire, close, [Symbol.asyncDispose]: close };
+  return { url, probes, load, problem, retire, close, [Symbol.asyncDispose]: close };
 }
 
 /** Rejects a request with `Expect: 100-continue` whose body is too large. Returns whether the request was rejected. */

@@ -19,7 +19,7 @@ export function findConflicts(settings: Settings): Conflict[] {
   const { clients, clientTokens, trustedDocuments, upstream, upstreams } = settings;
   const { server, browser } = clients;
   const issuers = browser?.issuers.map(({ issuer }) => issuer) ?? [];
-  const own = clientTokens?.issuer;
+  const tokenIssuer = clientTokens?.issuer;
   const isRestricted = [server, browser].some((client) => client && client.trustedDocuments !== 'off');
   return [
     ...listBroken([
@@ -29,7 +29,7 @@ export function findConflicts(settings: Settings): Conflict[] {
         'cannot be combined with upstream; use only one of them',
       ],
       [
-        browser !== undefined && issuers.length === 0 && own === undefined,
+        browser !== undefined && issuers.length === 0 && tokenIssuer === undefined,
         'clients.browser',
         'needs issuers, or clientTokens at the top level',
       ],
@@ -39,9 +39,13 @@ export function findConflicts(settings: Settings): Conflict[] {
         'needs tenants, or tenantKeys with their directory',
       ],
       [new Set(issuers).size < issuers.length, 'clients.browser.issuers', 'contains the same issuer twice'],
-      [browser === undefined && own !== undefined, 'clientTokens', 'needs clients.browser, which accepts the tokens'],
       [
-        own !== undefined && issuers.includes(own),
+        browser === undefined && tokenIssuer !== undefined,
+        'clientTokens',
+        'needs clients.browser, which accepts the tokens',
+      ],
+      [
+        tokenIssuer !== undefined && issuers.includes(tokenIssuer),
         'clientTokens.issuer',
         'must differ from the names of other issuers',
       ],

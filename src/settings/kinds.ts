@@ -198,8 +198,8 @@ export const membersOf = ({ path: parent, value, forms }: Part): Part[] =>
 
 /** Returns the parts with a kind inside of a part, also inside of invalid settings. */
 export function findPartsOfKinds(part: Part): PartOfKind[] {
-  const known = withKind(part);
-  return [...(known === undefined ? [] : [known]), ...membersOf(part).flatMap(findPartsOfKinds)];
+  const found = withKind(part);
+  return [...(found === undefined ? [] : [found]), ...membersOf(part).flatMap(findPartsOfKinds)];
 }
 
 /** Returns a schema, and those inside of it that describe the same value. */

@@ -83,16 +83,16 @@ export const group = <Shape extends z.ZodRawShape>(shape: Shape, problem = 'must
   });
 
 /** Returns a phrase that names an unknown setting and the closest known one. */
-export const unknownSetting = (name: string, known: readonly string[], noun = 'setting'): string =>
-  `the ${unknownName(name, known, noun)}`;
+export const unknownSetting = (name: string, names: readonly string[], noun = 'setting'): string =>
+  `the ${unknownName(name, names, noun)}`;
 
 /** Returns the same phrase without an article. */
-export const unknownName = (name: string, known: readonly string[], noun: string): string =>
-  `unknown ${noun} "${name}"${suggest(name, known)}`;
+export const unknownName = (name: string, names: readonly string[], noun: string): string =>
+  `unknown ${noun} "${name}"${suggest(name, names)}`;
 
 /** Returns the closest known name as a question in parentheses, with a space before it; empty if there is none. */
-export function suggest(name: string, known: readonly string[]): string {
-  const closest = closestMatch(name, known, { maxDistance: Math.ceil(name.length / 3) });
+export function suggest(name: string, names: readonly string[]): string {
+  const closest = closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
   return closest === undefined ? '' : ` (did you mean "${closest}"?)`;
 }
 

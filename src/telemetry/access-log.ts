@@ -3,12 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Identity } from '../auth/identity.ts';
 import { ERROR_CODES } from '../settings/error-codes.ts';
-
-/** Options of `createAccessLog`. */
-export interface AccessLogOptions {
-  logger: Logger;
-  nameTenant: TenantNames;
-}
+import { infoWriterOf } from './json-logger.ts';
 
 /** Content of one line. It never contains a key, variables or a body. */
 export interface AccessLogEntry {
@@ -78,9 +73,6 @@ export interface CallEntry {
 /** Code and status of a request whose client disconnected before the response. nginx logs the same status; it is never sent. */
 export const CLIENT_CLOSED = { code: 'CLIENT_CLOSED', status: ERROR_CODES.CLIENT_CLOSED.status } as const;
 
-/** Writes one line. */
-export type AccessLog = (entry: AccessLogEntry) => void;
-
 /** Maximum length of an operation's name in logs and traces, because clients choose the names. */
 const MAX_NAME = 100;
 
@@ -91,10 +83,14 @@ const MAX_DEPRECATED = 10;
 export const shortenName = (name: string): string => name.slice(0, MAX_NAME);
 
 /** Creates the access log: one JSON line per operation, and one per request that is rejected before it is an operation. */
-export function createAccessLog({ logger, nameTenant }: AccessLogOptions): AccessLog {
+export function createAccessLog(logger: Logger, nameTenant: TenantNames): (entry: AccessLogEntry) => void {
+  const write = infoWriterOf(logger);
   return (entry) => {
+    if (!logger.isLevelEnabled('info')) {
+      return;
+    }
     const { identity } = entry;
-    logger.info(
+    write(
       {
         requestId: entry.requestId,
         ...entry.traceIds,

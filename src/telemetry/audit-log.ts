@@ -14,15 +14,6 @@ import type { UpstreamRequest } from '../upstream/request.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
 import type { CounterMemory } from './counter-memory.ts';
 
-/** Options of `createAuditLog`. */
-export interface AuditLogOptions {
-  settings: NonNullable<Settings['audit']>;
-  logger: Pick<Logger, 'error'>;
-  counts: AuditCounts;
-  nameTenant: TenantNames;
-  now: () => Date;
-}
-
 /** Author of a write. */
 export interface WriteAuthor {
   identity: Pick<Identity, 'clientKind' | 'tenant' | 'subject' | 'upstream'>;
@@ -61,8 +52,13 @@ const MAX_SUBJECT = 256;
  *
  * @throws {AuditError} if the file can't be opened
  */
-export function createAuditLog(options: AuditLogOptions): AuditLog {
-  const { settings, logger, counts, nameTenant, now } = options;
+export function createAuditLog(
+  settings: NonNullable<Settings['audit']>,
+  logger: Logger,
+  countLine: CountAuditLine,
+  nameTenant: TenantNames,
+  now: () => Date,
+): AuditLog {
   const file = openAuditFile(settings.to);
   let isFailing = false;
 
@@ -70,11 +66,11 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   function write(fields: object): boolean {
     try {
       file.write(`${JSON.stringify({ time: now().toISOString(), ...fields })}\n`);
-      counts.add('written');
+      countLine('written');
       isFailing = false;
       return true;
     } catch (error) {
-      counts.add('failed');
+      countLine('failed');
       if (!isFailing) {
         isFailing = true;
         const problem = error instanceof Error ? error.message : String(error);
@@ -121,8 +117,7 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
         if (!isUpstreamError(outcome)) {
           writeEnding({ outcome: 'APPLIED', httpStatus: outcome.status }, outcome.body);
         } else if (attempts > 0) {
-          const { outcome: known = 'UNKNOWN', code, status: httpStatus } = outcome;
-          writeEnding({ outcome: known, code, httpStatus });
+          writeEnding({ outcome: outcome.outcome ?? 'UNKNOWN', code: outcome.code, httpStatus: outcome.status });
         }
       },
     };
@@ -131,25 +126,20 @@ export function createAuditLog(options: AuditLogOptions): AuditLog {
   return { begin, [Symbol.dispose]: () => file[Symbol.dispose]() };
 }
 
-/** Counts of the lines of audit logs. */
-export interface AuditCounts {
-  /** Counts a line. */
-  add(result: 'written' | 'failed'): void;
-}
+/** Counts a line of an audit log. */
+type CountAuditLine = (result: 'written' | 'failed') => void;
 
-/** Creates the counts. They have no samples until there is a line, because most gateways have no audit log. */
-export function createAuditCounts(memory: CounterMemory): AuditCounts {
+/** Creates the counts of lines. They have no samples until there is a line, because most gateways have no audit log. */
+export function createAuditCounts(memory: CounterMemory): CountAuditLine {
   const addCount = memory.addFamily({
     name: 'notigraph_audit_lines_total',
     help: 'Lines of the audit log: written, or failed to be written.',
     type: 'counter',
   });
   let positions: { written: number; failed: number } | undefined;
-  return {
-    add(result) {
-      positions ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
-      memory.increase(positions[result], 1);
-    },
+  return (result) => {
+    positions ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
+    memory.increase(positions[result], 1);
   };
 }
 

@@ -3,14 +3,6 @@ import { describeCause } from '../upstream/errors.ts';
 import type { ReportCircuitChange } from '../upstream/policies/circuit-breaker.ts';
 import type { TenantNames } from './access-log.ts';
 
-/** Options of `createCircuitLog`. */
-export interface CircuitLogOptions {
-  logger: Logger;
-  nameTenant: TenantNames;
-  /** Returns the current time. */
-  now: () => Date;
-}
-
 const OPENED = 'The circuit breaker opened. Calls to the service are paused.';
 const OPENED_FOR_ONE =
   'The circuit breaker opened for one API key, because only its calls time out. They are paused, and those with other keys continue.';
@@ -20,7 +12,7 @@ const CLOSED = 'The circuit breaker closed. The service responds again.';
  * Creates a function that returns the log of one upstream's circuit breaker: one line when it opens, and one when it closes. Both are warnings, so that
  * a log of warnings shows how long it was open.
  */
-export function createCircuitLog({ logger, nameTenant, now }: CircuitLogOptions) {
+export function createCircuitLog(logger: Logger, nameTenant: TenantNames, now: () => Date) {
   const timeBefore = (milliseconds: number) => new Date(now().getTime() - milliseconds).toISOString();
 
   return (upstream: string | undefined): ReportCircuitChange =>

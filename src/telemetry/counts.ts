@@ -1,37 +1,22 @@
 import type { Logger } from 'pino';
 import type { ReportDeviation } from '../upstream/contract/drift.ts';
 import type { AccessLogEntry } from './access-log.ts';
-import { type AuditCounts, createAuditCounts } from './audit-log.ts';
+import { createAuditCounts } from './audit-log.ts';
 import { type CounterMemory, createCounterMemory } from './counter-memory.ts';
-import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
-
-/** Counts of a gateway, which the gateway that replaces it continues. */
-export interface Counts {
-  metrics: GatewayMetrics;
-  drift: DriftReport;
-  clients: ClientCounts;
-  deprecated: DeprecatedCounts;
-  audit: AuditCounts;
-}
+import { GatewayMetrics } from './gateway-metrics.ts';
 
 /**
- * Creates the counts of the first gateway.
+ * Creates the counts of the first gateway, which those that replace it continue.
  *
  * @param memory memory of the counters. By default, no other process reads it
  */
-export const createCounts = (logger: Logger, memory = createCounterMemory()): Counts => ({
-  metrics: createGatewayMetrics(memory),
-  drift: createDriftReport(logger, memory),
-  clients: createClientCounts(memory),
+export const createCounts = (logger: Logger, memory = createCounterMemory()) => ({
+  metrics: new GatewayMetrics(memory),
+  deviationReporterOf: createDeviationReports(logger, memory),
+  countClient: createClientCounts(memory),
   deprecated: createDeprecatedCounts(memory),
-  audit: createAuditCounts(memory),
+  countAuditLine: createAuditCounts(memory),
 });
-
-/** Counts of operations by the client that sent them. */
-export interface ClientCounts {
-  /** Counts an operation. Requests rejected before they are an operation are not counted. */
-  operation(entry: ClientEntry): void;
-}
 
 type ClientEntry = Pick<AccessLogEntry, 'type' | 'code' | 'resolverCalls' | 'identity' | 'client' | 'clientVersion'>;
 
@@ -44,8 +29,8 @@ const NONE = '(none)';
 /** Label of the operations of all clients without their own count. */
 const OTHER = '(other)';
 
-/** Creates the counts of clients. */
-export function createClientCounts(memory: CounterMemory): ClientCounts {
+/** Creates a function that counts operations by the client that sent them. Requests rejected before they are an operation are not counted. */
+function createClientCounts(memory: CounterMemory): (entry: ClientEntry) => void {
   const addCount = memory.addFamily({
     name: 'notigraph_client_operations_total',
     help: 'Operations by the name and version that the client gave itself.',
@@ -73,12 +58,10 @@ export function createClientCounts(memory: CounterMemory): ClientCounts {
     return counts.get(client)?.get(version) ?? (isNew ? addClient(client, version) : other);
   }
 
-  return {
-    operation(entry) {
-      if (entry.type !== undefined) {
-        memory.increase(positionOf(entry), 1);
-      }
-    },
+  return (entry) => {
+    if (entry.type !== undefined) {
+      memory.increase(positionOf(entry), 1);
+    }
   };
 }
 
@@ -107,7 +90,7 @@ const FAMILY = {
 } as const;
 
 /** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */
-export function createDeprecatedCounts(memory: CounterMemory): DeprecatedCounts {
+function createDeprecatedCounts(memory: CounterMemory): DeprecatedCounts {
   let addCount: ReturnType<CounterMemory['addFamily']> | undefined;
   const counts = new Map<string, number>();
 
@@ -131,23 +114,20 @@ export function createDeprecatedCounts(memory: CounterMemory): DeprecatedCounts 
   };
 }
 
-/** Counts of a gateway's deviations from the contract. */
-export interface DriftReport {
-  /**
-   * Returns the function that counts the deviations of an upstream, and logs each one that is the first of its kind at its place. With a
-   * name, its metric has the label `upstream`.
-   */
-  reporterOf(upstream: string | undefined): ReportDeviation;
-}
-
 /** Maximum number of places with their own count and log line. A service that sends other bodies altogether could have any number. */
 const MAX_PLACES = 200;
 
 /** Path of all further places. No field has this name. */
 const OTHER_PATHS = '(other)';
 
-/** Creates the report of deviations. */
-export function createDriftReport(logger: Logger, memory: CounterMemory): DriftReport {
+/**
+ * Creates a function that returns the reporter of an upstream, which counts deviations from the contract, and logs each one that is the first of its kind
+ * at its place. With a name, the metric of the upstream has the label `upstream`.
+ */
+function createDeviationReports(
+  logger: Logger,
+  memory: CounterMemory,
+): (upstream: string | undefined) => ReportDeviation {
   const addCount = memory.addFamily({
     name: 'notigraph_upstream_deviations_total',
     help: 'Inspected responses of the service that deviate from the contract, by place and kind.',
@@ -156,25 +136,23 @@ export function createDriftReport(logger: Logger, memory: CounterMemory): DriftR
   const counts = new Map<string, number>();
   let places = 0;
 
-  return {
-    reporterOf: (upstream) => (endpoint, deviation) => {
-      const { method, route } = endpoint;
-      const { kind } = deviation;
-      const keyOf = (path: string) => [upstream, method, route, kind, path].join(' ');
-      const isKnown = counts.has(keyOf(deviation.path));
-      const path = isKnown || places < MAX_PLACES ? deviation.path : OTHER_PATHS;
-      let position = counts.get(keyOf(path));
-      if (position === undefined) {
-        const labels = { ...(upstream !== undefined && { upstream }), method, route, path, kind };
-        position = addCount(labels);
-        counts.set(keyOf(path), position);
-        places += path === OTHER_PATHS ? 0 : 1;
-        logger.warn(
-          labels,
-          'a response of the service deviates from the contract; operations that do not use the field are unaffected',
-        );
-      }
-      memory.increase(position, 1);
-    },
+  return (upstream) => (endpoint, deviation) => {
+    const { method, route } = endpoint;
+    const { kind } = deviation;
+    const keyOf = (path: string) => [upstream, method, route, kind, path].join(' ');
+    const isKnown = counts.has(keyOf(deviation.path));
+    const path = isKnown || places < MAX_PLACES ? deviation.path : OTHER_PATHS;
+    let position = counts.get(keyOf(path));
+    if (position === undefined) {
+      const labels = { ...(upstream !== undefined && { upstream }), method, route, path, kind };
+      position = addCount(labels);
+      counts.set(keyOf(path), position);
+      places += path === OTHER_PATHS ? 0 : 1;
+      logger.warn(
+        labels,
+        'a response of the service deviates from the contract; operations that do not use the field are unaffected',
+      );
+    }
+    memory.increase(position, 1);
   };
 }

@@ -13,136 +13,106 @@ import type { AccessLogEntry } from './access-log.ts';
 import { type CounterMemory, createCounterMemory, type Family } from './counter-memory.ts';
 import { counter, gauge, type Labels, type MetricSamples } from './metrics-snapshot.ts';
 
-/** Metrics of one upstream. */
-export interface UpstreamMetrics extends CacheMetrics {
-  /** Counts a request that has ended. Every retry is a request. */
-  requestEnded(endpoint: Endpoint, outcome: Outcome, milliseconds: number): void;
-}
-
-/** Metrics of a cache. */
-interface CacheMetrics {
-  /** Counts a read that can be cached, with the age of the stored response that answered it. */
-  cachedRead(resource: CachedResource, result: CachedReadResult, ageMs?: number): void;
-  /** Counts that stored responses are no longer used. */
-  invalidated(reason: InvalidationReason): void;
-}
-
-/** Metrics of a gateway. */
-export interface GatewayMetrics {
-  /** Counts an operation or a rejected request. Called with the response. */
-  operation(entry: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void;
-  /** Returns the metrics of an upstream. With a name, they have the label `upstream`. */
-  metricsOf(upstream: string | undefined): UpstreamMetrics;
-  /** Adds the state of an upstream's service to the metrics. */
-  watch(upstream: string | undefined, stateOf: () => ServiceState): void;
-  /** Returns the current values. */
-  snapshot(): MetricSamples[];
-  /** Returns the metrics of a gateway that replaces this one. They continue its counts, but have the states of its own upstreams only. */
-  renew(): GatewayMetrics;
-}
-
-/** Counts of one upstream. */
-interface ObservedUpstream {
-  /** Its name, unless it is the only one. */
-  labels: Labels;
-  stateOf(): ServiceState;
-}
-
 /** Values of the circuit breaker metric. */
 const CIRCUIT_STATE_VALUES: Readonly<Record<CircuitState, number>> = { closed: 0, probing: 1, open: 2 };
 
 /**
- * Creates the metrics of a gateway. They are plain numbers that are converted for each scrape, because the counters and histograms of
- * prom-client would cost 1 µs per operation with one call.
- *
- * @param memory memory of the counters, to which other parts of the gateway may have added theirs
+ * Metrics of a gateway, and of the gateways that replace it. They are plain numbers that are converted for each scrape, because the counters and
+ * histograms of prom-client would cost 1 µs per operation with one call.
  */
-export function createGatewayMetrics(memory = createCounterMemory()): GatewayMetrics {
-  const operations = new Map<string, OutcomeSamples>();
-  // By name, so that a gateway that replaces another one continues its counts.
-  const upstreams = new Map<string | undefined, UpstreamMetrics>();
+export class GatewayMetrics {
+  /** Returns the current values. */
+  readonly snapshot: () => MetricSamples[];
+  /** Returns the metrics of an upstream. With a name, they have the label `upstream`. */
+  readonly metricsOf: (upstream: string | undefined) => UpstreamMetrics;
+  readonly #memory: CounterMemory;
+  readonly #operations = new Map<string, OutcomeSamples>();
+  readonly #addOperations: (labels: Labels) => OutcomeSamples;
 
-  const createCacheMetrics = addCacheMetrics(memory);
-  const operationSamples = addOutcomes(memory, {
-    counts: {
-      name: 'notigraph_operations_total',
-      help: 'Operations by the code of their first error. Requests rejected before execution have the type "none".',
-    },
-    label: 'code',
-    durations: { name: 'notigraph_operation_duration_seconds', help: 'Time from the request to the response.' },
-  });
-  const requestSamples = addOutcomes(memory, {
-    counts: {
-      name: 'notigraph_upstream_requests_total',
-      help: 'Requests to the service by status class or error code.',
-    },
-    label: 'result',
-    durations: {
-      name: 'notigraph_upstream_request_duration_seconds',
-      help: 'Time from sending a request to the end of the response.',
-    },
-  });
+  /** @param memory memory of the counters, to which other parts of the gateway may have added theirs */
+  constructor(memory = createCounterMemory()) {
+    this.#memory = memory;
+    this.snapshot = memory.snapshot;
+    const families = addCacheFamilies(memory);
+    this.#addOperations = addOutcomes(
+      memory,
+      'code',
+      {
+        name: 'notigraph_operations_total',
+        help: 'Operations by the code of their first error. Requests rejected before execution have the type "none".',
+      },
+      { name: 'notigraph_operation_duration_seconds', help: 'Time from the request to the response.' },
+    );
+    const addRequests = addOutcomes(
+      memory,
+      'result',
+      { name: 'notigraph_upstream_requests_total', help: 'Requests to the service by status class or error code.' },
+      {
+        name: 'notigraph_upstream_request_duration_seconds',
+        help: 'Time from sending a request to the end of the response.',
+      },
+    );
+    const upstreams = new Map<string | undefined, UpstreamMetrics>();
+    this.metricsOf = (upstream) =>
+      entryOf(upstreams, upstream, () => new UpstreamMetrics(memory, families, addRequests, labelsOf(upstream)));
+  }
 
-  function operation({ type, code, status, startedAt }: Parameters<GatewayMetrics['operation']>[0]): void {
-    const known = type === 'query' || type === 'mutation' ? type : 'none';
-    const samples = samplesOf(operations, known, () => operationSamples({ type: known }));
+  /** Counts an operation or a rejected request. Called with the response. */
+  operation({ type, code, status, startedAt }: Pick<AccessLogEntry, 'type' | 'code' | 'status' | 'startedAt'>): void {
+    const label = type === 'query' || type === 'mutation' ? type : 'none';
+    const samples = entryOf(this.#operations, label, () => this.#addOperations({ type: label }));
     samples.add(codeOf(code, status), performance.now() - startedAt);
-    memory.save(); // Before the response is sent, so that no answered operation is lost if the process is killed.
+    this.#memory.save(); // Before the response is sent, so that no answered operation is lost if the process is killed.
+  }
+}
+
+/** Metrics of one upstream. */
+export class UpstreamMetrics {
+  readonly #memory: CounterMemory;
+  readonly #families: ReturnType<typeof addCacheFamilies>;
+  readonly #addRequests: (labels: Labels) => OutcomeSamples;
+  readonly #labels: Labels;
+  readonly #requests = new Map<string, Map<string, OutcomeSamples>>();
+  readonly #reads: Partial<Record<CachedResource, Positions<CachedReadResult>>> = {};
+  readonly #staleAges: Positions<CachedResource> = {};
+  readonly #invalidations: Positions<InvalidationReason> = {};
+
+  constructor(
+    memory: CounterMemory,
+    families: ReturnType<typeof addCacheFamilies>,
+    addRequests: (labels: Labels) => OutcomeSamples,
+    labels: Labels,
+  ) {
+    this.#memory = memory;
+    this.#families = families;
+    this.#addRequests = addRequests;
+    this.#labels = labels;
   }
 
-  function createUpstreamMetrics(upstream: string | undefined): UpstreamMetrics {
-    const labels = labelsOf(upstream);
-    const requests = new Map<string, Map<string, OutcomeSamples>>();
-    return {
-      ...createCacheMetrics(labels),
-      requestEnded({ method, route }, outcome, milliseconds) {
-        let methods = requests.get(route);
-        if (methods === undefined) {
-          methods = new Map();
-          requests.set(route, methods);
-        }
-        const samples = samplesOf(methods, method, () => requestSamples({ ...labels, method, route }));
-        samples.add(resultOf(outcome), milliseconds);
-      },
-    };
+  /** Counts a request that has ended. Every retry is a request. */
+  requestEnded({ method, route }: Endpoint, outcome: Outcome, milliseconds: number): void {
+    const methods = entryOf(this.#requests, route, () => new Map<string, OutcomeSamples>());
+    const samples = entryOf(methods, method, () => this.#addRequests({ ...this.#labels, method, route }));
+    samples.add(resultOf(outcome), milliseconds);
   }
 
-  function open(): GatewayMetrics {
-    const observed: ObservedUpstream[] = [];
-    return {
-      operation,
-      metricsOf: (upstream) => {
-        let metrics = upstreams.get(upstream);
-        if (metrics === undefined) {
-          metrics = createUpstreamMetrics(upstream);
-          upstreams.set(upstream, metrics);
-        }
-        return metrics;
-      },
-      watch(upstream, stateOf) {
-        observed.push({ labels: labelsOf(upstream), stateOf });
-      },
-      snapshot() {
-        const states = observed.map(({ labels, stateOf }) => [labels, stateOf()] as const);
-        return [
-          ...memory.snapshot(),
-          gauge(
-            'notigraph_upstream_calls_waiting',
-            'Calls waiting for other calls with the same API key.',
-            states.map(([labels, { waiting }]) => [labels, waiting]),
-          ),
-          gauge(
-            'notigraph_circuit_breaker_state',
-            'State of the circuit breaker. 0: closed, 1: probing with one call, 2: open.',
-            states.map(([labels, { circuit }]) => [labels, CIRCUIT_STATE_VALUES[circuit]]),
-            'max',
-          ),
-        ];
-      },
-      renew: open,
-    };
+  /** Counts a read that can be cached, with the age of the stored response that answered it. */
+  cachedRead(resource: CachedResource, result: CachedReadResult, ageMs = 0): void {
+    this.#reads[resource] ??= {};
+    const positions = this.#reads[resource];
+    positions[result] ??= this.#families.addRead({ ...this.#labels, resource, result });
+    this.#memory.increase(positions[result], 1);
+    if (result === 'stale') {
+      this.#staleAges[resource] ??= this.#families.addStaleAge({ ...this.#labels, resource });
+      this.#memory.increase(this.#staleAges[resource], ageMs / 1_000);
+    }
   }
-  return open();
+
+  /** Counts that stored responses are no longer used. */
+  invalidated(reason: InvalidationReason): void {
+    this.#invalidations[reason] ??= this.#families.addInvalidation({ ...this.#labels, reason });
+    this.#memory.increase(this.#invalidations[reason], 1);
+  }
 }
 
 /** Returns a known code. Clients can't choose codes, but plugins can, and labels must be a closed set. */
@@ -154,30 +124,32 @@ function codeOf(code: unknown, status: number): string {
 }
 
 /** Counts and durations of outcomes with the same labels. */
-export interface OutcomeSamples {
+interface OutcomeSamples {
   /** Counts an outcome. */
   add(outcome: string, milliseconds: number): void;
-}
-
-/** Metrics of outcomes. */
-interface OutcomeMetrics {
-  /** Number of outcomes. */
-  counts: Omit<Family, 'type'>;
-  /** Label of the counts that tells the outcome. */
-  label: string;
-  /** Durations of all outcomes. */
-  durations: Omit<Family, 'type'>;
 }
 
 /** Upper bounds of the buckets, in seconds. The last one is the default timeout of operations. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
-/** Adds the metrics of outcomes to a memory. Returns a function that creates the samples of outcomes with some labels. */
-export function addOutcomes(memory: CounterMemory, { counts, label, durations }: OutcomeMetrics) {
+/**
+ * Adds the metrics of outcomes to a memory.
+ *
+ * @param label label of the counts that tells the outcome
+ * @param counts number of outcomes
+ * @param durations durations of all outcomes
+ * @returns creates the samples of outcomes with some labels
+ */
+function addOutcomes(
+  memory: CounterMemory,
+  label: string,
+  counts: Omit<Family, 'type'>,
+  durations: Omit<Family, 'type'>,
+): (labels: Labels) => OutcomeSamples {
   const addCount = memory.addFamily({ ...counts, type: 'counter' });
   const addDuration = memory.addFamily({ ...durations, type: 'histogram' });
 
-  return (labels: Labels): OutcomeSamples => {
+  return (labels) => {
     const positions = new Map<string, number>();
     const buckets = BOUNDS.map((le) => addDuration({ le, ...labels }, `${durations.name}_bucket`));
     const infinite = addDuration({ le: '+Inf', ...labels }, `${durations.name}_bucket`);
@@ -204,58 +176,37 @@ export function addOutcomes(memory: CounterMemory, { counts, label, durations }:
   };
 }
 
-/** Returns the samples of a key. Creates them if there are none. */
-export function samplesOf<Key>(all: Map<Key, OutcomeSamples>, key: Key, create: () => OutcomeSamples): OutcomeSamples {
-  let samples = all.get(key);
-  if (samples === undefined) {
-    samples = create();
-    all.set(key, samples);
+/** Returns the entry of a key. Creates it if there is none. */
+function entryOf<Key, Entry>(entries: Map<Key, Entry>, key: Key, create: () => Entry): Entry {
+  let entry = entries.get(key);
+  if (entry === undefined) {
+    entry = create();
+    entries.set(key, entry);
   }
-  return samples;
+  return entry;
 }
 
 /** Positions of counts in the memory, which are added when they are first needed. */
 type Positions<Key extends string> = Partial<Record<Key, number>>;
 
-/** Adds the metrics of caches to a memory. Returns a function that creates those of one cache. */
-function addCacheMetrics(memory: CounterMemory): (labels: Labels) => CacheMetrics {
-  const addRead = memory.addFamily({
+/** Adds the metrics of caches to a memory. */
+const addCacheFamilies = (memory: CounterMemory) => ({
+  addRead: memory.addFamily({
     name: 'notigraph_cache_reads_total',
     help: 'Reads that can be cached, by the answer: from the cache (fresh, revalidating, stale) or the service (miss, bypass, unavailable).',
     type: 'counter',
-  });
-  const addStaleAge = memory.addFamily({
+  }),
+  addStaleAge: memory.addFamily({
     name: 'notigraph_cache_stale_seconds_total',
     help: 'Sum of the ages of stored responses that were used because the service failed.',
     type: 'counter',
-  });
-  const addInvalidation = memory.addFamily({
+  }),
+  addInvalidation: memory.addFamily({
     name: 'notigraph_cache_invalidations_total',
     help: 'Times that stored responses became unusable because of a write or a rejected key.',
     type: 'counter',
-  });
-  return (labels) => {
-    const reads: Partial<Record<CachedResource, Positions<CachedReadResult>>> = {};
-    const staleAges: Positions<CachedResource> = {};
-    const invalidations: Positions<InvalidationReason> = {};
-    return {
-      cachedRead(resource, result, ageMs = 0) {
-        reads[resource] ??= {};
-        const positions = reads[resource];
-        positions[result] ??= addRead({ ...labels, resource, result });
-        memory.increase(positions[result], 1);
-        if (result === 'stale') {
-          staleAges[resource] ??= addStaleAge({ ...labels, resource });
-          memory.increase(staleAges[resource], ageMs / 1_000);
-        }
-      },
-      invalidated(reason) {
-        invalidations[reason] ??= addInvalidation({ ...labels, reason });
-        memory.increase(invalidations[reason], 1);
-      },
-    };
-  };
-}
+  }),
+});
 
 /** Returns the label of a request's result: the class of its status, or the code of its failure. */
 function resultOf(outcome: Outcome): string {
@@ -267,6 +218,21 @@ function resultOf(outcome: Outcome): string {
 }
 
 const labelsOf = (upstream: string | undefined): Labels => (upstream === undefined ? {} : { upstream });
+
+/** Returns the samples of the services, by the names of their upstreams. */
+export const serviceSamples = (states: readonly (readonly [upstream: string | undefined, ServiceState])[]) => [
+  gauge(
+    'notigraph_upstream_calls_waiting',
+    'Calls waiting for other calls with the same API key.',
+    states.map(([upstream, { waiting }]) => [labelsOf(upstream), waiting]),
+  ),
+  gauge(
+    'notigraph_circuit_breaker_state',
+    'State of the circuit breaker. 0: closed, 1: probing with one call, 2: open.',
+    states.map(([upstream, { circuit }]) => [labelsOf(upstream), CIRCUIT_STATE_VALUES[circuit]]),
+    'max',
+  ),
+];
 
 /** Returns the samples of the cache's store; none without a cache. */
 export function cacheSamples(stats: StoreStats | undefined): MetricSamples[] {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { maxClientFiles } from '../../src/server/open-files.ts';
+import { maxClientFiles } from '../../src/server/connections.ts';
 import { type PausedServer, startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient } from '../support/raw-client.ts';
 

@@ -4,7 +4,7 @@ import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { type ServerOptions, startServer } from '../../src/server/server.ts';
-import { createGatewayMetrics } from '../../src/telemetry/gateway-metrics.ts';
+import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { metricValues } from '../support/metrics-text.ts';
@@ -282,13 +282,11 @@ describe('the metrics', () => {
   });
 
   it('of several processes are aggregated', async () => {
-    const [busy, idle] = [createGatewayMetrics(), createGatewayMetrics()];
+    const [busy, idle] = [new GatewayMetrics(), new GatewayMetrics()];
     const startedAt = performance.now() - 2_000;
     busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
     busy.operation({ type: 'query', code: 'FORBIDDEN', status: 200, startedAt });
     idle.operation({ type: 'query', code: undefined, status: 200, startedAt });
-    busy.watch(undefined, () => ({ circuit: 'probing', waiting: 3 }));
-    idle.watch(undefined, () => ({ circuit: 'open', waiting: 4 }));
     const load = (running: number) => ({
       running,
       connections: 2 * running,
@@ -299,8 +297,16 @@ describe('the metrics', () => {
     });
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
     const processes = [
-      [...busy.snapshot(), ...processSnapshot(load(5), usage)],
-      [...idle.snapshot(), ...processSnapshot(load(7), usage)],
+      [
+        ...busy.snapshot(),
+        ...serviceSamples([[undefined, { circuit: 'probing', waiting: 3 }]]),
+        ...processSnapshot(load(5), usage),
+      ],
+      [
+        ...idle.snapshot(),
+        ...serviceSamples([[undefined, { circuit: 'open', waiting: 4 }]]),
+        ...processSnapshot(load(7), usage),
+      ],
     ];
     const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // Serialized, as if received from another process.
     expect(metricValues(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
@@ -385,7 +391,7 @@ describe('the labels', () => {
       [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code),
     );
     expect(codes.length).toBeGreaterThan(15);
-    const metrics = createGatewayMetrics();
+    const metrics = new GatewayMetrics();
     for (const code of [...codes, 'HUNTER2', '__proto__', 4711, null]) {
       metrics.operation({ type: 'query', code, status: 200, startedAt: 0 });
     }

@@ -96,7 +96,7 @@ export function createSecretFiles(sources: SecretSources, findProblem: FindProbl
 
 /** Collects all secrets in the order of their sources. Keeps the previous value of invalid ones, or omits them if they had none. */
 function collect(
-  { secrets: given = {} }: SecretSources,
+  { secrets: sourcesByName = {} }: SecretSources,
   files: ReadonlyMap<string, () => string>,
   findProblem: FindProblem,
   previous: ReadonlyMap<string, string>,
@@ -111,7 +111,7 @@ function collect(
       secrets.set(name, old);
     }
   };
-  for (const [name, secret] of Object.entries(given)) {
+  for (const [name, secret] of Object.entries(sourcesByName)) {
     secrets.set(name, typeof secret === 'string' ? secret : '');
   }
   for (const [name, read] of files) {

@@ -42,8 +42,7 @@ export function createSettledFiles<Value>(read: (path: string) => Value): Settle
   /** Returns whether the value of the file is new or gone. */
   function lookAt(name: string, path: string | undefined, time: number): boolean {
     const found = path === undefined ? MISSING : fileFingerprint(path);
-    const known = entries.get(name);
-    const entry = known ?? { seen: found, since: time };
+    const entry: Entry = entries.get(name) ?? { seen: found, since: time };
     entries.set(name, entry);
     if (entry.seen !== found) {
       entry.seen = found;

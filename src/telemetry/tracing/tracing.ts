@@ -1,21 +1,22 @@
 import { type Link, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { ClientKind } from '../../auth/identity.ts';
+import type { Identity } from '../../auth/identity.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { VERSION } from '../../lib/version.ts';
 import { OperationTrace, type TraceParts } from './operation-trace.ts';
 import { createSdkGuard, type HeaderSource, readTraceContext, writeTraceContext } from './trace-context.ts';
 
 /** Start of an operation. */
-export interface OperationStart {
-  /** Kind of client; undefined if it was not authenticated. */
-  clientKind: ClientKind | undefined;
+interface OperationStart {
+  request: HeaderSource;
+  /** Caller; undefined if it was not authenticated. */
+  identity?: Pick<Identity, 'clientKind'> | undefined;
   /** Start time, as in `performance.now()`. */
   startedAt: number;
 }
 
 /** Starts the trace of an operation. Returns undefined without an SDK, unless a server sent a trace context to pass on. */
-export type StartTrace = (request: HeaderSource, start: OperationStart) => OperationTrace | undefined;
+type StartTrace = (start: OperationStart) => OperationTrace | undefined;
 
 /** Name of a span until the type of its operation is known. */
 const UNKNOWN_TYPE = 'GraphQL Operation';
@@ -32,18 +33,18 @@ export function createTracing(logger: Logger): StartTrace {
   const parts: TraceParts = { guard, sources: new WeakMap() };
   const readTimeOrigin = createTimeOrigin();
 
-  function start(request: HeaderSource, { clientKind, startedAt }: OperationStart) {
-    const given = readTraceContext(request);
-    const isTrusted = clientKind === 'server';
-    const parent = given === undefined || !isTrusted ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, given);
-    const links: Link[] = given === undefined || isTrusted ? [] : [{ context: given }];
+  function start({ request, identity, startedAt }: OperationStart) {
+    const remote = readTraceContext(request);
+    const isTrusted = identity?.clientKind === 'server';
+    const parent = remote === undefined || !isTrusted ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
+    const links: Link[] = remote === undefined || isTrusted ? [] : [{ context: remote }];
     const tracer = trace.getTracer('notigraph', VERSION);
     const timeOrigin = readTimeOrigin();
     const options = { kind: SpanKind.SERVER, startTime: timeOrigin + startedAt, links };
     const span = tracer.startSpan(UNKNOWN_TYPE, options, parent);
     const spanContext = span.spanContext();
-    if (spanContext === given) {
-      const passedHeaders = writeTraceContext(given); // Without an SDK, the span has the context of its parent.
+    if (spanContext === remote) {
+      const passedHeaders = writeTraceContext(remote); // Without an SDK, the span has the context of its parent.
       return new OperationTrace({ tracer, span, spanContext, context: parent, timeOrigin, passedHeaders }, parts);
     }
     return trace.isSpanContextValid(spanContext)
@@ -51,7 +52,7 @@ export function createTracing(logger: Logger): StartTrace {
       : undefined;
   }
 
-  return (request, operation) => guard(() => start(request, operation));
+  return (operation) => guard(() => start(operation));
 }
 
 /**
