@@ -1417,21 +1417,6 @@ export const GUARDS: readonly Guard[] = [
     '{0}`;',
     'auth/tenant-keys',
   ),
-  guard('unsolicited 100 Continue', 'upstream/transport/socket-pool.ts', 'chunk[i] = TWO;', '', 'upstream/faults'),
-  guard(
-    'maximum interim responses',
-    'upstream/transport/socket-pool.ts',
-    'count > MAX_INTERIM',
-    'false',
-    'upstream/faults',
-  ),
-  guard(
-    'interim responses to every request on a socket',
-    'upstream/transport/socket-pool.ts',
-    'slot.interimResponses?.expect();',
-    '',
-    'upstream/faults',
-  ),
   guard(
     'replies of Redis to a blocked process',
     'redis/reply-timeout.ts',
