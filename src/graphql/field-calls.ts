@@ -1,5 +1,5 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
-import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
+import { Endpoints } from '../upstream/endpoints/index.gen.ts';
 import type { CallContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
 import { watchLoads } from './loaders/watch-loads.ts';
 
@@ -63,8 +63,8 @@ export class FieldCalls {
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  #endpointsFor(name: string): Upstream {
-    return bindUpstream({
+  #endpointsFor(name: string): Endpoints {
+    return new Endpoints({
       read: <T>(call: Parameters<UpstreamClient['read']>[0]) => this.#counted(name, () => this.#client.read<T>(call)),
       write: <T>(call: Parameters<UpstreamClient['write']>[0]) =>
         this.#counted(name, () => this.#client.write<T>(call)),

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ExecutionResult, type GraphQLResolveInfo, OperationTypeNode } from 'graphql';
 import type { UpstreamClient } from '../../upstream/client.ts';
+import { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import { NotSent, type Recorder } from '../../upstream/recorder.ts';
 import type { UpstreamRequest } from '../../upstream/request.ts';
-import { bindUpstream } from '../../upstream/upstream.ts';
 import { GroupLoadBounds } from '../loaders/group-load-bounds.ts';
 import type { CallContext } from '../loaders/loaders.ts';
 import { CallPlan, type PlannedCall } from './call-plan.ts';
@@ -43,7 +43,7 @@ export class Explainer {
   ): unknown {
     const run = new FieldRun(info, args);
     this.#phase.add(run);
-    const own = run.contextOf(context, bindUpstream(this.#recordingClient(run)), () => this.#groupBounds.cleared());
+    const own = run.contextOf(context, new Endpoints(this.#recordingClient(run)), () => this.#groupBounds.cleared());
     return info.operation.operation === OperationTypeNode.MUTATION
       ? this.#finishAfter(async () => resolve(own)).catch(nullIfNotSent)
       : resolve(own);

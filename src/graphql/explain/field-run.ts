@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import type { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
 import type { CallContext } from '../loaders/loaders.ts';
 import { watchLoads } from '../loaders/watch-loads.ts';
 
@@ -28,7 +28,7 @@ export class FieldRun {
    * @param upstream endpoints that record the field's own calls
    * @param onGroupsCleared called when a write makes the loader of notification groups forget its list
    */
-  contextOf<Context extends CallContext>(context: Context, upstream: Upstream, onGroupsCleared: () => void): Context {
+  contextOf<Context extends CallContext>(context: Context, upstream: Endpoints, onGroupsCleared: () => void): Context {
     const loaders = watchLoads(context.loaders, {
       onWorkflow: (key) => this.workflowKeys.add(key),
       onGroup: (id) => {

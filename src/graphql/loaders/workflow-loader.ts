@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
+import type { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import type { WorkflowBody } from '../../upstream/endpoints/workflows.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
 import { createLimit } from '../limit.ts';
 
 /** Maximum concurrent calls per operation: the service has no list of workflows, and its free tier allows 30 calls per second. */
@@ -19,7 +19,7 @@ export interface WorkflowLoader {
  * only its own key. Keys are batched although the service has no list: workflows of one tick then resolve together, so that their groups
  * are loaded in one batch.
  */
-export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): WorkflowLoader {
+export function createWorkflowLoader(upstream: Pick<Endpoints, 'getWorkflow'>): WorkflowLoader {
   const limit = createLimit(WORKFLOW_CONCURRENCY);
   const load = (key: string) => limit(() => loadWorkflow(upstream, key)).catch((error: Error) => error);
   const loader = new DataLoader<string, WorkflowBody | null>((keys) => Promise.all(keys.map(load)), {
@@ -47,7 +47,7 @@ export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>): W
   };
 }
 
-async function loadWorkflow(upstream: Pick<Upstream, 'getWorkflow'>, key: string): Promise<WorkflowBody | null> {
+async function loadWorkflow(upstream: Pick<Endpoints, 'getWorkflow'>, key: string): Promise<WorkflowBody | null> {
   const workflow = await upstream.getWorkflow(key);
   return workflow && withId(workflow, key);
 }
