@@ -1,15 +1,13 @@
 import { type DeviationKind, findDeviations } from '../../upstream/contract/drift.ts';
 import type { Endpoint } from '../../upstream/errors.ts';
-import { type Finding, type Level, note, problem, warning } from './finding.ts';
+import { type Finding, problem, warning } from './finding.ts';
 
 /** Weight and wording of each kind of deviation. */
-const KINDS: Readonly<Record<DeviationKind, [level: Exclude<Level, 'ok'>, clause: string]>> = {
+const KINDS: Readonly<Record<DeviationKind, [level: 'problem' | 'warning', clause: string]>> = {
   missing: ['problem', 'is missing'],
   null: ['problem', 'is null'],
   wrong_type: ['problem', 'has the wrong type'],
   unknown_value: ['warning', 'has a value that the contract does not list'],
-  wrong_format: ['note', 'has the wrong format'],
-  unknown_field: ['note', 'is not in the contract'],
 };
 
 /** Maximum number of places named per finding. */
@@ -19,7 +17,6 @@ const CREATE = {
   problem: (sentence: string) =>
     problem(sentence, 'Operations that select these fields have errors. Correct the service.'),
   warning: (sentence: string) => warning(sentence, 'Notigraph leaves out such values.'),
-  note: (sentence: string) => note(sentence),
 };
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
@@ -31,7 +28,7 @@ export function describeDeviations(subject: string, endpoint: Endpoint, sent: un
     }),
     ({ level }) => level,
   );
-  return (['problem', 'warning', 'note'] as const).flatMap((level) => {
+  return (['problem', 'warning'] as const).flatMap((level) => {
     const found = clauses.get(level) ?? [];
     const shown = found.slice(0, MAX_PATHS).map(({ clause }) => clause);
     const more = found.length > shown.length ? [`${found.length - shown.length} more`] : [];
