@@ -26,7 +26,7 @@ export type ServiceSettings = CallSettings & RetrySettings & CircuitBreakerSetti
 
 /** Dependencies of a service. */
 export interface ServiceDeps {
-  /** Sockets to the service, from `createSocketPool`. */
+  /** Sockets to the service. */
   pool: SocketPool;
   /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
   reportDeviation?: ReportDeviation | undefined;

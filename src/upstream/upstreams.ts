@@ -12,10 +12,9 @@ import { type BindRecorder, createRecorder, type Recorder } from './recorder.ts'
 import { type CallTarget, Service, type ServiceDeps } from './service.ts';
 import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
-import { createSocketPool } from './transport/create-socket-pool.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
-import type { ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
+import { type ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
 import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-files.ts';
 
 /** Services that calls can be sent to. Each has its own connections, policies and limits. */
@@ -116,7 +115,7 @@ export function createUpstreams(
   function connect(name: string | undefined, own: SettingsOfUpstream): Connected {
     const tls = tlsFiles.get(name);
     const cacheSettings = own.cache || settingsOfUncached(own);
-    const pool = createSocketPool(own.upstream.origin, own, {
+    const pool = new SocketPool(own.upstream.origin, own, {
       buffer,
       tls,
       onTunnel: logProxyProblems(logger, name),

@@ -7,7 +7,7 @@ import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.t
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service } from '../../src/upstream/service.ts';
 import type { Signal } from '../../src/upstream/signal.ts';
-import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
+import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from './raw-upstream.ts';
 import { workflow } from './records.ts';
 import { settingsOf } from './settings.ts';
@@ -26,7 +26,7 @@ export interface CallerOptions {
 export async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}, random?: () => number) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, changes);
-  const pool = createSocketPool(upstream.url, settings);
+  const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool, random });
   const operation = (
     key: string,

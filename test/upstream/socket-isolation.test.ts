@@ -3,7 +3,7 @@ import { Usage } from '../../src/telemetry/usage.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
 import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { Service } from '../../src/upstream/service.ts';
-import { createSocketPool, type SocketPoolSettings } from '../../src/upstream/transport/create-socket-pool.ts';
+import { SocketPool, type SocketPoolSettings } from '../../src/upstream/transport/socket-pool.ts';
 import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
@@ -36,7 +36,7 @@ function deferResponses() {
 async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<SocketPoolSettings>) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, connections);
-  const pool = createSocketPool(upstream.url, settings);
+  const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool });
   return {
     upstream,

@@ -6,9 +6,9 @@ import type { UpstreamCall } from '../../upstream/request.ts';
 import { isTimeoutError } from '../../upstream/signal.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
-import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
+import { createConnector } from '../../upstream/transport/connector.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
-import type { SocketPool } from '../../upstream/transport/socket-pool.ts';
+import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
@@ -59,8 +59,8 @@ export interface Session extends AsyncDisposable {
 export function openSession(url: URL, settings: ServiceSettings, authorization: string): Session {
   const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
-  const pool = createSocketPool(url.origin, settings, { tls });
-  const connectOnce = createServiceConnector(settings, { tls });
+  const pool = new SocketPool(url.origin, settings, { tls });
+  const connectOnce = createConnector(settings, { tls });
 
   const connect = () =>
     new Promise<Socket>((resolve, reject) => {

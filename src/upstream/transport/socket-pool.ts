@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
-import type { Connect } from './connector.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 
 /** Handler of a request that may be queued for a socket. */
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
@@ -15,16 +16,24 @@ export interface ResponseBuffer {
   readonly maxBytes: number;
 }
 
-/** Options of a socket pool. */
-export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'connectTimeout'> {
-  /** Maximum number of sockets. */
-  connections: number;
-  /** Opens a connection. */
-  connect: Connect;
-  /** Bytes of responses, which several pools can share. */
-  buffer: ResponseBuffer;
-  /** Whether a socket is closed instead of being reused for another credential. */
-  isIsolated: boolean;
+/** Settings of the connections to the service. */
+export type SocketPoolSettings = Pick<
+  Settings,
+  | 'sockets'
+  | 'isolateConnections'
+  | 'connectTimeoutMs'
+  | 'headersTimeoutMs'
+  | 'maxBufferedBytes'
+  | 'socketIdleMs'
+  | 'proxy'
+>;
+
+/** Dependencies of a socket pool. */
+export interface SocketPoolDeps extends ConnectorOptions {
+  /** Bytes of responses, which several pools can share. @default counted for this pool only */
+  buffer?: ResponseBuffer;
+  /** Opens connections. @default over the network, as the settings say */
+  connect?: Connect | undefined;
 }
 
 /** Slot for one socket. Its client reconnects on its own after the socket was closed. */
@@ -55,7 +64,7 @@ const QUIET_MS = 20;
 const MAX_RESTING = 16;
 
 /**
- * Pool of sockets to one origin, with one request at a time on each. undici's `Pool` takes the first free socket, so a socket could move
+ * Pool of sockets to one origin, with one request at a time on each, in HTTP/1.1 and without following redirects. undici's `Pool` takes the first free socket, so a socket could move
  * to another credential immediately. This pool prefers, in this order: an idle socket of the same credential, one that has been idle for
  * `QUIET_MS`, a new one, the one idle the longest. Within the first two it takes the most recently used one, to use few sockets.
  */
@@ -63,6 +72,7 @@ export class SocketPool {
   readonly buffer: ResponseBuffer;
   readonly #origin: string;
   readonly #limit: number;
+  /** Whether a socket is closed instead of being reused for another credential. */
   readonly #isIsolated: boolean;
   readonly #clientOptions: Client.Options;
   readonly #connect: Connect;
@@ -76,13 +86,19 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(origin: string, { connections, connect, buffer, isIsolated, ...clientOptions }: SocketPoolOptions) {
-    this.buffer = buffer;
+  constructor(origin: string, settings: SocketPoolSettings, { buffer, connect, ...connecting }: SocketPoolDeps = {}) {
+    this.buffer = buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
     this.#origin = origin;
-    this.#limit = connections;
-    this.#isIsolated = isIsolated;
-    this.#clientOptions = { ...clientOptions, pipelining: 1, allowH2: false };
-    this.#connect = connect;
+    this.#limit = settings.sockets;
+    this.#isIsolated = settings.isolateConnections === 'credential';
+    this.#clientOptions = {
+      pipelining: 1,
+      allowH2: false,
+      headersTimeout: settings.headersTimeoutMs,
+      keepAliveTimeout: settings.socketIdleMs,
+      keepAliveMaxTimeout: settings.socketIdleMs,
+    };
+    this.#connect = connect ?? createConnector(settings, connecting);
   }
 
   /** Sends a request as soon as a socket is available. */
