@@ -296,8 +296,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'calls used of a changed rate limit',
     'rate-limits/memory-rate-limiter.ts',
-    'time + ((known.fullAt - time) / known.msPerCall) * msPerCall',
-    'known.fullAt',
+    'time + ((existing.fullAt - time) / existing.msPerCall) * msPerCall',
+    'existing.fullAt',
     'cli/reload',
   ),
   guard('counters that a reload keeps', 'cli/serve-gateway.ts', '{ logger }, state)', '{ logger })', 'cli/reload'),
