@@ -52,7 +52,7 @@ export class Service implements CallTarget {
       waiting: { calls: 0 },
       pool,
       throttle: createThrottle(settings, monotonicNow),
-      breaker: createCircuitBreaker(settings, { now: monotonicNow, onChange: reportCircuitChange }),
+      breaker: createCircuitBreaker(settings, monotonicNow, reportCircuitChange),
       retry: new Retry(settings, random),
       checkDrift: reportDeviation && createDriftCheck(reportDeviation, monotonicNow),
     };
