@@ -187,7 +187,7 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'writes through an upstream without a cache',
     'upstream/upstreams.ts',
-    '|| settingsOfUncached(own)',
+    '|| settingsOfUncached(serviceSettings)',
     '',
     'upstream/cache/writes',
   ),
