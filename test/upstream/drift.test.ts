@@ -236,16 +236,20 @@ describe('the cost of inspections', () => {
 
   it('is limited per response, and every item of a long list gets its turn', async () => {
     const groups: object[] = Array.from({ length: 2_500 }, () => group());
+    groups[1_000] = { ...group(), _environmentId: null };
     groups[2_400] = { ...group(), name: null };
     await using service = await start(groups);
-    let inspections = 0;
-    while (deviationsIn(service.gateway.log).length === 0) {
+    let found: readonly string[] = [];
+    for (let inspections = 0; found.length < 2; inspections += 1) {
+      expect(inspections).toBeLessThan(200);
       await service.ask('{ notificationGroups { id } }', 1);
       service.clock.now += 1_000;
-      inspections += 1;
-      expect(inspections).toBeLessThan(200);
+      const before = found.length;
+      found = deviationsIn(service.gateway.log);
+      expect(found.length - before).toBeLessThan(2); // One inspection doesn't reach both.
     }
-    expect(deviationsIn(service.gateway.log)).toEqual(['GET /v1/notification-groups [].name null']);
+    const route = 'GET /v1/notification-groups';
+    expect([...found].sort()).toEqual([`${route} []._environmentId null`, `${route} [].name null`]);
   });
 
   it('is limited per second, and inspections resume later', async () => {
