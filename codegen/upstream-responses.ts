@@ -102,7 +102,7 @@ function withoutEnvelope(schema: Schema): Schema {
 }
 
 function toShape(schema: Schema): ShapeCode {
-  const { $ref, oneOf, type, enum: values, format, items, properties, required } = schema;
+  const { $ref, oneOf, type, enum: values, items, properties, required } = schema;
   if (typeof $ref === 'string') {
     return { ref: $ref.slice($ref.lastIndexOf('/') + 1) };
   }
@@ -117,7 +117,6 @@ function toShape(schema: Schema): ShapeCode {
   return {
     types: [type].flat().filter(isJsonType),
     ...(Array.isArray(values) && { values: values.map(String) }),
-    ...(format === 'date-time' && { format }),
     ...(isRecord(items) && { items: toShape(items) }),
     ...(isRecord(properties) && { fields: withBookkeeping(mapValues(properties, toShape)) }),
     ...(Array.isArray(required) && { required: required.map(String) }),

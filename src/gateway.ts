@@ -196,7 +196,7 @@ export function buildGateway(
       upstreams: settings.upstreams,
     });
   const clientRules = createClientRules(settings);
-  const authenticator = createAuthenticator({ servesServers: clients.server !== false, browser });
+  const authenticator = createAuthenticator(clients.server !== false, browser);
 
   // GraphQL
   const engine = createEngine(schema, settings, counts.deprecated, plugins);

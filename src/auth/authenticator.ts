@@ -2,39 +2,28 @@ import { ANONYMOUS, AuthenticationError, type Identity, isCredential } from './i
 import type { TenantKeys } from './tenants.ts';
 import type { VerifiedToken, VerifiedTokenCache } from './token-verifier.ts';
 
-/** Identifies callers by their `Authorization` header. */
-export interface Authenticator {
-  /** Returns the identity if nothing has to be verified; otherwise undefined, and `identify` must be called. */
-  known(authorization: string | undefined): Identity | undefined;
-  /**
-   * Verifies the credential and returns the identity.
-   *
-   * @throws {AuthenticationError}
-   */
-  identify(authorization: string | undefined): Promise<Identity>;
-}
-
 /** Services that turn a token into an identity. */
 export interface TokenAuthentication {
   verifiedTokens: VerifiedTokenCache;
   tenantKeys: TenantKeys;
 }
 
-/** Options of `createAuthenticator`. */
-export interface AuthenticatorOptions {
-  /** Whether API keys are accepted. */
-  servesServers: boolean;
-  /** Services for tokens; undefined if tokens are not accepted. */
-  browser: TokenAuthentication | undefined;
-}
-
 /** `Bearer`, one space, and three Base64 parts separated by dots (RFC 6750, 2.1; RFC 7519). */
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]*)$/;
 
-/** Creates the authenticator for API keys and tokens. */
-export function createAuthenticator({ servesServers, browser }: AuthenticatorOptions): Authenticator {
+/** Identifies callers by their `Authorization` header. */
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+/**
+ * Creates the authenticator for API keys and tokens.
+ *
+ * @param servesServers whether API keys are accepted
+ * @param browser services for tokens; undefined if tokens are not accepted
+ */
+export function createAuthenticator(servesServers: boolean, browser: TokenAuthentication | undefined) {
   return {
-    known(authorization) {
+    /** Returns the identity if nothing has to be verified; otherwise undefined, and `identify` must be called. */
+    identifyNow(authorization: string | undefined): Identity | undefined {
       if (authorization === undefined) {
         return ANONYMOUS;
       }
@@ -53,11 +42,12 @@ export function createAuthenticator({ servesServers, browser }: AuthenticatorOpt
       const verified = browser?.verifiedTokens.get(authorization);
       return verified && browser && identityOf(verified, browser.tenantKeys);
     },
-    async identify(authorization) {
-      const known = this.known(authorization);
-      if (known !== undefined || authorization === undefined) {
-        return known ?? ANONYMOUS;
-      }
+    /**
+     * Verifies the credential, which `identifyNow` couldn't, and returns the identity.
+     *
+     * @throws {AuthenticationError}
+     */
+    async identify(authorization = ''): Promise<Identity> {
       if (isCredential(authorization)) {
         throw new AuthenticationError('CREDENTIAL_NOT_ACCEPTED');
       }

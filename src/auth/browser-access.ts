@@ -79,11 +79,7 @@ export function createBrowserAccess(
     };
   }
 
-  const verifiedTokens = createVerifiedTokenCache(
-    createTokenVerifier({ issuers: trusted, ceiling, now }),
-    keyFiles,
-    now,
-  );
+  const verifiedTokens = createVerifiedTokenCache(createTokenVerifier(trusted, ceiling, now), keyFiles, now);
   return { verifiedTokens, tenantKeys, clientTokens: tokens, files: [tenantFiles, ...keyFiles] };
 }
 

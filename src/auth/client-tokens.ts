@@ -1,10 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { type JWTVerifyGetKey, SignJWT } from 'jose';
+import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { SecretFiles } from '../lib/files/secret-files.ts';
 import { memoizeBySource } from '../lib/memoize.ts';
 import { SCOPES, type Scope } from '../settings/scopes.ts';
-import type { Credential } from './identity.ts';
 import type { TenantKeys } from './tenants.ts';
 
 /** Signature algorithm of client tokens: with a shared secret, because only the gateway signs and verifies them. */
@@ -50,19 +49,7 @@ export interface ClientTokensOptions {
 }
 
 /** Issues client tokens. */
-export interface ClientTokens {
-  /** Returns the tenant that the API key belongs to, or undefined. */
-  tenantOf(credential: Credential): string | undefined;
-  /** Returns the name of the tenant's upstream, which its tokens are for; undefined if there is only one. */
-  upstreamOf(tenant: string): string | undefined;
-  /**
-   * Signs a token for the tenant.
-   *
-   * @param request parsed body of the request
-   * @throws {ClientTokenRefusal}
-   */
-  issue(tenant: string, request: unknown): Promise<ClientToken>;
-}
+export type ClientTokens = ReturnType<typeof createClientTokens>;
 
 /** Maximum documents per token, because a token is sent in a header. */
 const MAX_DOCUMENTS = 50;
@@ -70,8 +57,15 @@ const MAX_DOCUMENTS = 50;
 const DEFAULT_LIFETIME_SECONDS = 900;
 
 /** Creates the issuer of client tokens. */
-export function createClientTokens(options: ClientTokensOptions): ClientTokens {
-  const { keys, tenantKeys, issuer, ceiling, maxLifetimeSeconds, documentOf, now } = options;
+export function createClientTokens({
+  keys,
+  tenantKeys,
+  issuer,
+  ceiling,
+  maxLifetimeSeconds,
+  documentOf,
+  now,
+}: ClientTokensOptions) {
   const lifetime = `"expiresInSeconds" must be a whole number from 1 to ${maxLifetimeSeconds}`;
   const body = z.strictObject(
     {
@@ -103,9 +97,17 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
   );
 
   return {
-    tenantOf: (credential) => tenantKeys.tenantOf(credential),
-    upstreamOf: (tenant) => tenantKeys.upstreamOf(tenant),
-    async issue(tenant, request) {
+    /** Returns the tenant that an API key belongs to, or undefined. */
+    tenantOf: tenantKeys.tenantOf,
+    /** Returns the name of the tenant's upstream, which its tokens are for; undefined if there is only one. */
+    upstreamOf: tenantKeys.upstreamOf,
+    /**
+     * Signs a token for the tenant.
+     *
+     * @param request parsed body of the request
+     * @throws {ClientTokenRefusal}
+     */
+    async issue(tenant: string, request: unknown): Promise<ClientToken> {
       const parsed = body.safeParse(request);
       if (!parsed.success) {
         const problems = [...new Set(parsed.error.issues.map(({ message }) => message))].join('; ');
@@ -164,12 +166,7 @@ export function createClientTokens(options: ClientTokensOptions): ClientTokens {
 }
 
 /** Keys that the gateway signs client tokens with. */
-export interface ClientTokenKeys {
-  /** Returns the current signing key: the first. */
-  signing(): ClientTokenKey;
-  /** Finds the key of a token by its `kid`. */
-  find: JWTVerifyGetKey;
-}
+export type ClientTokenKeys = ReturnType<typeof createClientTokenKeys>;
 
 /** Key of client tokens. */
 export interface ClientTokenKey {
@@ -183,21 +180,23 @@ export interface ClientTokenKey {
  *
  * @param files at least one secret; removing a secret invalidates the tokens signed with it
  */
-export function createClientTokenKeys(files: SecretFiles): ClientTokenKeys {
+export function createClientTokenKeys(files: SecretFiles) {
   const currentKeys = memoizeBySource(
     () => files.secrets(),
     (secrets) => [...secrets.values()].map(toKey),
   );
 
   return {
-    signing() {
+    /** Returns the current signing key: the first. */
+    signing(): ClientTokenKey {
       const [first] = currentKeys();
       if (first === undefined) {
         throw new TypeError('Client tokens require a secret.');
       }
       return first;
     },
-    find: (header) => {
+    /** Finds the key of a token by its `kid`. */
+    find: (header: JWTHeaderParameters): Uint8Array => {
       const key = currentKeys().find(({ id }) => id === header.kid);
       if (key === undefined) {
         throw new Error('unknown key');

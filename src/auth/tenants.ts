@@ -5,28 +5,23 @@ import type { Settings } from '../settings/settings.ts';
 import { type Credential, isCredential } from './identity.ts';
 
 /** API keys of the service by tenant. */
-export interface TenantKeys {
-  /** Returns the credential with the tenant's API key. */
-  credentialOf(tenant: string): Credential | undefined;
-  /** Returns the tenant that an API key belongs to. */
-  tenantOf(credential: Credential): string | undefined;
-  /** Returns the name of the tenant's upstream; undefined if there is only one. */
-  upstreamOf(tenant: string): string | undefined;
-  /** Returns the name of the upstream of the tenant that an API key belongs to; undefined if it belongs to none, or there is only one upstream. */
-  upstreamOfKey(credential: Credential): string | undefined;
-}
+export type TenantKeys = ReturnType<typeof createTenantKeys>;
 
 /** Form of a tenant's name, which must be usable in claims, file names and logs. */
 const TENANT_NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 
 /** Indexes the API keys of tenants. Changed files take effect when they are next reloaded. */
-export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams): TenantKeys {
+export function createTenantKeys(keys: SecretFiles, upstreams: TenantUpstreams) {
   const current = memoizeBySource(() => keys.secrets(), index);
   return {
-    credentialOf: (tenant) => current().byTenant.get(tenant),
-    tenantOf: (credential) => current().byCredential.get(credential),
-    upstreamOf: (tenant) => upstreams.of(tenant),
-    upstreamOfKey(credential) {
+    /** Returns the credential with the tenant's API key. */
+    credentialOf: (tenant: string) => current().byTenant.get(tenant),
+    /** Returns the tenant that an API key belongs to. */
+    tenantOf: (credential: Credential) => current().byCredential.get(credential),
+    /** Returns the name of the tenant's upstream; undefined if there is only one. */
+    upstreamOf: (tenant: string) => upstreams.of(tenant),
+    /** Returns the name of the upstream of the tenant that an API key belongs to; undefined if it belongs to none, or there is only one upstream. */
+    upstreamOfKey(credential: Credential) {
       const tenant = current().byCredential.get(credential);
       return tenant === undefined ? undefined : upstreams.of(tenant);
     },
@@ -83,12 +78,7 @@ export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProb
 }
 
 /** Upstreams that the entries of tenants select. */
-export interface TenantUpstreams {
-  /** Returns the name of a tenant's upstream; undefined if there is only one upstream, or the tenant has none. */
-  of(tenant: string): string | undefined;
-  /** Whether a tenant can be served. */
-  has(tenant: string): boolean;
-}
+export type TenantUpstreams = ReturnType<typeof createTenantUpstreams>;
 
 /** Keys of tenants in the configuration, without the upstreams that they select. */
 export const secretsOf = (tenants: NonNullable<BrowserSettings['tenants']>): Record<string, Secret> =>
@@ -103,7 +93,7 @@ export const secretsOf = (tenants: NonNullable<BrowserSettings['tenants']>): Rec
 export function createTenantUpstreams(
   { tenants = {}, tenantKeys }: Pick<BrowserSettings, 'tenants' | 'tenantKeys'>,
   upstreams: Settings['upstreams'],
-): TenantUpstreams {
+) {
   const fallback = defaultUpstream(upstreams);
   const selected = new Map(Object.entries(tenantKeys?.upstreams ?? {}));
   for (const [name, entry] of Object.entries(tenants)) {
@@ -112,8 +102,10 @@ export function createTenantUpstreams(
     }
   }
   return {
-    of: (tenant) => selected.get(tenant) ?? fallback,
-    has: (tenant) => upstreams === undefined || selected.has(tenant) || fallback !== undefined,
+    /** Returns the name of a tenant's upstream; undefined if there is only one upstream, or the tenant has none. */
+    of: (tenant: string) => selected.get(tenant) ?? fallback,
+    /** Returns whether a tenant can be served. */
+    has: (tenant: string) => upstreams === undefined || selected.has(tenant) || fallback !== undefined,
   };
 }
 

@@ -50,19 +50,17 @@ export interface VerifiedToken {
 /** Verifies a token. Rejects with an `AuthenticationError` if it is invalid. */
 export type VerifyToken = (token: string) => Promise<VerifiedToken>;
 
-/** Options of `createTokenVerifier`. */
-export interface TokenVerifierOptions {
-  issuers: readonly TrustedIssuer[];
-  /** Scopes that tokens can grant. */
-  ceiling: ReadonlySet<Scope>;
-  now: () => Date;
-}
-
 /**
  * Creates a function that verifies the signature, issuer, audience and times of a token. The function throws an `AuthenticationError` if one
  * is invalid.
+ *
+ * @param ceiling scopes that tokens can grant
  */
-export function createTokenVerifier({ issuers, ceiling, now }: TokenVerifierOptions): VerifyToken {
+export function createTokenVerifier(
+  issuers: readonly TrustedIssuer[],
+  ceiling: ReadonlySet<Scope>,
+  now: () => Date,
+): VerifyToken {
   const issuersByName = new Map<unknown, TrustedIssuer>(issuers.map((issuer) => [issuer.issuer, issuer]));
 
   return async (token) => {
@@ -180,16 +178,7 @@ const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 
 /** Cache of verified tokens: verifying a signature takes much longer than a lookup. */
-export interface VerifiedTokenCache {
-  /** Returns the content of a token that was verified recently, by its `Authorization` header. */
-  get(authorization: string): VerifiedToken | undefined;
-  /**
-   * Verifies a token.
-   *
-   * @throws {AuthenticationError}
-   */
-  verify(authorization: string, token: string): Promise<VerifiedToken>;
-}
+export type VerifiedTokenCache = ReturnType<typeof createVerifiedTokenCache>;
 
 /** Age after which tokens are verified again. After this time at the latest, a token whose key was withdrawn is rejected. */
 const MAX_AGE_MS = 60_000;
@@ -210,7 +199,7 @@ export function createVerifiedTokenCache(
   verify: VerifyToken,
   keys: readonly Pick<SecretFiles, 'secrets'>[],
   now: () => Date,
-): VerifiedTokenCache {
+) {
   // Without `ttl`: lru-cache keeps an entry through its last millisecond, and forever if the ttl is 0.
   const tokens = new LRUCache<string, { verified: VerifiedToken; until: number }>({
     max: MAX_TOKENS,
@@ -229,12 +218,18 @@ export function createVerifiedTokenCache(
   }
 
   return {
-    get(authorization) {
+    /** Returns the content of a token that was verified recently, by its `Authorization` header. */
+    get(authorization: string): VerifiedToken | undefined {
       clearIfKeysChanged();
       const found = tokens.get(authorization);
       return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
     },
-    async verify(authorization, token) {
+    /**
+     * Verifies a token.
+     *
+     * @throws {AuthenticationError}
+     */
+    async verify(authorization: string, token: string): Promise<VerifiedToken> {
       tokens.delete(authorization);
       const verified = await verify(token);
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS) });

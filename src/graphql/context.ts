@@ -6,8 +6,8 @@ import type { UpstreamMetrics } from '../telemetry/gateway-metrics.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import { Usage } from '../telemetry/usage.ts';
 import type { CallBudget } from '../upstream/client.ts';
+import { Endpoints } from '../upstream/endpoints/index.gen.ts';
 import type { Signal } from '../upstream/signal.ts';
-import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { Explainer } from './explain/explainer.ts';
 import { FieldCallCounts } from './field-calls.ts';
@@ -27,7 +27,7 @@ export interface GatewayContext extends PluginContext {
   /** Calls that the operation has made, none if it is only explained. */
   readonly budget: Readonly<CallBudget>;
   /** The endpoints, called with the caller's credential. */
-  readonly upstream: Upstream;
+  readonly upstream: Endpoints;
   /** Loaders that batch and cache reads of the operation. */
   readonly loaders: Loaders;
   /** Calls by field; undefined unless the request asks for a report of its calls. */
@@ -108,7 +108,7 @@ export const createContextFactory =
       bypassesCache,
     });
     const client = explainer?.client ?? operation;
-    const upstream = bindUpstream(client);
+    const upstream = new Endpoints(client);
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;
     const callOwners = explainer ?? fieldCalls;
     return {

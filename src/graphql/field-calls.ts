@@ -1,5 +1,5 @@
 import type { CallBudget, UpstreamClient } from '../upstream/client.ts';
-import { bindUpstream, type Upstream } from '../upstream/upstream.ts';
+import { Endpoints } from '../upstream/endpoints/index.gen.ts';
 import type { FieldContext, LoaderEndpoints, Loaders } from './loaders/loaders.ts';
 
 const GROUP_LIST = 'list of groups';
@@ -67,8 +67,8 @@ export abstract class FieldCalls {
     return names.map(([name]) => name);
   }
 
-  #endpointsOf(owner: string): Upstream {
-    return bindUpstream(this.clientOf(owner));
+  #endpointsOf(owner: string): Endpoints {
+    return new Endpoints(this.clientOf(owner));
   }
 
   /** Returns loaders that share the records of others, and note those that a field loads. */

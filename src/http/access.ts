@@ -63,7 +63,7 @@ export function createAuthenticate({ authenticator, schemes, maxWaiting, logger 
       waiting -= 1;
     }
   }
-  return (authorization, requestId) => authenticator.known(authorization) ?? verify(authorization, requestId);
+  return (authorization, requestId) => authenticator.identifyNow(authorization) ?? verify(authorization, requestId);
 }
 
 function toRefusal(

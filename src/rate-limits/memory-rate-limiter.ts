@@ -78,14 +78,14 @@ export function createMemoryRateLimiter({
 
   function entryOf(identity: string, { emptyMs, msPerCall }: Bucket, time: number): Entry {
     const key = toKey(identity);
-    const known = entries.get(key);
-    if (known !== undefined) {
-      known.emptyMs = emptyMs;
-      if (known.msPerCall !== msPerCall) {
-        known.fullAt = time + ((known.fullAt - time) / known.msPerCall) * msPerCall; // The same number of calls is missing.
-        known.msPerCall = msPerCall;
+    const existing = entries.get(key);
+    if (existing !== undefined) {
+      existing.emptyMs = emptyMs;
+      if (existing.msPerCall !== msPerCall) {
+        existing.fullAt = time + ((existing.fullAt - time) / existing.msPerCall) * msPerCall; // The same number of calls is missing.
+        existing.msPerCall = msPerCall;
       }
-      return known;
+      return existing;
     }
     if (entries.size >= sweepSize) {
       sweep(time);

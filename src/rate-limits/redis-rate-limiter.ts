@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createRedis } from '../redis/redis.ts';
-import { runScript } from '../redis/redis-script.ts';
+import type { RedisWork } from '../redis/redis-connection.ts';
+import { NotRedisError } from '../redis/redis-failure.ts';
 import type { RedisServer } from '../redis/redis-server.ts';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
-import { allowanceOf, bucketOf, waitFor } from './bucket.ts';
-import { BUCKET_SCRIPT } from './bucket-script.ts';
+import { allowanceOf, bucketOf, TOLERANCE_MS, waitFor } from './bucket.ts';
 import { createMemoryRateLimiter } from './memory-rate-limiter.ts';
 import type { Allowance, RateLimiter } from './rate-limiter.ts';
 
@@ -28,6 +28,34 @@ export interface RedisRateLimiter extends RateLimiter {
 }
 
 type Method = 'take' | 'charge';
+
+/**
+ * Lua script that changes one bucket atomically and by the clock of Redis, so that concurrent gateways and their clocks don't matter. The key holds the
+ * time at which the bucket is full again, in milliseconds, and expires at that time.
+ *
+ * ARGV: cost of the calls, `emptyMs` and `deepestMs` of the bucket (all in milliseconds), and whether the calls may be rejected (1 or 0).
+ * Returns whether they were granted (1 or 0), and the milliseconds until the bucket is full.
+ */
+const SCRIPT = `
+local cost, empty, deepest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local fullAt = tonumber(redis.call('GET', KEYS[1]) or now)
+local missing = math.min(deepest, math.max(0, fullAt - now))
+if ARGV[4] == '1' and missing + math.min(cost, empty) - empty > ${TOLERANCE_MS} then
+  return {0, string.format('%.17g', missing)}
+end
+missing = math.min(deepest, math.max(0, missing + cost))
+if missing > 0 then
+  redis.call('SET', KEYS[1], string.format('%.17g', now + missing), 'PX', math.ceil(missing))
+else
+  redis.call('DEL', KEYS[1])
+end
+return {1, string.format('%.17g', missing)}
+`;
+
+/** Name of the script for Redis, which keeps it. */
+const SCRIPT_SHA1 = hash('sha1', SCRIPT);
 
 /** Arguments of the script with which Redis is tried: a bucket that is full again after a millisecond. */
 const TRIAL = ['1', '1', '1', '0'];
@@ -52,7 +80,7 @@ export function createRedisRateLimiter({
     ca,
     logger,
     messages: { whileDown: 'each process enforces rate limits on its own', onceUp: 'Rate limits are shared.' },
-    trial: runScript(BUCKET_SCRIPT, [`${prefix}trial`], TRIAL),
+    trial: runScript(`${prefix}trial`, TRIAL),
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
 
@@ -60,7 +88,7 @@ export function createRedisRateLimiter({
     const bucket = bucketOf(limit);
     const { msPerCall, emptyMs, deepestMs } = bucket;
     const args = [cost * msPerCall, emptyMs, deepestMs, method === 'take' ? 1 : 0].map(String);
-    const reply = await redis.run(runScript(BUCKET_SCRIPT, [prefix + hash('sha256', key, 'base64url')], args));
+    const reply = await redis.run(runScript(prefix + hash('sha256', key, 'base64url'), args));
     if (reply === undefined) {
       return fallback[method](key, limit, cost);
     }
@@ -84,3 +112,22 @@ export function createRedisRateLimiter({
     [Symbol.asyncDispose]: dispose,
   };
 }
+
+/** Returns the work that runs the script on a bucket. Its result has the milliseconds until the bucket is full. */
+const runScript =
+  (key: string, args: readonly string[]): RedisWork<{ isGranted: boolean; missingMs: number }> =>
+  async (send) => {
+    const parameters = ['1', key, ...args];
+    const reply = await send('EVALSHA', SCRIPT_SHA1, ...parameters).catch((error: unknown) => {
+      if (error instanceof Error && error.message.startsWith('NOSCRIPT ')) {
+        return send('EVAL', SCRIPT, ...parameters); // Redis keeps the script from now on.
+      }
+      throw error;
+    });
+    const [granted, missing]: unknown[] = Array.isArray(reply) ? reply : [];
+    const missingMs = missing instanceof Buffer ? Number(missing) : Number.NaN;
+    if (typeof granted !== 'number' || !Number.isFinite(missingMs)) {
+      throw new NotRedisError('unexpected result of the script');
+    }
+    return { isGranted: granted === 1, missingMs };
+  };

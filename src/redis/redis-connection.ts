@@ -1,27 +1,15 @@
 import { assertInstalled } from '../settings/optional-packages.ts';
 import { describeRedisFailure, isNotPrimary, NotSupportedError, type RedisFailure } from './redis-failure.ts';
-import type { RedisWork, SendCommand } from './redis-script.ts';
 import { type RedisServer, readRedisServer } from './redis-server.ts';
 import { createReplyGuard } from './reply-guard.ts';
 
-/** Connection to Redis that reconnects by itself. */
-export interface RedisConnection {
-  /** Resolves when the connection is ready for the first time. Rejects if the first attempt fails or the connection is closed before. */
-  readonly opened: Promise<void>;
-  /** Returns whether the connection is ready. */
-  isReady(): boolean;
-  /** Runs commands. Rejects immediately if there is no connection. Has no timeout. */
-  run<Reply>(work: RedisWork<Reply>): Promise<Reply>;
-  /** Reconnects if nothing has arrived for so long that the server is probably unreachable. Called when a reply is late. */
-  reconnectIfSilent(): void;
-  /** Returns the last failure, without any part of the URL. */
-  lastFailure(): RedisFailure;
-  /** Closes the connection immediately and rejects pending commands. */
-  close(): void;
-}
+/** Sends a command. Texts in its reply are buffers. Commands that are sent in one turn run in their order. */
+export type SendCommand = (...args: readonly (string | Buffer)[]) => Promise<unknown>;
 
-/** Options of `openRedis`. */
-export interface ConnectionOptions {
+/** Commands that lead to one result. */
+export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
+
+interface ConnectionOptions {
   /** Read again for every connection, so that an address or a password in a file can change. */
   server: RedisServer;
   /** Maximum size of a reply, in bytes. */
@@ -54,12 +42,12 @@ class SilenceError extends Error {
 const MAX_PENDING = 1_000;
 
 /**
- * Starts to connect.
+ * Starts to connect to Redis. The connection reconnects by itself.
  *
  * @throws {SecretError} if the URL or the certificates are invalid; the message doesn't quote them
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function openRedis({ server, maxReplyBytes, onReady, onLost }: ConnectionOptions): RedisConnection {
+export function openRedis({ server, maxReplyBytes, onReady, onLost }: ConnectionOptions) {
   readRedisServer(server);
   assertInstalled('redis');
   const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
@@ -127,29 +115,29 @@ export function openRedis({ server, maxReplyBytes, onReady, onLost }: Connection
       },
     });
     const options = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
-    const own: Client = {
+    const opening: Client = {
       send: (...args) => guard.run(() => created.sendCommand(args, options)),
       destroy: () => created.destroy(),
     };
-    client = own;
+    client = opening;
     const onFailure = (error: unknown) => {
-      if (client === own) {
+      if (client === opening) {
         reconnect(error); // Also if a reply wasn't understood, because later ones could go to the wrong commands.
       }
     };
     created.on('error', onFailure);
     created.on('connect', () => {
-      if (client !== own) {
+      if (client !== opening) {
         created.destroy(); // destroy() doesn't reach a socket that is still connecting.
       }
     });
     try {
       await guard.run(() => created.connect());
-      await assertSupported(own);
+      await assertSupported(opening);
     } catch (error) {
       onFailure(error);
     }
-    if (client === own) {
+    if (client === opening) {
       isReady = true;
       wasReady = true;
       replied();
@@ -161,20 +149,22 @@ export function openRedis({ server, maxReplyBytes, onReady, onLost }: Connection
   connect().catch(reconnect);
 
   return {
+    /** Resolves when the connection is ready for the first time. Rejects if the first attempt fails or the connection is closed before. */
     opened,
     isReady: () => isReady,
-    async run(work) {
-      const own = client;
-      if (own === undefined || !isReady) {
+    /** Runs commands. Rejects immediately if there is no connection. Has no timeout. */
+    async run<Reply>(work: RedisWork<Reply>): Promise<Reply> {
+      const current = client;
+      if (current === undefined || !isReady) {
         throw new Error(lastFailure.code);
       }
       try {
-        const reply = await work(own.send);
+        const reply = await work(current.send);
         replied();
         attempts = 0;
         return reply;
       } catch (error) {
-        if (client === own) {
+        if (client === current) {
           if (error instanceof Error && isReply(error)) {
             replied();
           }
@@ -186,13 +176,16 @@ export function openRedis({ server, maxReplyBytes, onReady, onLost }: Connection
         throw error;
       }
     },
-    reconnectIfSilent() {
+    /** Reconnects if nothing has arrived for so long that the server is probably unreachable. Called when a reply is late. */
+    reconnectIfSilent(): void {
       if (isReady && performance.now() - repliedAt > MAX_SILENCE_MS) {
         reconnect(new SilenceError());
       }
     },
+    /** Returns the last failure, without any part of the URL. */
     lastFailure: () => lastFailure,
-    close() {
+    /** Closes the connection immediately and rejects pending commands. */
+    close(): void {
       isClosed = true;
       isReady = false;
       reject(new Error('closed'));

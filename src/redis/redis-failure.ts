@@ -62,8 +62,8 @@ export function describeRedisFailure(
     return { code: 'UNKNOWN' };
   }
   if (isReply(error)) {
-    const known = CAUSES_BY_REPLY.find(([reply]) => reply.test(error.message))?.[1];
-    return known ?? { code: /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] ?? 'ERR' };
+    const failure = CAUSES_BY_REPLY.find(([reply]) => reply.test(error.message))?.[1];
+    return failure ?? { code: /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] ?? 'ERR' };
   }
   if (error instanceof NotSupportedError) {
     return notSupported(error.message);

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
-import { openRedis } from './redis-connection.ts';
+import { openRedis, type RedisWork } from './redis-connection.ts';
 import type { RedisFailure } from './redis-failure.ts';
-import type { RedisWork } from './redis-script.ts';
 import type { RedisServer } from './redis-server.ts';
 import { TIMED_OUT, withReplyTimeout } from './reply-timeout.ts';
-import { createStoreState, type StoreMessages, type StoreStatus } from './store-state.ts';
+import { createStoreState, type StoreMessages } from './store-state.ts';
 
 /** Options of `createRedis`. */
 export interface RedisOptions extends RedisServer {
@@ -24,18 +23,6 @@ export interface RedisOptions extends RedisServer {
   onUp?: () => void;
 }
 
-/** Redis server that callers can do without. */
-export interface Redis extends Disposable {
-  /**
-   * Runs commands. Returns undefined if Redis is slow or fails, and from then on immediately, until Redis responds again. Never rejects.
-   * The commands may have run nevertheless.
-   */
-  run<Reply>(work: RedisWork<Reply>): Promise<Reply | undefined>;
-  /** Resolves once the first attempt to connect has succeeded or failed, after two seconds at most. Never rejects. */
-  connected(): Promise<void>;
-  status(): Readonly<StoreStatus>;
-}
-
 /** Interval between attempts to use Redis while it responds with errors or not in time. */
 const RETRY_INTERVAL_MS = 500;
 
@@ -46,7 +33,7 @@ const CHECK_INTERVAL_MS = 2_000;
 const FIRST_CONNECT_MS = 2_000;
 
 /**
- * Connects to Redis. If it is unavailable, slow or failing, callers wait for at most one timeout; from then on not at all, until it responds
+ * Connects to a Redis server that callers can do without. If it is unavailable, slow or failing, callers wait for at most one timeout; from then on not at all, until it responds
  * again.
  *
  * @throws {SecretError} if the URL or the certificates are invalid
@@ -61,7 +48,7 @@ export function createRedis({
   timeoutMs = 100,
   maxReplyBytes = 64 * 1024,
   onUp,
-}: RedisOptions): Redis {
+}: RedisOptions) {
   const state = createStoreState(logger, messages);
   const connection = openRedis({
     server: { url, ca },
@@ -129,7 +116,11 @@ export function createRedis({
   }
 
   return {
-    async run(work) {
+    /**
+     * Runs commands. Returns undefined if Redis is slow or fails, and from then on immediately, until Redis responds again. Never rejects.
+     * The commands may have run nevertheless.
+     */
+    async run<Reply>(work: RedisWork<Reply>): Promise<Reply | undefined> {
       if (isDown() || isDisposed) {
         return undefined;
       }
@@ -140,9 +131,10 @@ export function createRedis({
         return undefined;
       }
     },
+    /** Resolves once the first attempt to connect has succeeded or failed, after two seconds at most. Never rejects. */
     connected: () => withReplyTimeout(connection.opened, FIRST_CONNECT_MS).catch(() => {}),
     status: state.status,
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       isDisposed = true;
       clearTimeout(nextTrial);
       state[Symbol.dispose]();

@@ -2,14 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 
-/** Guard of the sockets that a client opens. */
-export interface ReplyGuard extends Disposable {
-  /** Calls a function of the client. The sockets that it opens, also later in order to reconnect, are guarded. */
-  run<Result>(call: () => Result): Result;
-  /** Reports a complete reply. */
-  replied(): void;
-}
-
 /** Maximum time for receiving a reply, in milliseconds. */
 const MAX_RECEIVE_MS = 5_000;
 
@@ -27,9 +19,9 @@ class EndlessReplyError extends Error {
  *
  * @param maxBytes maximum bytes without a complete reply
  */
-export function createReplyGuard(maxBytes: number): ReplyGuard {
+export function createReplyGuard(maxBytes: number) {
   const context = new AsyncLocalStorage<object>();
-  const own = {};
+  const store = {};
   let bytes = 0;
   let receivingSince: number | undefined;
 
@@ -52,14 +44,16 @@ export function createReplyGuard(maxBytes: number): ReplyGuard {
 
   function onNewSocket(message: unknown): void {
     const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : undefined;
-    if (socket instanceof Socket && context.getStore() === own) {
+    if (socket instanceof Socket && context.getStore() === store) {
       watch(socket);
     }
   }
 
   subscribe(NEW_SOCKET, onNewSocket);
   return {
-    run: (call) => context.run(own, call),
+    /** Calls a function of the client. The sockets that it opens, also later in order to reconnect, are guarded. */
+    run: <Result>(call: () => Result): Result => context.run(store, call),
+    /** Reports a complete reply. */
     replied: reset,
     [Symbol.dispose]: () => void unsubscribe(NEW_SOCKET, onNewSocket),
   };

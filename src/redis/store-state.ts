@@ -19,21 +19,12 @@ export interface StoreMessages {
   onceUp: string;
 }
 
-/** State of a store, which logs its changes. */
-export interface StoreState extends Disposable {
-  status(): Readonly<StoreStatus>;
-  /** Reports that the store works. */
-  up(): void;
-  /** Reports that it doesn't. */
-  down(failure: RedisFailure): void;
-}
-
 /** Period in which at most `MAX_LINES` are logged: an outage and its end. Further changes are logged as one line at the end of the period. */
 const PERIOD_MS = 30_000;
 const MAX_LINES = 2;
 
-/** Creates the state of a store that is not yet connected. */
-export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMessages): StoreState {
+/** Creates the state of a store that is not yet connected. It logs its changes. */
+export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMessages) {
   const status: StoreStatus = { isUp: false, failure: undefined, fallbacks: 0 };
   let loggedAt: number[] = [];
   let changes = 0;
@@ -66,8 +57,9 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
   }
 
   return {
-    status: () => status,
-    up() {
+    status: (): Readonly<StoreStatus> => status,
+    /** Reports that the store works. */
+    up(): void {
       const wasDown = status.failure !== undefined;
       status.isUp = true;
       status.failure = undefined;
@@ -75,7 +67,8 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
         report();
       }
     },
-    down(failure) {
+    /** Reports that it doesn't. */
+    down(failure: RedisFailure): void {
       const previous = status.failure;
       status.isUp = false;
       status.failure = failure;

@@ -62,53 +62,32 @@ export interface Endpoint {
   route: string;
 }
 
-/** Fields of an `UpstreamError`. */
-export interface UpstreamErrorOptions {
-  code: UpstreamErrorCode;
-  /** Message for the caller. Contains no host, address, id, key or text of a library. */
-  message: string;
-  endpoint: Endpoint;
-  /** HTTP status; undefined without a response. */
-  status?: number | undefined;
-  /** Whether the caller can safely send the same request again, and it may succeed. @default false */
-  retryable?: boolean;
-  /** Time after which the caller can try again. */
-  retryAfterSeconds?: number | undefined;
-  /** Outcome of a write; ignored for reads. @default 'NOT_APPLIED' */
-  outcome?: WriteOutcome | undefined;
-  /** The service's own id of the failure, to find it in its logs. */
-  errorId?: string | undefined;
-  /** Problems with the input. @default none */
-  issues?: InputIssue[] | undefined;
-  /** Reason for a conflict. @default 'OTHER' */
-  conflict?: ConflictReason | undefined;
-  /** The service's rate limit, as reported with the response. */
-  rateLimit?: UpstreamRateLimit | undefined;
-  /** Whether the gateway may retry the call. @default 'never' */
-  retry?: RetryRule;
-  /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
-  isOutage?: boolean;
-  /** Whether a request was sent. @default true */
-  sent?: boolean;
-  /** Original error, only for the log. */
-  cause?: unknown;
-}
-
-/** Failed upstream call. Its `message` can be shown to the caller. */
+/** Failed upstream call. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly code: UpstreamErrorCode;
   readonly endpoint: Endpoint;
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
+  /** Whether the caller can safely send the same request again, and it may succeed. @default false */
   readonly retryable: boolean;
+  /** Time after which the caller can try again. */
   readonly retryAfterSeconds: number | undefined;
+  /** Outcome of a write; undefined for reads. @default 'NOT_APPLIED' */
   readonly outcome: WriteOutcome | undefined;
+  /** The service's own id of the failure, to find it in its logs. */
   readonly errorId: string | undefined;
+  /** Problems with the input. @default none */
   readonly issues: InputIssue[];
+  /** Reason for a conflict. @default 'OTHER' */
   readonly conflict: ConflictReason;
+  /** The service's rate limit, as reported with the response. */
   readonly rateLimit: UpstreamRateLimit | undefined;
+  /** Whether the gateway may retry the call. @default 'never' */
   readonly retry: RetryRule;
+  /** Whether the failure shows that the service is down, and doesn't concern only this call. @default false */
   readonly isOutage: boolean;
+  /** Whether a request was sent. @default true */
   readonly sent: boolean;
 
   constructor(options: UpstreamErrorOptions) {
@@ -129,6 +108,13 @@ export class UpstreamError extends Error {
   }
 }
 
+/**
+ * Fields of an `UpstreamError`. Its `message` is for the caller, so it contains no host, address, id, key or text of a library; its `cause` is only for
+ * the log.
+ */
+export type UpstreamErrorOptions = Pick<UpstreamError, 'code' | 'message' | 'endpoint'> &
+  Partial<Omit<UpstreamError, 'name'>>;
+
 /** Returns whether an error is an `UpstreamError`. */
 export const isUpstreamError = (error: unknown): error is UpstreamError => error instanceof UpstreamError;
 
@@ -141,7 +127,7 @@ export function describeCause(cause: unknown): string | undefined {
   return typeof cause === 'string' ? cause : undefined;
 }
 
-// Failures that are known by more than a status. `error-from-response.ts` has the others.
+// Failures that are known by more than a status. `transport/to-error.ts` has the others.
 
 /** Added to the message of a failed write that may have been applied. */
 export const OUTCOME_UNKNOWN = 'The change may have been applied. Check before sending it again.';

@@ -26,7 +26,7 @@ export type ServiceSettings = CallSettings & RetrySettings & CircuitBreakerSetti
 
 /** Dependencies of a service. */
 export interface ServiceDeps {
-  /** Sockets to the service, from `createSocketPool`. */
+  /** Sockets to the service. */
   pool: SocketPool;
   /** Called for deviations of responses from the contract. @default none: responses are not compared with it */
   reportDeviation?: ReportDeviation | undefined;
@@ -52,7 +52,7 @@ export class Service implements CallTarget {
       waiting: { calls: 0 },
       pool,
       throttle: createThrottle(settings, monotonicNow),
-      breaker: createCircuitBreaker(settings, { now: monotonicNow, onChange: reportCircuitChange }),
+      breaker: createCircuitBreaker(settings, monotonicNow, reportCircuitChange),
       retry: new Retry(settings, random),
       checkDrift: reportDeviation && createDriftCheck(reportDeviation, monotonicNow),
     };

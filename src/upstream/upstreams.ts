@@ -3,7 +3,6 @@ import type { CacheSettings } from '../settings/cache.ts';
 import type { GatewaySettings } from '../settings/settings.ts';
 import type { CacheStores } from './cache/cache-stores.ts';
 import { CachedService } from './cache/cached-service.ts';
-import type { CacheStore } from './cache/store.ts';
 import type { ServiceState } from './call-events.ts';
 import { type Caller, OperationClient } from './client.ts';
 import type { ReportDeviation } from './contract/drift.ts';
@@ -12,33 +11,13 @@ import { Recorder } from './recorder.ts';
 import { type CallTarget, Service, type ServiceDeps } from './service.ts';
 import { Abort } from './signal.ts';
 import type { Connect } from './transport/connector.ts';
-import { createSocketPool } from './transport/create-socket-pool.ts';
 import { serviceAddressOf } from './transport/path.ts';
 import { probeUpstream } from './transport/probe.ts';
-import type { ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
+import { type ResponseBuffer, SocketPool } from './transport/socket-pool.ts';
 import { createTlsFiles, nameProblems, type TlsFiles } from './transport/tls-files.ts';
 
 /** Services that calls can be sent to. Each has its own connections, policies and limits. */
-export interface Upstreams {
-  /**
-   * Binds the client of an upstream to one caller.
-   *
-   * @param name one of the configured names; undefined for the only upstream, which has no name
-   */
-  bind(name: string | undefined, caller: Caller): OperationClient;
-  /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
-  record(name: string | undefined, caller: Pick<Caller, 'authorization' | 'requestId'>): Recorder;
-  /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
-  check(): Promise<string | undefined>;
-  /** Returns the bytes of responses that are being received, from all upstreams. */
-  bufferedBytes(): number;
-  /** Store of the cache; undefined if nothing is cached. */
-  cacheStore: CacheStore | undefined;
-  /** Certificates to reload. */
-  files: readonly TlsFiles[];
-  /** Closes the connections once in-flight calls have ended. */
-  close(): Promise<void>;
-}
+export type Upstreams = ReturnType<typeof createUpstreams>;
 
 /** Settings of one upstream. */
 export type SettingsOfUpstream = Omit<GatewaySettings, 'upstream'> & { upstream: URL };
@@ -60,14 +39,6 @@ export interface UpstreamsDeps extends Pick<ServiceDeps, 'monotonicNow' | 'rando
   deviationReporterOf?: ((name: string | undefined) => ReportDeviation) | undefined;
 }
 
-interface Connected {
-  settings: SettingsOfUpstream;
-  target: CallTarget;
-  record(caller: Pick<Caller, 'authorization' | 'requestId'>): Recorder;
-  pool: SocketPool;
-  check(): Promise<string | undefined>;
-}
-
 /**
  * Creates the clients of all upstreams.
  *
@@ -86,13 +57,13 @@ export function createUpstreams(
     deviationReporterOf,
     ...deps
   }: UpstreamsDeps,
-): Upstreams {
+) {
   const buffer: ResponseBuffer = { bytes: 0, maxBytes: settings.maxBufferedBytes };
   const closing = new Abort();
   const configured = listUpstreams(settings);
-  const tlsFiles = new Map(configured.map(([name, own]) => [name, readTls(name, own)]));
-  const cached = configured.flatMap(([, { cache: own }]) => own || []);
-  const cache = cached[0] && cacheStores.open(cached[0], deps.monotonicNow); // After the files, which may be invalid.
+  const tlsFiles = new Map(configured.map(([name, upstream]) => [name, readTls(name, upstream)]));
+  const [cacheSettings] = configured.flatMap(([, upstream]) => upstream.cache || []);
+  const cache = cacheSettings && cacheStores.open(cacheSettings, deps.monotonicNow); // After the files, which may be invalid.
 
   function readTls(name: string | undefined, { tls }: SettingsOfUpstream): TlsFiles | undefined {
     const files =
@@ -113,38 +84,41 @@ export function createUpstreams(
     return same && { ...same, workflows: 'off', notificationGroups: 'off', statistics: 'off' };
   }
 
-  function connect(name: string | undefined, own: SettingsOfUpstream): Connected {
+  function connect(name: string | undefined, serviceSettings: SettingsOfUpstream) {
     const tls = tlsFiles.get(name);
-    const cacheSettings = own.cache || settingsOfUncached(own);
-    const pool = createSocketPool(own.upstream.origin, own, {
+    const cacheSettings = serviceSettings.cache || settingsOfUncached(serviceSettings);
+    const pool = new SocketPool(serviceSettings.upstream.origin, serviceSettings, {
       buffer,
       tls,
       onTunnel: logProxyProblems(logger, name),
       connect: openConnection,
     });
-    const service = new Service(own, {
+    const service = new Service(serviceSettings, {
       ...deps,
       pool,
       reportDeviation: deviationReporterOf?.(name),
       reportCircuitChange: circuitReporterOf?.(name),
     });
     watch?.(name, () => service.state());
-    const ownCache = cache && cacheSettings && { store: cache.resource, settings: cacheSettings };
-    const { attemptTimeoutMs } = own;
-    const address = serviceAddressOf(own.upstream);
+    const cached = cache && cacheSettings && { store: cache.resource, settings: cacheSettings };
+    const { attemptTimeoutMs } = serviceSettings;
+    const address = serviceAddressOf(serviceSettings.upstream);
+    const target: CallTarget = cached
+      ? new CachedService({ ...cached, service, address, attemptTimeoutMs, closing })
+      : service;
     return {
-      settings: own,
-      target: ownCache ? new CachedService({ ...ownCache, service, address, attemptTimeoutMs, closing }) : service,
-      record: (caller) => new Recorder(own, ownCache, caller),
+      settings: serviceSettings,
+      cached,
+      target,
       pool,
-      check: () => probeUpstream(own.upstream, pool, name),
+      check: () => probeUpstream(serviceSettings.upstream, pool, name),
     };
   }
 
-  const byName = new Map(configured.map(([name, own]) => [name, connect(name, own)]));
+  const byName = new Map(configured.map(([name, upstream]) => [name, connect(name, upstream)]));
   const all = [...byName.values()];
 
-  function find(name: string | undefined): Connected {
+  function find(name: string | undefined) {
     const upstream = byName.get(name);
     if (upstream === undefined) {
       throw new Error('The upstream of a call is not configured.');
@@ -153,19 +127,33 @@ export function createUpstreams(
   }
 
   return {
-    bind(name, caller) {
-      const { settings: own, target } = find(name);
-      return new OperationClient(own, target, caller);
+    /**
+     * Binds the client of an upstream to one caller.
+     *
+     * @param name one of the configured names; undefined for the only upstream, which has no name
+     */
+    bind(name: string | undefined, caller: Caller): OperationClient {
+      const upstream = find(name);
+      return new OperationClient(upstream.settings, upstream.target, caller);
     },
-    record: (name, caller) => find(name).record(caller),
-    async check() {
+    /** Binds a recorder of calls to an upstream, which sends nothing, to one caller. */
+    record(name: string | undefined, caller: Pick<Caller, 'authorization' | 'requestId'>): Recorder {
+      const { settings: serviceSettings, cached } = find(name);
+      return new Recorder(serviceSettings, cached, caller);
+    },
+    /** Sends one read without a key to each. Returns a sentence for each one that has a problem; undefined if there is none. */
+    async check(): Promise<string | undefined> {
       const problems = await Promise.all(all.map(({ check }) => check()));
       return problems.filter((problem) => problem !== undefined).join(' ') || undefined;
     },
+    /** Returns the bytes of responses that are being received, from all upstreams. */
     bufferedBytes: () => buffer.bytes,
+    /** Store of the cache; undefined if nothing is cached. */
     cacheStore: cache?.resource,
+    /** Certificates to reload. */
     files: [...tlsFiles.values()].filter((files) => files !== undefined),
-    async close() {
+    /** Closes the connections once in-flight calls have ended. */
+    async close(): Promise<void> {
       closing.abort();
       await Promise.all(all.map(({ pool }) => pool.close()));
       await cache?.release();

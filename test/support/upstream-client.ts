@@ -2,12 +2,12 @@ import type { GatewaySettings } from '../../src/settings/settings.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import type { CallEvents, Outcome } from '../../src/upstream/call-events.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
+import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service } from '../../src/upstream/service.ts';
 import type { Signal } from '../../src/upstream/signal.ts';
-import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
-import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from './raw-upstream.ts';
 import { workflow } from './records.ts';
 import { settingsOf } from './settings.ts';
@@ -26,7 +26,7 @@ export interface CallerOptions {
 export async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}, random?: () => number) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, changes);
-  const pool = createSocketPool(upstream.url, settings);
+  const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool, random });
   const operation = (
     key: string,
@@ -48,7 +48,7 @@ export async function startClient(script: RawScript, changes: Partial<GatewaySet
     /** Creates the client of one operation. */
     operation,
     /** Creates one with a function per endpoint. */
-    caller: (key: string, options?: CallerOptions) => bindUpstream(operation(key, options)),
+    caller: (key: string, options?: CallerOptions) => new Endpoints(operation(key, options)),
     async [Symbol.asyncDispose]() {
       await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);
     },

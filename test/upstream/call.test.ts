@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { auditUnavailable, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
 import type { RawScript } from '../support/raw-upstream.ts';
@@ -206,7 +207,7 @@ describe('a call', () => {
     const operation = createOperation();
     const failure = failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
     await operation.events.until('retry delayed');
-    await new Promise((resolve) => setTimeout(resolve, 10)); // The delay of 0 ms.
+    await setTimeout(10); // The delay of 0 ms.
     operation.disconnect();
     expect(await failure).toMatchObject({ code: 'CLIENT_CLOSED', outcome: 'UNKNOWN' });
     expect(getEventListeners(operation.signal, 'abort')).toEqual([]);
@@ -255,6 +256,25 @@ describe('a call', () => {
       expect(getEventListeners(operation.signal, 'abort')).toEqual([]);
       await expectFreeSlot(client);
     }
+  });
+
+  it('is not sent again after its client disconnected, even if its response could be retried so far', async () => {
+    const { pending, script } = deferResponses();
+    await using client = await startClient(script, { ...ONE_SLOT, ...AT_ONCE });
+    const operation = createOperation();
+    const failure = failureOf(client.caller('a', operation).updateWorkflowStatus('w1', true));
+    await client.upstream.arrived(1);
+    pending[0]?.connection.send(
+      'HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    await setTimeout(50); // The head has arrived.
+    operation.disconnect();
+    expect(await failure).toMatchObject({ outcome: 'UNKNOWN' });
+    await client.upstream.allClosed();
+    const ended = 'ended UPSTREAM_UNAVAILABLE';
+    expect(operation.events.all).toEqual(['started', 'sent 0', `attempt ${ended}`, ended]);
+    await expectFreeSlot(client);
+    expect(client.upstream.requests).toHaveLength(2);
   });
 
   it('fails with CLIENT_CLOSED if its client disconnects, even if the reason is a timeout', async () => {

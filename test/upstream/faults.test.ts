@@ -125,7 +125,7 @@ describe('an upstream that breaks HTTP', () => {
     'ends lines without CR': bad,
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
-    'sends eleven interim responses': bad,
+    'sends a 100 that was not requested': bad,
     'switches the protocol': bad,
     'responds with 304': bad,
     'sends an HTML page': bad,
@@ -217,12 +217,7 @@ describe('an upstream that breaks HTTP', () => {
     ['in pieces of 5 bytes', 5],
     ['in pieces of 9 bytes', 9],
   ])('by sending interim responses first, %s, is tolerated', async (_, size) => {
-    const interim = [
-      '100 Continue\r\n',
-      '103 Early Hints\r\nlink: </a>\r\n',
-      '102 Processing\r\n',
-      '100 Continue\r\nx: 1\r\n',
-    ];
+    const interim = ['103 Early Hints\r\nlink: </a>\r\n', '102 Processing\r\n'];
     await using setup = await setUp(async (request, { send }) => {
       const bytes = interim.map((head) => `HTTP/1.1 ${head}\r\n`).join('') + formatResponse(healthyResponse(request));
       for (let at = 0; at < bytes.length; at += size) {

@@ -204,7 +204,7 @@ describe('retries', () => {
 describe('the circuit breaker', () => {
   function createBreaker() {
     let time = 1_000_000;
-    const breaker = createCircuitBreaker(DEFAULTS, { now: () => time });
+    const breaker = createCircuitBreaker(DEFAULTS, () => time);
     const run = async <T>(work: () => Promise<T>, credential = 'a'): Promise<T> => {
       const call = {};
       const refusal = breaker.refusal(call, credential, GET);

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Usage } from '../../src/telemetry/usage.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
+import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { Service } from '../../src/upstream/service.ts';
-import { createSocketPool, type SocketPoolSettings } from '../../src/upstream/transport/create-socket-pool.ts';
-import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { SocketPool, type SocketPoolSettings } from '../../src/upstream/transport/socket-pool.ts';
 import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
@@ -36,7 +36,7 @@ function deferResponses() {
 async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<SocketPoolSettings>) {
   const upstream = await startRawUpstream(script);
   const settings = settingsOf(upstream.url, connections);
-  const pool = createSocketPool(upstream.url, settings);
+  const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool });
   return {
     upstream,
@@ -45,7 +45,7 @@ async function startClient(script: Parameters<typeof startRawUpstream>[0], conne
       const deadlineAt = performance.now() + 5_000;
       const caller = { authorization: `ApiKey ${key}`, signal, deadlineAt, requestId: 'r', events: new Usage() };
       const client = new OperationClient(settings, service, caller);
-      return bindUpstream(client).getWorkflow(id);
+      return new Endpoints(client).getWorkflow(id);
     },
     /** Returns the requested ids, in the order of arrival. */
     requestedIds: () => upstream.requests.map(({ path }) => path.split('/').at(-1)),

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { Usage } from '../../src/telemetry/usage.ts';
 import { OperationClient } from '../../src/upstream/client.ts';
+import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { Service } from '../../src/upstream/service.ts';
-import { createSocketPool } from '../../src/upstream/transport/create-socket-pool.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
-import { bindUpstream } from '../../src/upstream/upstream.ts';
+import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type RawConnection, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, workflow } from '../support/records.ts';
@@ -243,7 +243,7 @@ describe('the usage of an operation', () => {
   /** Starts an upstream client in front of a script, so that the test can read the usage of an operation. */
   async function startClient(script: RawScript) {
     const upstream = await startRawUpstream(script);
-    const pool = createSocketPool(upstream.url, DEFAULTS);
+    const pool = new SocketPool(upstream.url, DEFAULTS);
     const settings = settingsOf(upstream.url);
     const service = new Service(settings, { pool });
     return {
@@ -254,7 +254,7 @@ describe('the usage of an operation', () => {
         const deadlineAt = performance.now() + 5_000;
         const caller = { authorization: 'ApiKey a', signal, deadlineAt, requestId: 'r', events: usage };
         const client = new OperationClient(settings, service, caller);
-        return Object.assign(bindUpstream(client), { usage });
+        return Object.assign(new Endpoints(client), { usage });
       },
       async [Symbol.asyncDispose]() {
         await Promise.all([pool.close(), upstream[Symbol.asyncDispose]()]);

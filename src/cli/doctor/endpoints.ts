@@ -3,7 +3,7 @@ import { type DeviationKind, findDeviations } from '../../upstream/contract/drif
 import { isEnvelope } from '../../upstream/contract/envelope.ts';
 import type { Endpoint } from '../../upstream/errors.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
-import { type Finding, type Level, note, ok, problem, warning } from './finding.ts';
+import { type Finding, note, ok, problem, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
 
 /** Id that no record has. */
@@ -13,13 +13,11 @@ const UNKNOWN_ID = '000000000000000000000000';
 const MAX_TRIED = 5;
 
 /** Weight and wording of each kind of deviation. */
-const KINDS: Readonly<Record<DeviationKind, [level: Exclude<Level, 'ok'>, clause: string]>> = {
+const KINDS: Readonly<Record<DeviationKind, [level: 'problem' | 'warning', clause: string]>> = {
   missing: ['problem', 'is missing'],
   null: ['problem', 'is null'],
   wrong_type: ['problem', 'has the wrong type'],
   unknown_value: ['warning', 'has a value that the contract does not list'],
-  wrong_format: ['note', 'has the wrong format'],
-  unknown_field: ['note', 'is not in the contract'],
 };
 
 /** Maximum number of places named per finding. */
@@ -29,7 +27,6 @@ const CREATE = {
   problem: (sentence: string) =>
     problem(sentence, 'Operations that select these fields have errors. Correct the service.'),
   warning: (sentence: string) => warning(sentence, 'Notigraph leaves out such values.'),
-  note: (sentence: string) => note(sentence),
 };
 
 /**
@@ -160,7 +157,7 @@ function describeDeviations(subject: string, endpoint: Endpoint, sent: unknown):
     }),
     ({ level }) => level,
   );
-  return (['problem', 'warning', 'note'] as const).flatMap((level) => {
+  return (['problem', 'warning'] as const).flatMap((level) => {
     const found = byLevel.get(level) ?? [];
     const clauses = found.slice(0, MAX_PATHS).map(({ clause }) => clause);
     const more = found.length > clauses.length ? [`${found.length - clauses.length} more`] : [];

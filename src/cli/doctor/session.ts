@@ -5,8 +5,9 @@ import { VERSION } from '../../lib/version.ts';
 import type { UpstreamCall } from '../../upstream/request.ts';
 import { type Progress, receive, type UpstreamResponse } from '../../upstream/transport/attempt.ts';
 import { BodyError, planBody, readSuccess } from '../../upstream/transport/body.ts';
-import { createServiceConnector, createSocketPool } from '../../upstream/transport/create-socket-pool.ts';
+import { createConnector } from '../../upstream/transport/connector.ts';
 import { fillPath, pathPrefixOf } from '../../upstream/transport/path.ts';
+import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
@@ -49,8 +50,8 @@ export type Session = ReturnType<typeof openSession>;
 export function openSession(url: URL, settings: ServiceSettings, authorization: string) {
   const { attemptTimeoutMs, maxUpstreamBodyBytes, maxUpstreamListItems } = settings;
   const tls = settings.tls && createTlsFiles(settings.tls);
-  const pool = createSocketPool(url.origin, settings, { tls });
-  const connectOnce = createServiceConnector(settings, { tls });
+  const pool = new SocketPool(url.origin, settings, { tls });
+  const connectOnce = createConnector(settings, { tls });
 
   /** Opens one more connection, on which nothing is sent. */
   const connect = () =>

@@ -1,5 +1,5 @@
 import type { UpstreamRateLimit } from '../../upstream/errors.ts';
-import { type Signal, sleep } from '../../upstream/signal.ts';
+import type { Signal } from '../../upstream/signal.ts';
 
 /** Options of the pace. */
 export interface PaceOptions {
@@ -39,7 +39,15 @@ export class Pace {
 
   /** Waits, until the import is stopping at the latest. */
   async wait(milliseconds: number): Promise<void> {
-    await sleep(milliseconds, this.#stopping).catch(() => {});
+    if (this.#stopping.aborted) {
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    this.#stopping.addEventListener('abort', resolve, { once: true });
+    await promise;
+    clearTimeout(timer);
+    this.#stopping.removeEventListener('abort', resolve);
   }
 
   /**

@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
+import { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import type { UpstreamRateLimit } from '../../upstream/errors.ts';
 import type { Signal } from '../../upstream/signal.ts';
 import { serviceAddressOf } from '../../upstream/transport/path.ts';
-import { bindUpstream, type Upstream } from '../../upstream/upstream.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
 
@@ -19,7 +19,7 @@ export interface ImportService extends AsyncDisposable {
 
 /** Endpoints for one call. */
 export interface PreparedCall {
-  upstream: Upstream;
+  upstream: Endpoints;
   /** Returns the service's rate limit, once it responded. */
   rateLimit(): UpstreamRateLimit | undefined;
 }
@@ -47,7 +47,7 @@ export function openService({ url, settings, authorization, signal, logger }: Se
       const usage = new Usage();
       const deadlineAt = performance.now() + settings.operationTimeoutMs;
       const client = upstreams.bind(undefined, { authorization, signal, deadlineAt, requestId, events: usage });
-      return { upstream: bindUpstream(client), rateLimit: () => usage.rateLimit };
+      return { upstream: new Endpoints(client), rateLimit: () => usage.rateLimit };
     },
     async [Symbol.asyncDispose]() {
       certificates[Symbol.dispose]();

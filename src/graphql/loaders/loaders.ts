@@ -1,9 +1,9 @@
-import type { Upstream } from '../../upstream/upstream.ts';
+import type { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import { createNotificationGroupLoader, type NotificationGroupLoader } from './notification-group-loader.ts';
 import { createWorkflowLoader, type WorkflowLoader } from './workflow-loader.ts';
 
 /** Endpoints that the loaders call. */
-export type LoaderEndpoints = Pick<Upstream, 'getWorkflow' | 'getNotificationGroup' | 'listNotificationGroups'>;
+export type LoaderEndpoints = Pick<Endpoints, 'getWorkflow' | 'getNotificationGroup' | 'listNotificationGroups'>;
 
 /** Loaders of one operation. They cache only for that operation. */
 export interface Loaders {
@@ -13,7 +13,7 @@ export interface Loaders {
 
 /** Part of the context through which a field makes calls. */
 export interface FieldContext {
-  readonly upstream: Upstream;
+  readonly upstream: Endpoints;
   readonly loaders: Loaders;
 }
 

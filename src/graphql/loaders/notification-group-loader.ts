@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
+import type { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import type { NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
 import type { Endpoint } from '../../upstream/errors.ts';
 import { assertPathParams } from '../../upstream/transport/path.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
 import { toId } from '../field-errors.ts';
 
 const GROUP_BY_ID: Endpoint = { method: 'GET', route: '/v1/notification-groups/{id}' };
@@ -13,7 +13,7 @@ export const GROUP_AFTER_LIST = {
   reason: 'None unless the list contains groups without ids.',
 } as const;
 
-type GroupEndpoints = Pick<Upstream, 'getNotificationGroup' | 'listNotificationGroups'>;
+type GroupEndpoints = Pick<Endpoints, 'getNotificationGroup' | 'listNotificationGroups'>;
 
 /** Loader of the notification groups for one operation. */
 export type NotificationGroupLoader = ReturnType<typeof createNotificationGroupLoader>;

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
+import type { Endpoints } from '../../upstream/endpoints/index.gen.ts';
 import type { WorkflowBody } from '../../upstream/endpoints/workflows.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
 import { createBoundedMap } from '../bounded-map.ts';
 
 /** Maximum concurrent calls per operation: the service has no list of workflows, and its free tier allows 30 calls per second. */
@@ -14,7 +14,7 @@ export type WorkflowLoader = ReturnType<typeof createWorkflowLoader>;
  * only its own key. Keys are batched although the service has no list: workflows of one tick then resolve together, so that their groups
  * are loaded in one batch.
  */
-export function createWorkflowLoader(upstream: Pick<Upstream, 'getWorkflow'>) {
+export function createWorkflowLoader(upstream: Pick<Endpoints, 'getWorkflow'>) {
   const loadAll = createBoundedMap<string, WorkflowBody | null | Error>(WORKFLOW_CONCURRENCY);
   const loader = new DataLoader<string, WorkflowBody | null>(
     (keys) =>

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createRedis } from '../../redis/redis.ts';
+import type { SendCommand } from '../../redis/redis-connection.ts';
 import { NotRedisError } from '../../redis/redis-failure.ts';
-import type { RedisWork } from '../../redis/redis-script.ts';
 import type { RedisServer } from '../../redis/redis-server.ts';
 import { describeStore } from '../../redis/store-state.ts';
 import type { UpstreamResult } from '../request.ts';
@@ -309,7 +309,7 @@ export function createRedisCacheStore({
 
 /** Reads the state of an owner's kind, and an entry. */
 async function readState(
-  send: Parameters<RedisWork<unknown>>[0],
+  send: SendCommand,
   keys: readonly [version: string, epoch: string, entry: string],
   writes: string,
 ): Promise<State> {

@@ -7,8 +7,6 @@ export interface Shape {
   types?: readonly JsonType[];
   /** All permitted values. @default any value of the types */
   values?: readonly string[];
-  /** Format of a string. @default any */
-  format?: 'date-time';
   /** Items of a list. @default free-form */
   items?: Shape;
   /** Known fields of an object. @default free-form */

@@ -26,30 +26,7 @@ export type CircuitChange =
 export type ReportCircuitChange = (change: CircuitChange) => void;
 
 /** Circuit breaker of one service. */
-export interface CircuitBreaker {
-  /**
-   * Called before each attempt of a call.
-   *
-   * @returns UPSTREAM_UNAVAILABLE while the circuit is open; undefined if the attempt may be sent
-   */
-  refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined;
-  /**
-   * Counts an attempt that has ended.
-   *
-   * @param wasSent whether it was sent; otherwise, only a probe is ended
-   */
-  ended(call: object, credential: string, outcome: Outcome, wasSent: boolean): void;
-  /** Returns the current state. */
-  state(): CircuitState;
-}
-
-/** Dependencies of `createCircuitBreaker`. */
-export interface CircuitBreakerDeps {
-  /** Monotonic clock, in milliseconds. @default performance.now */
-  now?: (() => number) | undefined;
-  /** Called when it opens and when it closes. @default not called */
-  onChange?: ReportCircuitChange | undefined;
-}
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 const BUCKETS = 10;
 
@@ -57,11 +34,15 @@ const BUCKETS = 10;
  * Creates the circuit breaker, which stops calls to a service that is down and probes it with one call at a time until it recovers. All
  * callers share it, so only outages count (`isOutage`: no connection, no headers in time, 502, 503, 504). One caller's bad requests, even if they
  * cause a 500, never open it for others. Neither do its slow ones: if only calls of one credential timed out, only these are paused.
+ *
+ * @param now monotonic clock, in milliseconds
+ * @param onChange called when it opens and when it closes
  */
 export function createCircuitBreaker(
   { breakerPercent, breakerMinimumCalls, breakerWindowMs, breakerOpenMs, breakerMaxOpenMs }: CircuitBreakerSettings,
-  { now = () => performance.now(), onChange }: CircuitBreakerDeps = {},
-): CircuitBreaker {
+  now: () => number = () => performance.now(),
+  onChange?: ReportCircuitChange,
+) {
   const recent = createWindow(breakerWindowMs, now);
   let state: CircuitState = 'closed';
   /** Only credential whose calls are paused; undefined for all. */
@@ -111,7 +92,12 @@ export function createCircuitBreaker(
     state === 'closed' || (paused !== undefined && paused !== credential);
 
   return {
-    refusal(call, credential, endpoint) {
+    /**
+     * Called before each attempt of a call.
+     *
+     * @returns UPSTREAM_UNAVAILABLE while the circuit is open; undefined if the attempt may be sent
+     */
+    refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined {
       if (isClosedFor(credential)) {
         return undefined;
       }
@@ -122,7 +108,12 @@ export function createCircuitBreaker(
       probe = call;
       return undefined;
     },
-    ended(call, credential, outcome, wasSent) {
+    /**
+     * Counts an attempt that has ended.
+     *
+     * @param wasSent whether it was sent; otherwise, only a probe is ended
+     */
+    ended(call: object, credential: string, outcome: Outcome, wasSent: boolean): void {
       if (probe === call) {
         endProbe(outcome);
         return;
@@ -140,6 +131,7 @@ export function createCircuitBreaker(
         }
       }
     },
+    /** Returns the current state. */
     state: () => state,
   };
 }

@@ -33,7 +33,7 @@ export class Retry {
 
   /** @param random source of random numbers from 0 to 1, for the jitter */
   constructor(settings: RetrySettings, random: () => number = Math.random) {
-    this.budget = new RetryBudget({ share: settings.retryBudgetPercent / 100, floor: settings.retryBudgetFloor });
+    this.budget = new RetryBudget(settings.retryBudgetPercent / 100, settings.retryBudgetFloor);
     this.#settings = settings;
     this.#random = random;
   }
@@ -57,14 +57,6 @@ export class Retry {
   }
 }
 
-/** Options of a retry budget. */
-interface RetryBudgetOptions {
-  /** Maximum in-flight retries, as a share of the in-flight calls. */
-  share: number;
-  /** Number of in-flight retries that are always allowed. */
-  floor: number;
-}
-
 /** Call that waits until a retry is allowed. */
 export interface RetryingCall {
   /** Called once the retry is allowed. */
@@ -80,7 +72,11 @@ class RetryBudget {
   #retries = 0;
   #isAllowing = false;
 
-  constructor({ share, floor }: RetryBudgetOptions) {
+  /**
+   * @param share maximum in-flight retries, as a share of the in-flight calls
+   * @param floor number of in-flight retries that are always allowed
+   */
+  constructor(share: number, floor: number) {
     this.#share = share;
     this.#floor = floor;
   }

@@ -10,18 +10,7 @@ const MIN_SECONDS = 3;
 const MAX_SECONDS = 60;
 
 /** Pauses of the calls of credentials. */
-export interface UpstreamThrottle {
-  /**
-   * Called before each attempt of a call.
-   *
-   * @returns RATE_LIMITED while calls of the credential are paused; undefined if the attempt may be sent
-   */
-  refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined;
-  /** Ends an attempt, which may have probed a pause. */
-  ended(call: object, credential: string, outcome: Outcome): void;
-  /** Called for every response that reports a rate limit. */
-  note(credential: string, rateLimit: UpstreamRateLimit): void;
-}
+export type UpstreamThrottle = ReturnType<typeof createThrottle>;
 
 /** Pause of one credential's calls. */
 interface Pause {
@@ -46,13 +35,18 @@ const BYTES_PER_PAUSE = 256;
 export function createThrottle(
   { maxRetryAfterSeconds }: Pick<Settings, 'maxRetryAfterSeconds'>,
   now: () => number = () => performance.now(),
-): UpstreamThrottle {
+) {
   const minSeconds = Math.max(MIN_SECONDS, maxRetryAfterSeconds); // Retries wait for shorter limits.
   const pauses = new LRUCache<string, Pause>({
     maxSize: MAX_BYTES,
     sizeCalculation: (_, credential) => BYTES_PER_PAUSE + credential.length,
   });
 
+  /**
+   * Called before each attempt of a call.
+   *
+   * @returns RATE_LIMITED while calls of the credential are paused; undefined if the attempt may be sent
+   */
   function refusal(call: object, credential: string, endpoint: Endpoint): UpstreamError | undefined {
     const pause = pauses.size === 0 ? undefined : pauses.get(credential); // Avoids the lookup, because usually no credential is paused.
     if (pause === undefined) {
@@ -71,6 +65,7 @@ export function createThrottle(
     return undefined;
   }
 
+  /** Ends an attempt, which may have probed a pause. */
   function ended(call: object, credential: string, outcome: Outcome): void {
     const pause = pauses.size === 0 ? undefined : pauses.peek(credential);
     if (pause?.probe !== call) {
@@ -84,6 +79,7 @@ export function createThrottle(
     }
   }
 
+  /** Called for every response that reports a rate limit. */
   function note(credential: string, { limit, remaining, resetSeconds = 0 }: UpstreamRateLimit): void {
     if (remaining > 0 || resetSeconds <= minSeconds) {
       return;

@@ -1,5 +1,6 @@
 import { buildConnector } from 'undici';
 import { memoizeBySource } from '../../lib/memoize.ts';
+import type { Settings } from '../../settings/settings.ts';
 import { openTunnel, ProxyError } from './proxy-tunnel.ts';
 import type { TlsFiles } from './tls-files.ts';
 
@@ -8,18 +9,21 @@ export type Connect = buildConnector.connector;
 
 /** Options of `createConnector`. */
 export interface ConnectorOptions {
-  /** Time limit for opening a connection, in milliseconds. Through a proxy, it applies to the tunnel and to TLS one after the other. */
-  timeoutMs: number;
-  /** Proxy that connections are tunneled through. @default none */
-  proxy?: URL | undefined;
   /** Certificates of TLS connections. @default those of Node.js, and no client certificate */
   tls?: TlsFiles | undefined;
   /** Called after each attempt to open a tunnel, with the reason if it failed. @default none */
   onTunnel?: ((problem: string | undefined) => void) | undefined;
 }
 
-/** Creates the function that opens connections to the service: directly, or through a proxy. */
-export function createConnector({ timeoutMs, proxy, tls, onTunnel }: ConnectorOptions): Connect {
+/**
+ * Creates the function that opens connections to the service: directly, or through a proxy. The time limit applies to the tunnel and to TLS one after
+ * the other.
+ */
+export function createConnector(
+  { connectTimeoutMs: timeoutMs, proxy: address }: Pick<Settings, 'connectTimeoutMs' | 'proxy'>,
+  { tls, onTunnel }: ConnectorOptions,
+): Connect {
+  const proxy = address === undefined || address === 'off' ? undefined : new URL(address);
   const build = (secureContext?: object) => {
     const options: Partial<buildConnector.BuildOptions> = {
       allowH2: false,

@@ -59,7 +59,7 @@ export function readResult(
   const bytes = response.body?.byteLength ?? 0;
   if (status <= 299) {
     const { sent, body } = readSuccess(response, call.expect, maxListItems);
-    checkDrift?.(endpoint, sent, authorization);
+    checkDrift?.(endpoint, sent);
     const replayed = headerOf(headers, 'idempotency-replay') === 'true';
     const result: UpstreamResult = { status, body, replayed, rateLimit, bytes };
     const etag = endpoint.method === 'GET' ? readETag(headers) : undefined;

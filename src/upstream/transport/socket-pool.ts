@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher, errors } from 'undici';
-import type { Connect } from './connector.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 
 /** Handler of a request that may be queued for a socket. */
 export interface WaitingHandler extends Dispatcher.DispatchHandler {
@@ -15,16 +16,24 @@ export interface ResponseBuffer {
   readonly maxBytes: number;
 }
 
-/** Options of a socket pool. */
-export interface SocketPoolOptions extends Omit<Client.Options, 'connect' | 'connectTimeout'> {
-  /** Maximum number of sockets. */
-  connections: number;
-  /** Opens a connection. */
-  connect: Connect;
-  /** Bytes of responses, which several pools can share. */
-  buffer: ResponseBuffer;
-  /** Whether a socket is closed instead of being reused for another credential. */
-  isIsolated: boolean;
+/** Settings of the connections to the service. */
+export type SocketPoolSettings = Pick<
+  Settings,
+  | 'sockets'
+  | 'isolateConnections'
+  | 'connectTimeoutMs'
+  | 'headersTimeoutMs'
+  | 'maxBufferedBytes'
+  | 'socketIdleMs'
+  | 'proxy'
+>;
+
+/** Dependencies of a socket pool. */
+export interface SocketPoolDeps extends ConnectorOptions {
+  /** Bytes of responses, which several pools can share. @default counted for this pool only */
+  buffer?: ResponseBuffer;
+  /** Opens connections. @default over the network, as the settings say */
+  connect?: Connect | undefined;
 }
 
 /** Slot for one socket. Its client reconnects on its own after the socket was closed. */
@@ -32,7 +41,6 @@ interface Slot {
   client: Client;
   /** Undefined while there is no connection. */
   socket: Socket | undefined;
-  interimResponses: InterimResponses | undefined;
   /** Credential of the last request. */
   credential: string | undefined;
   /** Whether the client can't accept a request currently. */
@@ -56,7 +64,7 @@ const QUIET_MS = 20;
 const MAX_RESTING = 16;
 
 /**
- * Pool of sockets to one origin, with one request at a time on each. undici's `Pool` takes the first free socket, so a socket could move
+ * Pool of sockets to one origin, with one request at a time on each, in HTTP/1.1 and without following redirects. undici's `Pool` takes the first free socket, so a socket could move
  * to another credential immediately. This pool prefers, in this order: an idle socket of the same credential, one that has been idle for
  * `QUIET_MS`, a new one, the one idle the longest. Within the first two it takes the most recently used one, to use few sockets.
  */
@@ -64,6 +72,7 @@ export class SocketPool {
   readonly buffer: ResponseBuffer;
   readonly #origin: string;
   readonly #limit: number;
+  /** Whether a socket is closed instead of being reused for another credential. */
   readonly #isIsolated: boolean;
   readonly #clientOptions: Client.Options;
   readonly #connect: Connect;
@@ -77,13 +86,19 @@ export class SocketPool {
   #onQueueEmpty: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(origin: string, { connections, connect, buffer, isIsolated, ...clientOptions }: SocketPoolOptions) {
-    this.buffer = buffer;
+  constructor(origin: string, settings: SocketPoolSettings, { buffer, connect, ...connecting }: SocketPoolDeps = {}) {
+    this.buffer = buffer ?? { bytes: 0, maxBytes: settings.maxBufferedBytes };
     this.#origin = origin;
-    this.#limit = connections;
-    this.#isIsolated = isIsolated;
-    this.#clientOptions = { ...clientOptions, pipelining: 1, allowH2: false };
-    this.#connect = connect;
+    this.#limit = settings.sockets;
+    this.#isIsolated = settings.isolateConnections === 'credential';
+    this.#clientOptions = {
+      pipelining: 1,
+      allowH2: false,
+      headersTimeout: settings.headersTimeoutMs,
+      keepAliveTimeout: settings.socketIdleMs,
+      keepAliveMaxTimeout: settings.socketIdleMs,
+    };
+    this.#connect = connect ?? createConnector(settings, connecting);
   }
 
   /** Sends a request as soon as a socket is available. */
@@ -147,7 +162,6 @@ export class SocketPool {
             return;
           }
           slot.socket = socket;
-          slot.interimResponses = tolerateInterimResponses(socket);
           socket.on('readable', () => {
             if (!slot.isBusy) {
               socket.destroy(); // Needed because undici tolerates line breaks before a response.
@@ -159,7 +173,6 @@ export class SocketPool {
     const slot: Slot = {
       client,
       socket: undefined,
-      interimResponses: undefined,
       credential: undefined,
       isBusy: false,
       idleSince: 0,
@@ -176,7 +189,6 @@ export class SocketPool {
     }
     slot.credential = credential;
     slot.isBusy = true;
-    slot.interimResponses?.expect();
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
       this.#release(slot); // undici rejected the request as invalid and emits no event.
     }
@@ -213,7 +225,6 @@ export class SocketPool {
 
   #onDisconnect(slot: Slot): void {
     slot.socket = undefined;
-    slot.interimResponses = undefined;
     const at = this.#idle.indexOf(slot);
     if (at >= 0) {
       this.#idle.splice(at, 1);
@@ -221,87 +232,4 @@ export class SocketPool {
       this.#empty.push(slot);
     }
   }
-}
-
-/** Treatment of the interim responses (status 1xx) that a socket receives. */
-export interface InterimResponses {
-  /** Expects a response from now on. Called before each request. */
-  expect(): void;
-}
-
-/** Offset of the status in `HTTP/1.1 100`. */
-const STATUS = 'HTTP/1.1 '.length;
-
-const code = (character: string): number => character.charCodeAt(0);
-const [ZERO, ONE, TWO, CARRIAGE_RETURN, LINE_FEED] = [code('0'), code('1'), code('2'), code('\r'), code('\n')];
-
-/** Maximum interim responses to one request, because each of them extends the time limit for the headers. */
-const MAX_INTERIM = 10;
-
-/**
- * Makes a socket tolerate a `100 Continue` that wasn't requested, as clients must (RFC 9110, 15.2). undici skips other interim responses,
- * but treats this one as an error, so its status becomes 102 while undici reads. Only the head of a response up to its status is inspected,
- * byte by byte, because it may arrive in pieces.
- */
-export function tolerateInterimResponses(socket: Socket): InterimResponses {
-  const read = socket.read.bind(socket);
-  let isExpecting = true;
-  let count = 0;
-  /** Position in the head; 0 between responses. */
-  let at = 0;
-  let isHundred = false;
-  let isLineEmpty = false;
-
-  function expect(): void {
-    isExpecting = true;
-    count = 0;
-    at = 0;
-  }
-
-  function inspect(chunk: Buffer): void {
-    for (let i = 0; i < chunk.length && isExpecting; i += 1) {
-      const byte = chunk[i] ?? 0;
-      if (at > STATUS + 2) {
-        inspectHeaders(byte);
-      } else if (at > 0 || (byte !== LINE_FEED && byte !== CARRIAGE_RETURN)) {
-        inspectStatus(byte);
-        if (at === STATUS + 2 && isHundred && byte === ZERO) {
-          chunk[i] = TWO;
-        }
-        at += 1;
-      }
-    }
-  }
-
-  function inspectStatus(byte: number): void {
-    if (at === STATUS) {
-      isExpecting = byte === ONE;
-      count += isExpecting ? 1 : 0;
-      if (count > MAX_INTERIM) {
-        socket.destroy(new errors.HeadersOverflowError('too many interim responses'));
-      }
-    } else if (at === STATUS + 1) {
-      isHundred = byte === ZERO;
-      isLineEmpty = false;
-    }
-  }
-
-  /** Finds the empty line that ends the head. */
-  function inspectHeaders(byte: number): void {
-    if (byte === LINE_FEED) {
-      at = isLineEmpty ? 0 : at;
-      isLineEmpty = true;
-    } else if (byte !== CARRIAGE_RETURN) {
-      isLineEmpty = false;
-    }
-  }
-
-  socket.read = (size?: number): unknown => {
-    const chunk: unknown = read(size);
-    if (isExpecting && chunk instanceof Buffer) {
-      inspect(chunk);
-    }
-    return chunk;
-  };
-  return { expect };
 }
