@@ -58,9 +58,9 @@ export function findTenantProblem(keys: ReadonlyMap<string, string>): SecretProb
   for (const [tenant, key] of keys) {
     const problemOf = (problem: string) => ({ name: tenant, problem });
     if (!TENANT_NAME.test(tenant)) {
-      const shown = JSON.stringify(tenant.slice(0, 128));
+      const quotedName = JSON.stringify(tenant.slice(0, 128));
       return problemOf(
-        `${shown} is not a valid tenant name; use at most 128 letters, digits, dots, dashes and underscores`,
+        `${quotedName} is not a valid tenant name; use at most 128 letters, digits, dots, dashes and underscores`,
       );
     }
     if (!isCredential(`ApiKey ${key}`)) {

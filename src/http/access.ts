@@ -40,8 +40,8 @@ export function createAuthenticate({ authenticator, schemes, maxWaiting, logger 
 
   function logMismatch({ claim, found, expected }: ClaimMismatch, requestId: string | undefined): void {
     const text = typeof found === 'string' ? found : JSON.stringify(found);
-    const shown = found === undefined ? undefined : toPrintable(text);
-    logger.debug({ requestId, claim, found: shown, expected }, 'a token was issued for another gateway');
+    const printable = found === undefined ? undefined : toPrintable(text);
+    logger.debug({ requestId, claim, found: printable, expected }, 'a token was issued for another gateway');
   }
 
   async function verify(authorization: string | undefined, requestId: string | undefined): Promise<Identity> {

@@ -79,8 +79,11 @@ export function createClientTokenRoute({
     } catch (error) {
       const { status, headers, errors } = toRefusal(error) ?? unexpected(logger, requestId, error);
       logger.info({ requestId, code: errors[0]?.code, httpStatus: status }, 'client token refused');
-      const shown = errors.map(({ message, ...details }) => ({ message, extensions: { ...details, requestId } }));
-      return respond(status, { errors: shown }, headers);
+      const clientErrors = errors.map(({ message, ...details }) => ({
+        message,
+        extensions: { ...details, requestId },
+      }));
+      return respond(status, { errors: clientErrors }, headers);
     }
   };
 }

@@ -96,10 +96,12 @@ function createOriginWarnings(logger: Pick<Logger, 'warn'>, monotonicNow: () => 
       }
       warnedAt.delete(earlier);
     }
-    const shown = toPrintable(origin);
-    if (!warnedAt.has(shown) && warnedAt.size < MAX_WARNINGS) {
-      warnedAt.set(shown, now);
-      logger.warn(`Origin ${JSON.stringify(shown)} is not in ${originsSetting}, so browsers block its requests.`);
+    const printableOrigin = toPrintable(origin);
+    if (!warnedAt.has(printableOrigin) && warnedAt.size < MAX_WARNINGS) {
+      warnedAt.set(printableOrigin, now);
+      logger.warn(
+        `Origin ${JSON.stringify(printableOrigin)} is not in ${originsSetting}, so browsers block its requests.`,
+      );
     }
   };
 }

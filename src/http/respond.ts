@@ -304,8 +304,8 @@ export function rateLimitHeaders({ allowance, cost, usage, errors }: RateLimitSt
   if (allowance === undefined && upstream === undefined && errors === undefined) {
     return NO_RATE_LIMIT;
   }
-  const own = allowance && afterCharge(allowance, cost);
-  const { limit, remaining, resetSeconds } = lowerOf(own, upstream) ?? {};
+  const gatewayLimit = allowance && afterCharge(allowance, cost);
+  const { limit, remaining, resetSeconds } = lowerOf(gatewayLimit, upstream) ?? {};
   const retryAfterSeconds = findRetryAfter(errors);
   return {
     ...(limit !== undefined && { 'ratelimit-limit': String(limit) }),
@@ -331,11 +331,12 @@ function afterCharge(
 
 /** Returns the limit with fewer remaining calls. */
 function lowerOf(
-  own: UpstreamRateLimit | undefined,
+  gatewayLimit: UpstreamRateLimit | undefined,
   upstream: UpstreamRateLimit | undefined,
 ): UpstreamRateLimit | undefined {
-  const isUpstream = (upstream?.remaining ?? Number.POSITIVE_INFINITY) < (own?.remaining ?? Number.POSITIVE_INFINITY);
-  return isUpstream ? upstream : (own ?? upstream);
+  const isUpstream =
+    (upstream?.remaining ?? Number.POSITIVE_INFINITY) < (gatewayLimit?.remaining ?? Number.POSITIVE_INFINITY);
+  return isUpstream ? upstream : (gatewayLimit ?? upstream);
 }
 
 /** Returns the longest `retryAfterSeconds` of errors with the code RATE_LIMITED. */

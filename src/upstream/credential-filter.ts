@@ -33,8 +33,8 @@ export function createCredentialFilter(authorization: string, readRequest = () =
     const forms = decodedForms(text);
     return comparisons.every(({ strip, find }) => {
       const found = find(forms);
-      const own = found.length === 0 ? '' : strip(decodedForms(readRequest()));
-      return found.every((part) => own.includes(part));
+      const requestForms = found.length === 0 ? '' : strip(decodedForms(readRequest()));
+      return found.every((part) => requestForms.includes(part));
     });
   };
 }

@@ -10,12 +10,12 @@ export function findHeaderProblems(names: readonly string[]): string[] {
   if (!hasKnownName(names, FIELD_NAMES)) {
     return ['The first line must name the columns, such as subscriberId and email.'];
   }
-  const known = [...FIELD_NAMES, ...names.filter((name) => /^data\.[^.]+(?:\.[^.]+)*$/.test(name))];
+  const columns = [...FIELD_NAMES, ...names.filter((name) => /^data\.[^.]+(?:\.[^.]+)*$/.test(name))];
   const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
   const parents = names.filter((name) => names.some((other) => other.startsWith(`${name}.`)));
   return [
     ...names.flatMap((name, i) => {
-      if (known.includes(name)) {
+      if (columns.includes(name)) {
         return [];
       }
       return name === ''

@@ -15,8 +15,8 @@ export function describeError({ message }: UpstreamError, { subscriberId: _, ...
   const values = listValues(fields)
     .filter((value) => value.length >= MIN_LENGTH)
     .sort((a, b) => b.length - a.length);
-  const shown = message.replace(OUTCOME_UNKNOWN, '').trim();
-  return values.reduce((text, value) => withoutCut(without(text, value), value), shown);
+  const sentence = message.replace(OUTCOME_UNKNOWN, '').trim();
+  return values.reduce((text, value) => withoutCut(without(text, value), value), sentence);
 }
 
 function listValues(value: unknown): string[] {

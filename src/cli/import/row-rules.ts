@@ -82,19 +82,19 @@ export function checkRow(value: unknown): CheckedRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: ['The line must be a JSON object.'] };
   }
-  const given = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
-  const unknown = Object.keys(given).filter((name) => !FIELD_NAMES.includes(name));
-  const { data, error } = ROW.safeParse(given);
+  const fields = Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
+  const unknown = Object.keys(fields).filter((name) => !FIELD_NAMES.includes(name));
+  const { data, error } = ROW.safeParse(fields);
   if (data !== undefined && unknown.length === 0) {
     return { subscriber: withoutAbsent(data) };
   }
-  const id = FIELDS.subscriberId.safeParse(given.subscriberId).data;
+  const id = FIELDS.subscriberId.safeParse(fields.subscriberId).data;
   return {
     subscriberId: id,
     problems: [
       ...unknown.map((name) => `The row has ${describeUnknown(name, FIELD_NAMES, { noun: 'field' })}.`),
       ...(error?.issues ?? []).map(({ path: [name = ''], message }) =>
-        given[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
+        fields[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
       ),
     ],
   };

@@ -78,15 +78,15 @@ function createMeasure(document: DocumentNode): (operation: OperationDefinitionN
   const measured = new Map<string, Size>();
 
   function measureFragment(name: string): Size {
-    const known = measured.get(name);
+    const size = measured.get(name);
     const fragment = fragments.get(name);
-    if (known !== undefined || fragment === undefined) {
-      return known ?? EMPTY;
+    if (size !== undefined || fragment === undefined) {
+      return size ?? EMPTY;
     }
     measured.set(name, EMPTY);
-    const size = measureSelections(fragment.selectionSet.selections);
-    measured.set(name, size);
-    return size;
+    const measuredSize = measureSelections(fragment.selectionSet.selections);
+    measured.set(name, measuredSize);
+    return measuredSize;
   }
 
   function measureSelection(node: SelectionNode): Size {

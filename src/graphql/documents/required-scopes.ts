@@ -45,8 +45,8 @@ function canHold(
   variables: Readonly<Record<string, unknown>>,
   defaults: ReadonlyMap<string, boolean | undefined>,
 ): boolean {
-  const given = variables[variable];
-  return (given === undefined ? defaults.get(variable) : given) !== !value;
+  const sent = variables[variable];
+  return (sent === undefined ? defaults.get(variable) : sent) !== !value;
 }
 
 /** Reads the scopes that an operation of a valid document requires. */
@@ -120,11 +120,11 @@ function collect(
   function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
     addRequirement(parent.extensions.scope, outer); // Also if a fragment on a member of a union selects it.
     for (const selection of selections) {
-      const own = conditionsOf(selection.directives);
-      if (own === undefined) {
+      const selectionConditions = conditionsOf(selection.directives);
+      if (selectionConditions === undefined) {
         continue;
       }
-      const conditions = [...outer, ...own];
+      const conditions = [...outer, ...selectionConditions];
       switch (selection.kind) {
         case Kind.FIELD: {
           const field =
@@ -226,8 +226,8 @@ export function findRepresentations(
     ),
   );
   return (variables) => {
-    const given = { ...defaults, ...variables };
-    return values.map((value) => toList(valueFromASTUntyped(value, given)));
+    const withDefaults = { ...defaults, ...variables };
+    return values.map((value) => toList(valueFromASTUntyped(value, withDefaults)));
   };
 }
 

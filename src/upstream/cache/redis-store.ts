@@ -203,18 +203,18 @@ export function createRedisCacheStore({
     if (ignoresBefore === 'next lookup') {
       ignoresBefore = now;
     }
-    const shown = `${history} ${version ?? `none ${epoch}`}`;
+    const visibleVersion = `${history} ${version ?? `none ${epoch}`}`;
     if (isWriting || version === undefined || value === undefined) {
-      return { entry: undefined, version: isWriting ? `${shown} writing` : shown, at: now };
+      return { entry: undefined, version: isWriting ? `${visibleVersion} writing` : visibleVersion, at: now };
     }
     const end = value.indexOf('\n');
     const header = value.toString('latin1', 0, Math.min(Math.max(0, end), MAX_HEADER_BYTES));
     const at = Number(header.slice(0, header.indexOf(' ')));
-    const isCurrent = header === `${at} ${shown}` && at >= ignoresBefore && at <= now;
+    const isCurrent = header === `${at} ${visibleVersion}` && at >= ignoresBefore && at <= now;
     const result = isCurrent
-      ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${shown}`)
+      ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
       : undefined;
-    return { entry: result && { result, ageMs: now - at }, version: shown, at: now };
+    return { entry: result && { result, ageMs: now - at }, version: visibleVersion, at: now };
   }
 
   /**
