@@ -1017,8 +1017,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'all or none of the added records',
     'sandbox/service.ts',
-    'database.transaction(() => {',
-    '[database].forEach(() => {',
+    'try {\n    database.transaction(() => {',
+    'try {\n    [database].forEach(() => {',
     'testing/records',
   ),
   guard(
@@ -1180,8 +1180,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'variables named like object properties',
     'graphql/documents/required-scopes.ts',
-    '(given === undefined ? defaults.get(variable) : given) !== !value',
-    '(given === undefined ? defaults.get(variable) : given) === value',
+    '(sent === undefined ? defaults.get(variable) : sent) !== !value',
+    '(sent === undefined ? defaults.get(variable) : sent) === value',
     'auth/scopes',
   ),
   guard(
@@ -1272,8 +1272,8 @@ export const GUARDS: readonly Guard[] = [
   guard(
     'the closer rate limit',
     'http/respond.ts',
-    'isUpstream ? upstream : (own ?? upstream)',
-    'own ?? upstream',
+    'isUpstream ? upstream : (gatewayLimit ?? upstream)',
+    'gatewayLimit ?? upstream',
     'rate-limits/rate-limit-http',
   ),
   // Clients, tokens and keys
