@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { calledByBrowsers } from './browsers.ts';
-import { measureWorkload } from './measure.ts';
+import { summarize } from './figures.ts';
+import { measureWorkload, warmUp } from './measure.ts';
 import { readNumber } from './options.ts';
 import { startSubject, startUpstream } from './processes.ts';
 import { createProgress } from './progress.ts';
@@ -46,11 +47,14 @@ for (const variant of VARIANTS) {
 const options = {
   rounds: readNumber('rounds', values.rounds),
   seconds: readNumber('seconds', values.seconds),
-  warmUpSeconds: 5,
   report,
 };
+for (const subject of running) {
+  await warmUp(subject, report);
+}
 for (const key of ['q1', 'm1'] as const) {
-  const { title, subjects } = await measureWorkload(key, WORKLOADS[key], running, upstream, options);
+  const rounds = await measureWorkload(key, WORKLOADS[key], running, upstream, options);
+  const { title, subjects } = summarize(key, WORKLOADS[key], [rounds]);
   process.stdout.write(`\n${key.toUpperCase()}: ${title}\n`);
   const asShipped = subjects[OURS.name]?.figures;
   for (const variant of VARIANTS) {

@@ -1,9 +1,9 @@
-import { mean, median, middleHalf, spread } from './statistics.ts';
+import { mean, median, spread } from './statistics.ts';
 import { CACHED } from './subjects.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
-/** Maximum spread of the rounds. Above it, a subject's results are void. */
-const MAX_SPREAD = 0.15;
+/** Maximum spread of the starts. Above it, a subject's results are void. */
+const MAX_SPREAD = 0.25;
 
 /** Result of one load of one subject. */
 export interface Round {
@@ -16,12 +16,22 @@ export interface Round {
   calls: number;
 }
 
-/** Results of one subject with one workload: medians over the rounds, and the mean of the upstream requests. */
+/** Rounds of one subject with one workload, within one start of its process. */
+export interface RoundsOfStart {
+  rounds: Round[];
+  /** Judged value of each round as a multiple of the floor's in that round. */
+  ratios: number[];
+  /** Reason why they are void. */
+  fault?: string;
+}
+
+/** Results of one subject with one workload: medians over the starts of each start's median, and the mean of the upstream requests. */
 export interface Figures extends Round {
+  /** Number of rounds of all starts. */
   rounds: number;
   /** Judged value as a multiple of the floor's in the same round. */
   ratio: number;
-  /** Spread of the ratios of the rounds. */
+  /** Spread of the ratios of the starts; of the rounds, if there is only one start. */
   spread: number;
 }
 
@@ -49,30 +59,38 @@ const FIGURE = { cpu: 'cpuUs', time: 'p50Us', calls: 'calls' } as const;
 /** Returns the value of a round that is compared with the target. */
 export const judgedValue = (round: Round, { judgedBy }: Workload): number => round[FIGURE[judgedBy]];
 
-/** Returns the spread of the rounds. If more than planned were run, only the middle half counts, to ignore bursts of other load. */
-const spreadOf = (ratios: readonly number[], planned: number): number =>
-  spread(ratios.length > planned ? middleHalf(ratios) : ratios);
+/** Summarizes the starts of all subjects with one workload. @param starts rounds of each start, by subject name */
+export function summarize(
+  key: string,
+  { title, judgedBy }: Workload,
+  starts: readonly Readonly<Record<string, RoundsOfStart>>[],
+): WorkloadFigures {
+  const names = new Set(starts.flatMap((start) => Object.keys(start)));
+  const outcomes = [...names].map((name) => [name, summarizeSubject(starts.flatMap((start) => start[name] ?? []))]);
+  return { key, title, judgedBy, subjects: Object.fromEntries(outcomes) };
+}
 
-/**
- * Returns whether the rounds agree. Compares multiples of the floor: a slow phase of the machine changes absolute values, but no result.
- */
-export const isSpreadAcceptable = (ratios: readonly number[], planned: number): boolean =>
-  spreadOf(ratios, planned) <= MAX_SPREAD;
-
-/** Summarizes the rounds of one subject. @param ratios judged value of each round as a multiple of the floor's */
-export function summarize(rounds: readonly Round[], ratios: readonly number[], planned: number): Outcome {
-  const valuesOf = (name: keyof Round) => rounds.map((round) => round[name]);
+/** Processes of the same code differ by up to 20 % for as long as they live, so each start counts as much as any other. */
+function summarizeSubject(starts: readonly RoundsOfStart[]): Outcome {
+  const fault = starts.find((start) => start.fault !== undefined)?.fault;
+  if (fault !== undefined) {
+    return { fault };
+  }
+  const medianOf = (name: keyof Round) =>
+    median(starts.map(({ rounds }) => median(rounds.map((round) => round[name]))));
+  const rounds = starts.flatMap((start) => start.rounds);
+  const ratios = starts.map((start) => median(start.ratios));
   const figures: Figures = {
     rounds: rounds.length,
-    cpuUs: median(valuesOf('cpuUs')),
-    perSecond: median(valuesOf('perSecond')),
-    p50Us: median(valuesOf('p50Us')),
-    p99Us: median(valuesOf('p99Us')),
-    calls: mean(valuesOf('calls')), // The median would ignore the rounds in which a cache refreshes its entries.
+    cpuUs: medianOf('cpuUs'),
+    perSecond: medianOf('perSecond'),
+    p50Us: medianOf('p50Us'),
+    p99Us: medianOf('p99Us'),
+    calls: mean(rounds.map(({ calls }) => calls)), // The median would ignore the rounds in which a cache refreshes its entries.
     ratio: median(ratios),
-    spread: spreadOf(ratios, planned),
+    spread: spread(starts.length === 1 ? starts.flatMap((start) => start.ratios) : ratios),
   };
-  return isSpreadAcceptable(ratios, planned)
+  return figures.spread <= MAX_SPREAD
     ? { figures }
     : { fault: `spread of ${Math.round(figures.spread * 100)} %`, figures };
 }

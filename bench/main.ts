@@ -1,6 +1,6 @@
 /**
  * Measures the gateway, the floor and the peers, and compares the results with the targets:
- * npm run bench [-- --targets], or a part: npm run bench -- --quick --only q1,q2 --subjects notigraph,floor --rounds 7 --seconds 2
+ * npm run bench [-- --targets], or a part: npm run bench -- --quick --only q1,q2 --subjects notigraph,floor --starts 3 --rounds 7 --seconds 2
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

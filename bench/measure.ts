@@ -1,54 +1,52 @@
-import {
-  isSpreadAcceptable,
-  judgedValue,
-  type Outcome,
-  type Round,
-  summarize,
-  type WorkloadFigures,
-} from './figures.ts';
+import { judgedValue, type Round, type RoundsOfStart } from './figures.ts';
 import { load } from './load.ts';
 import { measureLoad } from './measure-load.ts';
 import { messageOf } from './message-of.ts';
-import type { RunningSubject, RunningUpstream } from './processes.ts';
+import { firstRequestOf, type RunningSubject, type RunningUpstream } from './processes.ts';
 import { comparedNumbers, createRequests, sendOnce } from './requests.ts';
-import { FLOOR, OURS, type Subject, type SubjectRequest } from './subjects.ts';
+import type { SubjectRequest } from './subjects.ts';
 import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import type { Workload } from './workloads.ts';
 
 /** Options of a measurement. */
 export interface MeasureOptions {
-  /** Planned number of rounds. */
   rounds: number;
-  /** Maximum number of rounds if the planned ones differ too much. @default three times `rounds` */
-  maxRounds?: number;
   /** Duration of the load per subject and round. */
   seconds: number;
-  /** Duration of the load before the first round, because a new process takes seconds to compile hot code. @default at most 2 */
-  warmUpSeconds?: number;
   /** Prints a line of progress. */
   report: (line: string) => void;
 }
 
-/** Subjects that take part in every round, because the targets compare the two. */
-const ESSENTIAL: ReadonlySet<Subject> = new Set([FLOOR, OURS]);
+/** Number of requests until a new process has compiled the code that all workloads share. */
+const WARM_UP_REQUESTS = 60_000;
 
-interface Candidate {
+/** Maximum duration of the load that warms up a further workload, in seconds. */
+const WARM_UP_SECONDS = 2;
+
+interface Candidate extends RoundsOfStart {
   running: RunningSubject;
   request: SubjectRequest;
-  rounds: Round[];
-  /** Judged value of each round, as a multiple of the floor's in that round. */
-  ratios: number[];
-  fault?: string;
 }
 
-/** Measures subjects with one workload, in turns. The first subject is the floor. */
+/** Sends a new process requests of its first workload. */
+export async function warmUp(
+  { subject, url, emptyLog }: RunningSubject,
+  report: MeasureOptions['report'],
+): Promise<void> {
+  const { workload, request } = firstRequestOf(subject);
+  const { seconds } = await load(url, workload, request, { requests: WARM_UP_REQUESTS });
+  emptyLog();
+  report(`${subject.title} warmed up with ${WARM_UP_REQUESTS} requests in ${seconds.toFixed(0)} s`);
+}
+
+/** Measures running subjects with one workload, in turns. The first subject is the floor. @returns the rounds, by subject name */
 export async function measureWorkload(
   key: string,
   workload: Workload,
   subjects: readonly RunningSubject[],
   upstream: RunningUpstream,
-  { rounds, maxRounds = 3 * rounds, warmUpSeconds, report, ...options }: MeasureOptions,
-): Promise<WorkloadFigures> {
+  { rounds, report, ...options }: MeasureOptions,
+): Promise<Record<string, RoundsOfStart>> {
   const seconds = Math.max(options.seconds, workload.minSeconds ?? 0);
   await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
   const candidates = subjects.flatMap((running): Candidate[] => {
@@ -58,27 +56,14 @@ export async function measureWorkload(
   await compareResponses(workload, candidates);
   requireFloor(candidates);
   for (const { running, request } of candidates.filter(isValid)) {
-    await load(running.url, workload, request, { seconds: warmUpSeconds ?? Math.min(2, seconds) });
+    await load(running.url, workload, request, { seconds: Math.min(WARM_UP_SECONDS, seconds) });
   }
-  const needsMoreRounds = ({ ratios }: Candidate) => !isSpreadAcceptable(ratios, rounds);
-  for (let round = 0; round < maxRounds; round += 1) {
-    const valid = candidates.filter(isValid);
-    const isPlanned = round < rounds;
-    if (!(isPlanned || valid.some(needsMoreRounds))) {
-      break;
-    }
-    const inTurn = isPlanned
-      ? valid
-      : valid.filter((each) => ESSENTIAL.has(each.running.subject) || needsMoreRounds(each));
-    const line = await runRound(workload, inTurn, upstream, seconds);
+  for (let round = 1; round <= rounds; round += 1) {
+    const line = await runRound(workload, candidates.filter(isValid), upstream, seconds);
     requireFloor(candidates);
-    report(`${key} round ${round + 1}${isPlanned ? ` of ${rounds}` : ', one more'}: ${line}`);
+    report(`${key} round ${round} of ${rounds}: ${line}`);
   }
-  const outcomes = candidates.map(({ running, fault, ...measured }): [string, Outcome] => [
-    running.subject.name,
-    fault === undefined ? summarize(measured.rounds, measured.ratios, rounds) : { fault },
-  ]);
-  return { key, title: workload.title, judgedBy: workload.judgedBy, subjects: Object.fromEntries(outcomes) };
+  return Object.fromEntries(candidates.map(({ running, request, ...measured }) => [running.subject.name, measured]));
 }
 
 const isValid = ({ fault }: Candidate): boolean => fault === undefined;

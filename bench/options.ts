@@ -6,7 +6,9 @@ import { MEASURED } from './workloads.ts';
 
 /** Options of `npm run bench`. */
 export interface Options {
-  /** Number of rounds per workload. */
+  /** Number of times that each subject is started. */
+  starts: number;
+  /** Number of rounds per start and workload. */
   rounds: number;
   /** Duration of the load per subject and round. */
   seconds: number;
@@ -33,6 +35,7 @@ export function readOptions(args: string[]): Options {
       targets: { type: 'boolean', default: false },
       only: { type: 'string' },
       subjects: { type: 'string' },
+      starts: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
     },
@@ -54,7 +57,8 @@ export function readOptions(args: string[]): Options {
   }
   const isPartial = quick || only !== undefined || subjects !== undefined;
   return {
-    rounds: readNumber('rounds', values.rounds ?? (quick ? '3' : '5')),
+    starts: readNumber('starts', values.starts ?? (quick ? '1' : '5')),
+    rounds: readNumber('rounds', values.rounds ?? (quick ? '3' : '2')),
     seconds: readNumber('seconds', values.seconds ?? (quick ? '1' : '1.5')),
     workloads: Object.keys(MEASURED).filter((key) => only?.some((name) => isSelectedBy(key, name)) ?? true),
     subjects: targets ? [FLOOR, OURS, CACHED, TAILCALL].map(({ name }) => name) : subjects,

@@ -8,9 +8,6 @@ import { comparedNumbers, sendOnce } from './requests.ts';
 import { median } from './statistics.ts';
 import { WORKLOADS } from './workloads.ts';
 
-/** Options of a measurement at one amount of work. */
-export type PointOptions = Omit<MeasureOptions, 'maxRounds'>;
-
 /** Time until a subject's code is compiled: at the first amount, and at further ones. */
 const WARM_UP_SECONDS = { first: 2, further: 0.7 };
 
@@ -20,7 +17,7 @@ export async function measurePoint(
   amount: number,
   subjects: readonly RunningSubject[],
   upstream: RunningUpstream,
-  { rounds, seconds, report }: PointOptions,
+  { rounds, seconds, report }: MeasureOptions,
 ): Promise<Point> {
   await upstream.apply(dimension.upstream(amount));
   await compareResponses(dimension, amount, subjects);

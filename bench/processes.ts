@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
 import { sendOnce } from './requests.ts';
-import type { Subject } from './subjects.ts';
+import type { Subject, SubjectRequest } from './subjects.ts';
 import type { UpstreamReport, UpstreamSettings } from './upstream/settings.ts';
-import { WORKLOADS } from './workloads.ts';
+import { WORKLOADS, type Workload } from './workloads.ts';
 
 /** Canned upstream that is running. */
 export interface RunningUpstream extends AsyncDisposable {
@@ -69,6 +69,9 @@ function killOnExit(child: ChildProcess): void {
   });
 }
 
+/** Long enough for a start under valgrind on a busy machine. */
+const START_TIMEOUT_MS = 180_000;
+
 /** Starts a subject and waits for its first response. Its output is written to a log file in the folder. */
 export async function startSubject(
   subject: Subject,
@@ -91,13 +94,14 @@ export async function startSubject(
     throw new Error(`${subject.title} can't be started: ${file}`);
   }
   const url = `http://127.0.0.1:${port}`;
-  const deadline = startedAt + 60_000;
+  const deadline = startedAt + START_TIMEOUT_MS;
   while (!(await isReady(url))) {
     if (child.exitCode !== null || performance.now() > deadline) {
       await stop(child);
       throw new Error(`${subject.title} did not respond: ${readFileSync(log, 'utf8').slice(-2_000)}`);
     }
-    await sleep(2);
+    // Rarer as time passes, because each try takes a port, which could be the one that the subject will listen on.
+    await sleep(Math.max(2, (performance.now() - startedAt) / 100));
   }
   return {
     subject,
@@ -112,12 +116,22 @@ export async function startSubject(
   };
 }
 
+/** Returns a subject's first workload with its request. */
+export function firstRequestOf({ title, requests }: Subject): { workload: Workload; request: SubjectRequest } {
+  for (const workload of Object.values(WORKLOADS)) {
+    const request = requests[workload.name];
+    if (request !== undefined) {
+      return { workload, request };
+    }
+  }
+  throw new Error(`${title} has no requests.`);
+}
+
 /** Returns whether the subject responds to its first workload. Wrong responses are found later. */
-async function isResponding({ requests }: Subject, url: string): Promise<boolean> {
-  const workload = Object.values(WORKLOADS).find(({ name }) => requests[name] !== undefined);
-  const request = workload && requests[workload.name];
+async function isResponding(subject: Subject, url: string): Promise<boolean> {
+  const { workload, request } = firstRequestOf(subject);
   try {
-    await (request && sendOnce(url, workload, request));
+    await sendOnce(url, workload, request);
     return true;
   } catch (error) {
     return !(error instanceof TypeError); // From fetch: the port isn't open yet.

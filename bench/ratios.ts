@@ -5,8 +5,8 @@ export interface Ratios {
   recordedAt: string;
   commit: string;
   node: string;
-  /** CPU time per request as a multiple of the floor's in the same run, by workload. */
-  cpu: Record<string, number>;
+  /** Instructions per request as a multiple of the floor's in the same run, by workload. */
+  instructions: Record<string, number>;
   /** Upstream requests, by workload. */
   calls: Record<string, number>;
   /** Heap bytes allocated per request, by workload. */
@@ -14,9 +14,10 @@ export interface Ratios {
 }
 
 /** Values of the current run. */
-export type Measured = Pick<Ratios, 'cpu' | 'calls' | 'allocatedBytes'>;
+export type Measured = Pick<Ratios, 'instructions' | 'calls' | 'allocatedBytes'>;
 
-const CPU_TOLERANCE = 0.25;
+/** Repeated runs of the same code differ by up to 2 %. */
+const INSTRUCTION_TOLERANCE = 0.04;
 const ALLOCATION_TOLERANCE = 0.1;
 
 const FILE = new URL('ratios.json', import.meta.url);
@@ -27,19 +28,17 @@ export const readRatios = (): Ratios => JSON.parse(readFileSync(FILE, 'utf8'));
 /** Records values. */
 export const writeRatios = (ratios: Ratios): void => writeFileSync(FILE, `${JSON.stringify(ratios, undefined, 2)}\n`);
 
-/** Returns the highest accepted ratio. */
-export const cpuLimit = (recorded: number): number => recorded * (1 + CPU_TOLERANCE);
-
-const ADVICE = 'Find the cause (see docs/benchmarks.md), or accept the change with "node bench/guard.ts --record".';
+const ADVICE = 'Find the cause (see docs/performance.md), or accept the change with "node bench/guard.ts --record".';
 
 /** Compares values with the recorded ones. @returns a message for each value that got worse */
 export function findRegressions(measured: Measured, recorded: Ratios): string[] {
   const regressions: string[] = [];
-  for (const [name, ratio] of Object.entries(measured.cpu)) {
-    const before = recorded.cpu[name];
-    if (before === undefined || ratio > cpuLimit(before)) {
+  for (const [name, ratio] of Object.entries(measured.instructions)) {
+    const before = recorded.instructions[name];
+    // NaN, if nothing was counted, is a regression too.
+    if (before === undefined || !(ratio <= before * (1 + INSTRUCTION_TOLERANCE))) {
       regressions.push(
-        `${name}: ${ratio.toFixed(2)} × the floor's CPU time. Recorded: ${before?.toFixed(2) ?? 'nothing'}, tolerance: ${percent(CPU_TOLERANCE)}. ${ADVICE}`,
+        `${name}: ${ratio} × the floor's instructions per request. Recorded: ${before ?? 'nothing'}, tolerance: ${percent(INSTRUCTION_TOLERANCE)}. ${ADVICE}`,
       );
     }
   }

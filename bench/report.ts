@@ -80,9 +80,10 @@ const reportScale = (results: ScaleResults): string[] => [
 function describe({ takenAt, minutes, machine, revision, settings }: Omit<ScaleResults, 'curves' | 'skipped'>): string {
   const { cpu, cores, memory, kernel, node } = machine;
   const { commit, changed } = revision;
+  const { starts, rounds, seconds } = settings;
   return (
     `Taken on ${takenAt.slice(0, 10)} at commit ${commit}${changed ? ' with uncommitted changes' : ''}, in ${minutes} minutes: ` +
-    `${settings.rounds} rounds of ${settings.seconds} s, ${cpu} with ${cores} cores, ${(memory / 2 ** 30).toFixed(1)} GiB of memory, ` +
+    `${starts === undefined ? '' : `${starts} starts with `}${rounds} rounds of ${seconds} s${starts === undefined ? '' : ' each'}, ${cpu} with ${cores} cores, ${(memory / 2 ** 30).toFixed(1)} GiB of memory, ` +
     `Linux ${kernel}, Node ${node.slice(1)}.`
   );
 }

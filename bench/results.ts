@@ -16,7 +16,8 @@ interface Run {
   minutes: number;
   machine: Machine;
   revision: Revision;
-  settings: { rounds: number; seconds: number };
+  /** `starts` is missing in results of earlier versions, which started each subject once, and in those of `npm run bench:scale`. */
+  settings: { starts?: number; rounds: number; seconds: number };
 }
 
 /** Results of `npm run bench`. */
@@ -29,6 +30,8 @@ export interface Results extends Run {
   /** Results at rest, by subject name. */
   rest: Record<string, RestFigures>;
   starts?: StartFigures;
+  /** Instructions per request as a multiple of the floor's, by workload. */
+  instructions?: Record<string, number>;
   documents?: DocumentFigures;
   /** Results of the memory run. */
   mixed?: MemoryFigures;
@@ -37,7 +40,7 @@ export interface Results extends Run {
 }
 
 /** Part of a run that is measured on its own. */
-export type SectionName = 'start' | 'documents' | 'memory';
+export type SectionName = 'start' | 'instructions' | 'documents' | 'memory';
 
 /** Results of `npm run bench:scale`. */
 export interface ScaleResults extends Run {

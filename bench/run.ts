@@ -1,10 +1,11 @@
 import { MIN_LATENCY_ROUNDS } from './amounts.ts';
 import { measureRest } from './at-rest.ts';
 import { measureDocuments } from './documents.ts';
-import { voidFigures, type WorkloadFigures } from './figures.ts';
+import { type RoundsOfStart, summarize, voidFigures, type WorkloadFigures } from './figures.ts';
+import { countInstructions } from './instructions.ts';
 import { LATENCY_WORKLOADS, type LatencyFigures, measureLatency } from './latency.ts';
 import { describeMachine, describeRevision } from './machine.ts';
-import { type MeasureOptions, measureWorkload } from './measure.ts';
+import { type MeasureOptions, measureWorkload, warmUp } from './measure.ts';
 import { measureMemory } from './memory.ts';
 import { messageOf } from './message-of.ts';
 import type { Options } from './options.ts';
@@ -16,10 +17,8 @@ import type { Results, SectionName } from './results.ts';
 import { measureStarts } from './starts.ts';
 import { CACHED, FLOOR, OURS } from './subjects.ts';
 import { comparesPeer } from './targets.ts';
+import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import { MEASURED } from './workloads.ts';
-
-/** Longer for the first workload, because code that all workloads share is compiled then. */
-const FIRST_WARM_UP_SECONDS = 6;
 
 /** Runs the benchmark. @param folder folder for the subjects' logs */
 export async function runBenchmark(
@@ -48,6 +47,9 @@ export async function runBenchmark(
         return measureStarts(upstream.url, folder, report);
       })
     : undefined;
+  const instructions = options.hasAllTargets
+    ? await attempt('instructions', () => countInstructions(upstream, report))
+    : undefined;
   const underLoad = await measureUnderLoad(options, folder, upstream, measureOptions);
   const documents = options.hasAllTargets
     ? await attempt('documents', () => measureDocuments(upstream, folder, measureOptions))
@@ -57,9 +59,10 @@ export async function runBenchmark(
     takenAt: new Date().toISOString(),
     machine: describeMachine(),
     revision: describeRevision(),
-    settings: { rounds, seconds },
+    settings: { starts: options.starts, rounds, seconds },
     ...underLoad,
     ...(starts && { starts }),
+    ...(instructions && { instructions }),
     ...(documents && { documents }),
     ...(mixed && { mixed }),
     faults,
@@ -68,45 +71,56 @@ export async function runBenchmark(
 
 type UnderLoad = Pick<Results, 'subjects' | 'skipped' | 'workloads' | 'latency' | 'rest'>;
 
-/** Measures workloads, latency and rest while all subjects are running. */
+/** Measures the workloads with each start of all subjects, then latency and rest while those of the last start are running. */
 async function measureUnderLoad(
   options: Options,
   folder: string,
   upstream: RunningUpstream,
   measureOptions: MeasureOptions,
 ): Promise<UnderLoad> {
-  const { report } = measureOptions;
-  await using stack = new AsyncDisposableStack();
-  const { running, skipped } = await startSubjects(options, upstream.url, folder, report);
-  for (const subject of running) {
-    stack.use(subject);
-  }
-  const workloads: WorkloadFigures[] = [];
-  for (const [key, workload] of Object.entries(MEASURED).filter(([key]) => options.workloads.includes(key))) {
-    const isFirst = workloads.length === 0;
-    const measured = running.filter(({ subject }) => !options.onlyTargets || takesPart(subject.name, key));
-    try {
-      workloads.push(
-        await measureWorkload(key, workload, measured, upstream, {
-          ...measureOptions,
-          ...(isFirst && { warmUpSeconds: FIRST_WARM_UP_SECONDS }),
-        }),
-      );
-    } catch (error) {
-      report(`${key} void: ${messageOf(error)}`);
-      const names = measured.map(({ subject }) => subject.name);
-      workloads.push(voidFigures(key, workload, names, messageOf(error)));
+  const selected = Object.entries(MEASURED).filter(([key]) => options.workloads.includes(key));
+  const starts = new Map(selected.map(([key]) => [key, [] as Record<string, RoundsOfStart>[]]));
+  const faults = new Map<string, string>();
+  for (let start = 1; ; start += 1) {
+    const report = (line: string) => measureOptions.report(`start ${start} of ${options.starts}: ${line}`);
+    await using stack = new AsyncDisposableStack();
+    const { running, skipped } = await startSubjects(options, upstream.url, folder, report);
+    await upstream.apply(DEFAULT_SETTINGS);
+    for (const started of running) {
+      stack.use(started);
     }
+    for (const started of running) {
+      await warmUp(started, report).catch((error) => report(`${started.subject.title}: ${messageOf(error)}`));
+    }
+    for (const [key, workload] of selected) {
+      const measured = running.filter(({ subject }) => !options.onlyTargets || takesPart(subject.name, key));
+      try {
+        const rounds = await measureWorkload(key, workload, measured, upstream, { ...measureOptions, report });
+        starts.get(key)?.push(rounds);
+      } catch (error) {
+        faults.set(key, messageOf(error));
+        report(`${key} void: ${messageOf(error)}`);
+      }
+    }
+    if (start < options.starts) {
+      continue;
+    }
+    const names = running.map(({ subject }) => subject.name);
+    const workloads = selected.map(([key, workload]) => {
+      const fault = faults.get(key);
+      return fault === undefined
+        ? summarize(key, workload, starts.get(key) ?? [])
+        : voidFigures(key, workload, names, fault);
+    });
+    const rounds = options.hasAllTargets ? Math.max(options.rounds, MIN_LATENCY_ROUNDS) : options.rounds;
+    return {
+      subjects: running.map(({ subject: { name, title }, startMs }) => ({ name, title, ...versionOf(name), startMs })),
+      skipped,
+      workloads,
+      latency: await measureLatencies(running, workloads, upstream, { ...measureOptions, rounds }),
+      rest: await measureRest(running),
+    };
   }
-  const { rounds } = options;
-  const latencyRounds = options.hasAllTargets ? Math.max(rounds, MIN_LATENCY_ROUNDS) : rounds;
-  return {
-    subjects: running.map(({ subject: { name, title }, startMs }) => ({ name, title, ...versionOf(name), startMs })),
-    skipped,
-    workloads,
-    latency: await measureLatencies(running, workloads, upstream, { ...measureOptions, rounds: latencyRounds }),
-    rest: await measureRest(running),
-  };
 }
 
 /** Returns whether a target needs the result of a subject with a workload. */

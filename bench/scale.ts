@@ -9,9 +9,10 @@ import { parseArgs } from 'node:util';
 import { type Curve, describeVerdict } from './curves.ts';
 import { DIMENSIONS, type Dimension } from './dimensions.ts';
 import { describeMachine, describeRevision } from './machine.ts';
+import type { MeasureOptions } from './measure.ts';
 import { messageOf } from './message-of.ts';
 import { readNumber } from './options.ts';
-import { measurePoint, type PointOptions } from './point.ts';
+import { measurePoint } from './point.ts';
 import { type RunningSubject, startSubject, startUpstream } from './processes.ts';
 import { createProgress } from './progress.ts';
 import { asText } from './render.ts';
@@ -30,7 +31,7 @@ const { values } = parseArgs({
 });
 const { report, minutes } = createProgress();
 await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-scale-'));
-const options: PointOptions = {
+const options: MeasureOptions = {
   rounds: readNumber('rounds', values.rounds),
   seconds: readNumber('seconds', values.seconds),
   report,

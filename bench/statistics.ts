@@ -10,12 +10,6 @@ export function median(values: readonly number[]): number {
 export const spread = (values: readonly number[]): number =>
   (Math.max(...values) - Math.min(...values)) / median(values);
 
-/** Returns the values without the lowest and the highest quarter. */
-export function middleHalf(values: readonly number[]): number[] {
-  const quarter = Math.floor(values.length / 4);
-  return values.toSorted((a, b) => a - b).slice(quarter, values.length - quarter);
-}
-
 /** Returns the mean. */
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -13,7 +13,9 @@ export interface TargetRow {
 }
 
 /** Maximum CPU time per request, as a multiple of the floor's. */
-const CPU_LIMITS: Readonly<Record<string, number>> = { q1: 1.3, q2: 1.3, q3: 1.2, q4: 1.3, m1: 1.5 };
+const CPU_LIMITS: Readonly<Record<string, number>> = { q1: 1.3, q2: 1.3, q3: 1.2, q4: 1.3, m1: 1.4 };
+/** Maximum number of instructions per request, as a multiple of the floor's. */
+const INSTRUCTION_LIMITS: Readonly<Record<string, number>> = { q1: 1.15, m1: 1.3 };
 const TAILCALL_LIMIT = 0.6;
 const SHARED_CALLS_LIMIT = 0.02;
 const CACHED_CPU_LIMIT = 0.45;
@@ -35,6 +37,7 @@ const PEER_TARGETS: Readonly<Record<string, string>> = { q1: 'tailcall' };
 export function compareWithTargets(results: Results): TargetRow[] {
   return [
     ...workloadRows(results),
+    ...instructionRows(results),
     ...latencyRows(results),
     ...memoryRows(results),
     ...startRows(results),
@@ -124,6 +127,18 @@ function workloadRows({ workloads }: Results): TargetRow[] {
     ratioRow('b1', 'B1 time for 100 subscribers', BULK_LIMIT),
   ];
 }
+
+const instructionRows = (results: Results): TargetRow[] =>
+  Object.entries(INSTRUCTION_LIMITS).map(([key, limit]) =>
+    compare({
+      value: `${key.toUpperCase()} instructions per request`,
+      target: `≤ ${times(limit)} × floor`,
+      measured: results.instructions?.[key],
+      format: times,
+      isMet: atMost(limit),
+      fault: faultOf(results, 'instructions'),
+    }),
+  );
 
 const latencyRows = ({ latency }: Results): TargetRow[] =>
   latency.map(({ key, rate, ratio, ratios }) =>

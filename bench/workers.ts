@@ -1,6 +1,7 @@
 import type { Curve, Point } from './curves.ts';
 import { type Dimension, dimension } from './dimensions.ts';
-import { measurePoint, type PointOptions } from './point.ts';
+import type { MeasureOptions } from './measure.ts';
+import { measurePoint } from './point.ts';
 import { type RunningSubject, type RunningUpstream, startSubject } from './processes.ts';
 import { OURS, variantOf } from './subjects.ts';
 
@@ -20,7 +21,7 @@ export async function measureWorkers(
   floor: RunningSubject,
   upstream: RunningUpstream,
   folder: string,
-  options: PointOptions,
+  options: MeasureOptions,
 ): Promise<Curve> {
   const points: Point[] = [];
   for (const amount of AMOUNTS) {

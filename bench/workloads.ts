@@ -42,7 +42,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
     ...workload('h2', 'hot reads with the cache', 0),
     latencyMs: 20,
     callers: 'hot',
-    minSeconds: 4, // With the turns of the floor, the rounds last longer than entries are fresh.
+    minSeconds: 10, // With the turns of the floor, two rounds last longer than entries are fresh.
   },
   b1: {
     ...workload('b1', 'create 100 subscribers', 100),

@@ -61,7 +61,7 @@ function respond(method: string, path: string, authorization: string, response: 
   response.end(body);
 }
 
-const server = createServer({ keepAliveTimeout: 60_000 }, ({ method = '', url = '', headers }, response) => {
+const server = createServer({ keepAliveTimeout: 600_000 }, ({ method = '', url = '', headers }, response) => {
   const { authorization = '' } = headers;
   requests += 1;
   if (settings.latencyMs > 0) {

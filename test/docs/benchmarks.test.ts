@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { summarize } from '../../bench/figures.ts';
 import { createReport } from '../../bench/report.ts';
 import type { Results } from '../../bench/results.ts';
 import { compareWithTargets } from '../../bench/targets.ts';
 import { createDocument } from '../../bench/unique-document.ts';
+import { WORKLOADS } from '../../bench/workloads.ts';
 
 it('docs/benchmarks.md and its charts show the newest results', () => {
   for (const [path, content] of Object.entries(createReport())) {
@@ -24,6 +26,26 @@ describe('documents that never repeat', () => {
     const names = documents.flatMap((document) => [...new Set(document.match(/\b(?:Q\d+|a\w{6})\b/g))]);
     expect(names.length).toBe(500 * 12);
     expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('starts of a subject', () => {
+  const startWith = (...ratios: number[]) => ({
+    floor: {
+      rounds: ratios.map((ratio) => ({ cpuUs: 100 * ratio, perSecond: 1, p50Us: 1, p99Us: 1, calls: 1 })),
+      ratios,
+    },
+  });
+
+  it('count equally, whatever the number of their rounds', () => {
+    const { subjects } = summarize('q1', WORKLOADS.q1, [startWith(1.2, 1.2, 1.2, 1.2), startWith(1.3), startWith(1.4)]);
+    expect(subjects.floor?.figures).toMatchObject({ ratio: 1.3, cpuUs: 130, rounds: 6 });
+    expect(subjects.floor?.figures?.spread).toBeCloseTo(0.2 / 1.3);
+  });
+
+  it('are void if they differ by more than a quarter', () => {
+    const { subjects } = summarize('q1', WORKLOADS.q1, [startWith(1.2), startWith(1.3), startWith(1.6)]);
+    expect(subjects.floor?.fault).toBe('spread of 31 %');
   });
 });
 
@@ -52,6 +74,7 @@ describe('targets', () => {
     ],
     rest: {},
     starts: { packagedMs: 400, sourceMs: 801 },
+    instructions: { q1: 1.15, m1: 1.31 },
     mixed: {
       early: { requests: 100_000, ours: 200e6, floor: 130e6 },
       late: { requests: 300_000, ours: 210e6, floor: 180e6 },
@@ -65,6 +88,8 @@ describe('targets', () => {
     ['Q1 CPU time per request', 'missed', '1.31'],
     ['Q2 CPU time per request', 'void', '1.31'],
     ['Q3 CPU time per request', 'not measured', '—'],
+    ['Q1 instructions per request', 'met', '1.15'],
+    ['M1 instructions per request', 'missed', '1.31'],
     ['Q1 p99 at 1 requests per second', 'met', '1.20'],
     ['M1 p99 at 2 requests per second', 'void', '1.20'],
     ['resident memory under mixed load, above the floor’s', 'missed', '70 MB'],

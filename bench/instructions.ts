@@ -1,0 +1,122 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load } from './load.ts';
+import { type RunningUpstream, startSubject } from './processes.ts';
+import { median } from './statistics.ts';
+import { FLOOR, PACKAGED, type Subject } from './subjects.ts';
+import { DEFAULT_SETTINGS } from './upstream/settings.ts';
+import { WORKLOADS, type WorkloadName } from './workloads.ts';
+
+// Counts instructions with valgrind's callgrind. Unlike CPU time, the result depends neither on other load nor on memory and caches.
+
+const COUNTED: readonly WorkloadName[] = ['q1', 'm1'];
+const CONNECTIONS = 8;
+const WARM_UP = 3_000;
+/** Requests after callgrind is switched on. It translates all code again, so some of them may time out. */
+const FIRST = 20;
+const SLICE = 100;
+const SLICES = 10;
+
+/**
+ * Flags of Node.js. Hot code is compiled after a fifth of the usual calls, because a request under valgrind takes milliseconds. The young
+ * generation is collected often enough for V8 not to collect the old one, which would discard compiled code.
+ */
+const NODE_FLAGS = [
+  '--invocation-count-for-maglev=80',
+  '--invocation-count-for-turbofan=600',
+  '--minimum-invocations-after-ic-update=100',
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=16',
+];
+
+const CLOCK = new URL('slow-clock.ts', import.meta.url).href;
+
+/** Whether valgrind is installed. */
+export const hasValgrind = (): boolean => spawnSync('valgrind', ['--version']).status === 0;
+
+/** Returns a Node.js subject that runs under callgrind and counts nothing at first. @param counts path of the files with counts */
+const underCallgrind = (subject: Subject, counts: string): Subject => ({
+  ...subject,
+  command(settings) {
+    const { file, args, env } = subject.command(settings);
+    return {
+      file: 'valgrind',
+      args: [
+        '--tool=callgrind',
+        '--instr-atstart=no',
+        '--separate-threads=yes',
+        `--callgrind-out-file=${counts}`,
+        file,
+        ...NODE_FLAGS,
+        '--import',
+        CLOCK,
+        ...args,
+      ],
+      env: { ...env, NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000' }, // Otherwise the gateway refuses requests.
+    };
+  },
+});
+
+/**
+ * Counts the instructions that the main thread of a subject executes per request in user mode, by workload. The lowest slice counts,
+ * because others contain a garbage collection or compilation: neither is part of each request. Their sum would depend on chance.
+ */
+async function countOf(
+  subject: Subject,
+  upstream: RunningUpstream,
+  report: (line: string) => void,
+): Promise<Record<string, number>> {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-callgrind-'));
+  const counts = join(folder.path, 'counts');
+  await using running = await startSubject(underCallgrind(subject, counts), upstream.url, folder.path);
+  report(`${subject.title} started under valgrind`);
+  const control = (...command: string[]) =>
+    execFileSync('vgdb', [`--pid=${running.child.pid}`, ...command], { stdio: 'ignore' });
+  const lowest: Record<string, number> = {};
+  let dumps = 0;
+  for (const name of COUNTED) {
+    const workload = { ...WORKLOADS[name], connections: CONNECTIONS };
+    const send = (requests: number) => load(running.url, workload, subject.requests[name] ?? {}, { requests });
+    await send(WARM_UP);
+    control('instrumentation', 'on');
+    await send(FIRST);
+    control('zero');
+    const slices: number[] = [];
+    for (let slice = 0; slice < SLICES; slice += 1) {
+      const { failed, refused } = await send(SLICE);
+      if (failed + refused > 0) {
+        throw new Error(`${subject.title}: ${failed + refused} of ${SLICE} responses to ${name} were wrong.`);
+      }
+      control('dump');
+      dumps += 1;
+      const mainThread = readFileSync(`${counts}.${dumps}-01`, 'utf8');
+      slices.push(Number(/^totals: (\d+)/m.exec(mainThread)?.[1]) / SLICE);
+    }
+    control('instrumentation', 'off');
+    lowest[name] = Math.min(...slices);
+    const [least, usual] = [Math.min(...slices), median(slices)].map((count) => Math.round(count / 1_000));
+    report(`${name} ${subject.title}: ${least},000 instructions per request, ${usual},000 in the median of the slices`);
+  }
+  return lowest;
+}
+
+/** Counts instructions per request as a multiple of the floor's, by workload. The package must be built. */
+export async function countInstructions(
+  upstream: RunningUpstream,
+  report: (line: string) => void,
+): Promise<Record<string, number>> {
+  if (!hasValgrind()) {
+    throw new Error('Install valgrind, which counts instructions.');
+  }
+  await upstream.apply(DEFAULT_SETTINGS);
+  const [floor, ours] = await Promise.all([FLOOR, PACKAGED].map((subject) => countOf(subject, upstream, report)));
+  return Object.fromEntries(
+    COUNTED.map((name) => [
+      name,
+      Math.round((1_000 * (ours?.[name] ?? Number.NaN)) / (floor?.[name] ?? Number.NaN)) / 1_000,
+    ]),
+  );
+}
