@@ -62,7 +62,7 @@ const DOCUMENTS: [string, number, (i: number) => Attack][] = [
   ['syntax errors after 16,000 comments', 150, (i) => post(`${'#\n'.repeat(16_300)}{ a${i}`)],
   [
     'operations with 16 sets of conditions',
-    1_600,
+    6_400,
     (i) =>
       withConditions(
         i,
@@ -72,11 +72,11 @@ const DOCUMENTS: [string, number, (i: number) => Attack][] = [
   ],
   [
     'plans of the schema',
-    800,
+    6_400,
     (i) =>
       withConditions(
         i,
-        repeat(15, (j) => `a${i >> 4}_${j}: __type(name: "Feed") { ...t }`),
+        repeat(4, (j) => `a${i >> 4}_${j}: __type(name: "Feed") { ...t }`),
         TYPE,
       ),
   ],
