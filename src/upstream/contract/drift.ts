@@ -81,8 +81,9 @@ class Inspection {
     fields: Readonly<Record<string, Shape>>,
     required: readonly string[] = [],
   ): void {
-    for (const [name, field] of Object.entries(fields)) {
-      if (this.values >= this.#maxValues) {
+    for (const name in fields) {
+      const field = fields[name];
+      if (field === undefined || this.values >= this.#maxValues) {
         return;
       }
       this.#path.push(name);
