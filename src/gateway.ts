@@ -22,8 +22,9 @@ import type { McpStreams } from './http/mcp/messages.ts';
 import { createListener, createRequestTest } from './http/node-adapter.ts';
 import { createPipeline } from './http/pipeline.ts';
 import { createNegotiateMediaType } from './http/request.ts';
+import { RunningRequests } from './http/request-state.ts';
 import { createRespond } from './http/respond.ts';
-import { createRouter, RunningRequests } from './http/router.ts';
+import { createRouter } from './http/router.ts';
 import { createUpstreamSelector } from './http/select-upstream.ts';
 import { watchFiles } from './lib/files/file-watcher.ts';
 import { createRateLimiters } from './rate-limits/rate-limiters.ts';
@@ -250,7 +251,8 @@ export function buildGateway(
     corsHeaders: cors.headers,
     startTrace,
     log(entry) {
-      counts.countClient(entry); // First, because `metrics` saves all counters.
+      counts.countClient(entry); // Counters first, because `metrics` saves them all.
+      counts.deprecated.add(entry.deprecated ?? []);
       metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
       accessLog(entry);
     },

@@ -4,6 +4,7 @@ import type { RulesByClientKind } from '../auth/client-rules.ts';
 import { AuthenticationError, type ClaimMismatch, type Identity } from '../auth/identity.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import { logEpisodes, type NoteEvent } from '../lib/episodes.ts';
+import { isPromise } from '../lib/is-promise.ts';
 import { createPerCredential } from '../lib/per-credential.ts';
 import { Refusal, type RefusalError } from '../lib/refusal.ts';
 import { toPrintable } from '../lib/to-printable.ts';
@@ -127,7 +128,7 @@ export function takeAllowance(
   identity: Identity,
 ): AdmissionAllowance | undefined | Promise<AdmissionAllowance> {
   const allowance = admission.take(identity);
-  return allowance instanceof Promise ? allowance.then(requireAllowed) : allowance && requireAllowed(allowance);
+  return isPromise(allowance) ? allowance.then(requireAllowed) : allowance && requireAllowed(allowance);
 }
 
 function requireAllowed(allowance: AdmissionAllowance): AdmissionAllowance {
@@ -177,7 +178,7 @@ export function createAdmission({ limiter, clientRules, rateLimitCost = 1 }: Adm
       }
       const secondsPerCall = rateLimit.perSeconds / rateLimit.calls;
       const allowance = limiter.take(callerId, rateLimit, 1);
-      return allowance instanceof Promise
+      return isPromise(allowance)
         ? allowance.then((taken) => Object.assign(taken, { secondsPerCall }))
         : Object.assign(allowance, { secondsPerCall });
     },

@@ -2,7 +2,7 @@ import {
   type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
-  execute,
+  execute as executeWithGraphqlJs,
   type GraphQLError,
   type GraphQLSchema,
   Kind,
@@ -59,10 +59,10 @@ export function createEngine(
   plugins: readonly HostPlugin[],
 ): Engine {
   const documents = new PreparedDocuments(schema);
-  const run = createRun(settings, deprecatedCounts);
+  const executeOperation = createExecuteOperation(settings);
   const yoga = createYoga<object, GatewayContext>({
     schema,
-    plugins: [...ownPlugins(documents, run, settings, deprecatedCounts), ...plugins.map(checkPlugin)],
+    plugins: [...ownPlugins(documents, executeOperation, settings, deprecatedCounts), ...plugins.map(checkPlugin)],
     parserAndValidationCache: documents.parserCaches,
     maskedErrors: false, // createClientErrors masks.
     logging: false,
@@ -108,41 +108,46 @@ export function createEngine(
       document.isValid = true;
     }
     const operation = resolveOperation(document, context);
-    return { operation, execute: (variableValues) => run(operation, { variableValues, contextValue: context }) };
+    return {
+      operation,
+      execute: (variableValues) => executeOperation(operation, { variableValues, contextValue: context }),
+    };
   }
 
   return { prepare: plugins.length > 0 ? prepareWithHooks : prepareOnce, dispose: () => yoga.dispose() };
 }
 
 /** Returns the gateway's own plugins, in the order in which they run. */
-const ownPlugins = (documents: PreparedDocuments, run: Run, settings: GatewaySettings, counts: DeprecatedCounts) => [
-  useExecutor(createExecute(documents, run)),
+const ownPlugins = (
+  documents: PreparedDocuments,
+  executeOperation: ExecuteOperation,
+  settings: GatewaySettings,
+  counts: DeprecatedCounts,
+) => [
+  useExecutor(createExecuteDocument(documents, executeOperation)),
   useDocumentLimits(settings),
   useDeprecatedElements(counts),
   useOperationRules(documents), // After the limits: they tell more about a document that breaks both.
 ];
 
 /** Executes an operation. */
-type Run = (operation: Operation, inputs: ExecuteInputs) => ExecuteResult;
+type ExecuteOperation = (operation: Operation, inputs: ExecuteInputs) => ExecuteResult;
 
 /** Creates the function that executes every operation. Rules about an operation with its variables belong here; those about documents are plugins. */
-function createRun(settings: GatewaySettings, deprecatedCounts: DeprecatedCounts): Run {
-  const executeOperation = createExecutor(settings);
+function createExecuteOperation(settings: GatewaySettings): ExecuteOperation {
+  const executePlans = createExecutor(settings);
   return (operation, inputs) => {
     checkRepresentations(operation, inputs.variableValues ?? {}, settings.maxFields);
-    if (operation.deprecated !== undefined) {
-      deprecatedCounts.add(operation.deprecated);
-    }
-    return executeOperation(operation.plans, inputs);
+    return executePlans(operation.plans, inputs);
   };
 }
 
 /** Creates the function that executes the operation of a document, which plugins of the host may have replaced like the schema. */
-export const createExecute =
-  (documents: PreparedDocuments, run: Run) =>
+export const createExecuteDocument =
+  (documents: PreparedDocuments, executeOperation: ExecuteOperation) =>
   (args: ExecutionArgs): ExecuteResult => {
     const operation = documents.of(args.document, args.schema).operation(args.operationName ?? undefined);
-    return operation === undefined ? execute(args) : run(operation, args); // graphql-js returns the error that explains it.
+    return operation === undefined ? executeWithGraphqlJs(args) : executeOperation(operation, args); // graphql-js returns the error that explains it.
   };
 
 /** Creates a plugin that executes operations with the gateway's executor. */

@@ -7,16 +7,19 @@ import {
   type IncomingRequest,
   type OutgoingResponse,
 } from './request.ts';
-import type { RunningRequests } from './router.ts';
+import type { RunningRequests } from './request-state.ts';
 
 /** Creates a handler of Fetch API requests. */
 export const createFetchHandler =
   (handle: HandleRequest, running: RunningRequests) =>
   async (request: Request): Promise<Response> => {
+    const incoming = new FetchRequest(request);
     running.enter();
-    const response = await handle(new FetchRequest(request));
-    running.leave();
-    return toResponse(response);
+    try {
+      return toResponse(await handle(incoming));
+    } finally {
+      running.leave();
+    }
   };
 
 class FetchRequest implements IncomingRequest {

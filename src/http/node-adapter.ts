@@ -3,7 +3,6 @@ import { memoize } from '../lib/memoize.ts';
 import { sendRefusal } from '../lib/refusal.ts';
 import { bodyTooLarge, refuse } from '../settings/refuse.ts';
 import { Abort } from '../upstream/signal.ts';
-import { joinBytes } from '../upstream/transport/attempt.ts';
 import {
   bodyAlreadyRead,
   clientClosed,
@@ -13,7 +12,7 @@ import {
   type OutgoingResponse,
   toBytes,
 } from './request.ts';
-import type { RunningRequests } from './router.ts';
+import type { RunningRequests } from './request-state.ts';
 
 /** Creates a request listener for `node:http` and frameworks based on it. */
 export function createListener(handle: HandleRequest, running: RunningRequests): RequestListener {
@@ -32,10 +31,16 @@ export function createListener(handle: HandleRequest, running: RunningRequests):
       }
     });
     running.enter();
-    void handle(incoming).then((outgoing) => {
-      running.leave();
-      write(response, outgoing);
-    });
+    void handle(incoming).then(
+      (outgoing) => {
+        running.leave();
+        write(response, outgoing);
+      },
+      () => {
+        running.leave();
+        response.destroy(); // The host's logger has thrown, so that there is neither a response nor a log line.
+      },
+    );
   };
 }
 
@@ -98,7 +103,7 @@ class NodeRequest implements IncomingRequest {
       request.once('end', () => {
         this.signal.removeEventListener('abort', onAbort);
         try {
-          resolve(decodeBody(joinBytes(chunks)));
+          resolve(decodeBody(Buffer.concat(chunks)));
         } catch (error) {
           reject(error);
         }

@@ -5,6 +5,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { CreateContext, GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
 import type { TrustedDocuments } from '../graphql/documents/trusted-documents.ts';
+import { isPromise } from '../lib/is-promise.ts';
 import { type Admission, type Authenticate, authorize, type InFlightRequests, takeAllowance } from './access.ts';
 import type { Prepare } from './engine.ts';
 import {
@@ -95,13 +96,13 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
     try {
       const head = readHead(request, paths, state.mediaType); // 400 403 404 405 406 415; the body is untouched
       const authenticated = authenticate(request.header('authorization'), state.requestId); // 401 503
-      state.identity = authenticated instanceof Promise ? await authenticated : authenticated;
+      state.identity = isPromise(authenticated) ? await authenticated : authenticated;
       const trace = startTrace(state);
       state.trace = trace;
       const identity = selectUpstream(request, state.identity); // 421
       state.identity = identity;
       const allowance = takeAllowance(admission, identity); // 429
-      state.allowance = allowance instanceof Promise ? await allowance : allowance;
+      state.allowance = isPromise(allowance) ? await allowance : allowance;
       const params =
         head.method === 'GET'
           ? paramsFromQuery(head.query) // 400
@@ -117,7 +118,7 @@ export function createPipeline(options: PipelineOptions): HandleRequest {
       authorize(operation, identity, params.variables); // 403
       const executing =
         trace === undefined ? execute(params.variables) : trace.run(async () => execute(params.variables));
-      const result = executing instanceof Promise ? await executing : executing;
+      const result = isPromise(executing) ? await executing : executing;
       const explained = state.extensions.explain ? await explain(result, operation, context, params) : result;
       return respond(state, { result: explained });
     } catch (error) {

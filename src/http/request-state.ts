@@ -1,6 +1,7 @@
 import type { Identity } from '../auth/identity.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { Operation } from '../graphql/documents/prepared-documents.ts';
+import { createCondition } from '../lib/condition.ts';
 import type { OperationTrace } from '../telemetry/tracing/operation-trace.ts';
 import type { AdmissionAllowance } from './access.ts';
 import {
@@ -28,6 +29,26 @@ export interface RequestState {
   extensions?: RequestExtensions;
   context?: GatewayContext;
   operation?: Operation;
+}
+
+/** Counts the requests in flight, so that what they use is closed after them. */
+export class RunningRequests {
+  #running = 0;
+  readonly #idle = createCondition(() => this.#running === 0);
+
+  enter(): void {
+    this.#running += 1;
+  }
+
+  leave(): void {
+    this.#running -= 1;
+    this.#idle.check();
+  }
+
+  /** Waits until all requests have ended. */
+  finished(): Promise<void> {
+    return this.#idle.met();
+  }
 }
 
 /** Starts the trace of a request. */

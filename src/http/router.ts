@@ -1,4 +1,3 @@
-import { createCondition } from '../lib/condition.ts';
 import type { Cors } from './cors.ts';
 import type { FindPage } from './graphiql/graphiql.ts';
 import {
@@ -62,24 +61,4 @@ export function createRouter(options: RouterOptions): HandleRequest {
       ? handlerOf(request)(request)
       : route(request).then((response) => withCommonHeaders(request, response));
   };
-}
-
-/** Counts the requests in flight, so that what they use is closed after them. */
-export class RunningRequests {
-  #running = 0;
-  readonly #idle = createCondition(() => this.#running === 0);
-
-  enter(): void {
-    this.#running += 1;
-  }
-
-  leave(): void {
-    this.#running -= 1;
-    this.#idle.check();
-  }
-
-  /** Waits until all requests have ended. */
-  finished(): Promise<void> {
-    return this.#idle.met();
-  }
 }

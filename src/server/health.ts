@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { isPromise } from '../lib/is-promise.ts';
 import { sendRefusal } from '../lib/refusal.ts';
 import { refuse } from '../settings/refuse.ts';
 
@@ -58,7 +59,7 @@ export const createProbeListener =
 
 /** Responds to a health check: 200, or 503 with the problem. */
 async function respondHealth(response: ServerResponse, health: Health | Promise<Health>): Promise<void> {
-  const { problem, details = {} } = health instanceof Promise ? await health.catch(toUnavailable) : health;
+  const { problem, details = {} } = isPromise(health) ? await health.catch(toUnavailable) : health;
   response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' });
   const lines = Object.entries(details).map(([name, value]) => `${name}: ${value}\n`);
   response.end(`${problem ?? 'ok'}\n${lines.join('')}`);

@@ -1,7 +1,12 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 
-/** Streams of the loggers that were created here. */
-const STREAMS = new WeakMap<Logger, DestinationStream>();
+/** Property of the loggers that were created here. Their children inherit it, but don't own it. */
+const STREAM = Symbol('stream');
+
+/** Logger with the stream that takes its lines. */
+interface JsonLogger extends Logger {
+  [STREAM]?: DestinationStream;
+}
 
 /**
  * Creates a logger whose lines log stores understand without a mapping: JSON with the level as text and the time in ISO 8601. Lines have the
@@ -11,20 +16,16 @@ const STREAMS = new WeakMap<Logger, DestinationStream>();
  */
 export function createJsonLogger(level: string, stream?: DestinationStream): Logger {
   const options = { level, timestamp: stdTimeFunctions.isoTime, formatters: { level: (level: string) => ({ level }) } };
-  const logger = pino(options, stream);
-  if (stream !== undefined) {
-    STREAMS.set(logger, stream);
-  }
-  return logger;
+  return Object.assign(pino(options, stream), stream && { [STREAM]: stream });
 }
 
 /**
- * Returns a function that writes a line of the level `info`, whether or not the logger has that level. For loggers of `createJsonLogger`, it does
+ * Returns a function that writes a line of the level `info`. Call it only if the logger has that level. For loggers of `createJsonLogger`, it does
  * so without pino: the line is the same, but takes two thirds of the time and a quarter of the garbage. Other loggers may redact or transform.
  */
-export function infoWriterOf(logger: Logger): (fields: object, message: string) => void {
-  const stream = STREAMS.get(logger);
-  if (stream === undefined) {
+export function infoWriterOf(logger: JsonLogger): (fields: object, message: string) => void {
+  const stream = logger[STREAM];
+  if (stream === undefined || !Object.hasOwn(logger, STREAM)) {
     return (fields, message) => logger.info(fields, message);
   }
   const bindings: unknown = Reflect.get(logger, pino.symbols.chindingsSym); // Text with the process and the host.

@@ -1,3 +1,4 @@
+import { isPromise } from '../lib/is-promise.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { CallEvents, Outcome } from './call-events.ts';
 import type { DriftCheck } from './contract/drift.ts';
@@ -444,7 +445,7 @@ export class Call implements AttemptOwner, RetryableCall, RetryingCall {
 
 /** Goes on after something that may take a while, or at once. */
 export function afterwards(pending: Promise<void> | void, next: () => void): void {
-  if (pending instanceof Promise) {
+  if (isPromise(pending)) {
     void pending.finally(next);
   } else {
     next();

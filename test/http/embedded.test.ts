@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
@@ -66,6 +67,25 @@ it.each(['/api', '/api/graphql'])('a gateway mounted at %s is served at its endp
   expect(await response.json()).toEqual({ data: groups.data });
   const page = await fetch(url, { headers: { accept: 'text/html' } });
   expect(page.headers.get('content-type')).toContain('text/html');
+});
+
+it('a gateway whose logger throws leaves no request open, and can be disposed', async () => {
+  const logger = pino(
+    {},
+    {
+      write() {
+        throw new Error('the log is closed');
+      },
+    },
+  );
+  const broken = createGateway({ upstream: upstream.url }, { logger });
+  const server = await listen(createServer(broken.listener));
+  onTestFinished(() => server.close());
+  const body = JSON.stringify({ query: QUERY });
+  await expect(post(server.url + broken.endpoint, body)).rejects.toThrow('fetch failed');
+  const request = new Request(server.url + broken.endpoint, { method: 'POST', headers: HEADERS, body });
+  await expect(broken.fetch(request)).rejects.toThrow('the log is closed');
+  await broken.dispose();
 });
 
 it('tools are served at a mounted path', async () => {

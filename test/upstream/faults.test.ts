@@ -126,6 +126,7 @@ describe('an upstream that breaks HTTP', () => {
     'sends a header with a NUL': bad,
     'sends 20 KiB of headers': bad,
     'sends a 100 that was not requested': bad,
+    'sends eleven interim responses': bad,
     'switches the protocol': bad,
     'responds with 304': bad,
     'sends an HTML page': bad,

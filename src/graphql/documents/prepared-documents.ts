@@ -7,7 +7,7 @@ import {
   TokenKind,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { OperationPlans } from '../executor/operation-plans.ts';
+import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/operation-plans.ts';
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
 import { createFieldCount } from './limits.ts';
 import {
@@ -19,11 +19,8 @@ import {
 
 const MIB = 1024 * 1024;
 
-/** Maximum heap of all prepared documents with their plans, in bytes. */
-const MAX_BYTES = 28 * MIB;
-
-/** Maximum heap of one document with its plans, in bytes. Further plans are not kept. */
-const MAX_DOCUMENT_BYTES = 8 * MIB;
+/** Maximum heap of all parsed documents, in bytes. Their plans have a limit of their own. */
+const MAX_DOCUMENT_BYTES = 20 * MIB;
 
 /** Maximum heap of syntax errors, in bytes. */
 const MAX_ERROR_BYTES = 2 * MIB;
@@ -46,18 +43,19 @@ const BYTES_OF_ERRORS = 4_096;
 /** Heap of a cache entry, besides its text. */
 const BYTES_PER_ENTRY = 2_048;
 
-/** Schemas for which a document is prepared. */
-interface Schemas {
+/** Schemas for which documents are prepared, and what they share. */
+interface Preparation {
   /** Schema that executes it: the gateway's own, or that of a plugin of the host. */
   readonly schema: GraphQLSchema;
   /** Schema with the required scopes: the gateway's own, because another one could lack them. */
   readonly scopeSchema: GraphQLSchema;
   /** Whether elements of the schema are deprecated. */
   readonly hasDeprecated: boolean;
+  readonly planSizes: PlanSizes;
 }
 
 /** Prepared documents of one schema. */
-interface SchemaDocuments extends Schemas {
+interface SchemaDocuments extends Preparation {
   readonly documents: WeakMap<DocumentNode, PreparedDocument>;
 }
 
@@ -69,9 +67,10 @@ export class PreparedDocuments {
   /** The gateway's own schema. */
   readonly #schema: GraphQLSchema;
   readonly #byText = new LRUCache<string, PreparedDocument>({
-    maxSize: MAX_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
+    maxSize: MAX_DOCUMENT_BYTES,
+    sizeCalculation: ({ node }, text) => BYTES_OF_ERRORS + bytesOfText(text) + bytesOfLines(text) + bytesOfTokens(node),
   });
+  readonly #planSizes = createPlanSizes();
   readonly #bySchema = new WeakMap<GraphQLSchema, SchemaDocuments>();
 
   /** Caches for Yoga's parser. */
@@ -107,24 +106,21 @@ export class PreparedDocuments {
     let ofSchema = this.#bySchema.get(schema);
     if (ofSchema === undefined) {
       const hasDeprecated = listDeprecated(schema).length > 0;
-      ofSchema = { schema, scopeSchema: this.#schema, hasDeprecated, documents: new WeakMap() };
+      ofSchema = {
+        schema,
+        scopeSchema: this.#schema,
+        hasDeprecated,
+        planSizes: this.#planSizes,
+        documents: new WeakMap(),
+      };
       this.#bySchema.set(schema, ofSchema);
     }
     let document = ofSchema.documents.get(node);
     if (document === undefined) {
-      document = new PreparedDocument(node, ofSchema, (grown) => this.#resize(grown));
+      document = new PreparedDocument(node, ofSchema);
       ofSchema.documents.set(node, document);
     }
     return document;
-  }
-
-  /** Applies the new size of a document. */
-  #resize(document: PreparedDocument): void {
-    const text = document.node.loc?.source.body ?? '';
-    if (this.#byText.peek(text) === document) {
-      this.#byText.delete(text); // The cache computes the size only of new entries.
-      this.#byText.set(text, document);
-    }
   }
 }
 
@@ -133,17 +129,12 @@ export class PreparedDocument {
   readonly node: DocumentNode;
   /** Whether it was found valid for the schema and within the limits. */
   isValid = false;
-  /** Heap of the document with its plans. */
-  bytes: number;
-  readonly #schemas: Schemas;
-  readonly #onGrown: (document: PreparedDocument) => void;
+  readonly #preparation: Preparation;
   readonly #operations = new Map<string | undefined, Operation>();
 
-  constructor(node: DocumentNode, schemas: Schemas, onGrown: (document: PreparedDocument) => void) {
+  constructor(node: DocumentNode, preparation: Preparation) {
     this.node = node;
-    this.bytes = BYTES_OF_ERRORS + bytesOfSource(node);
-    this.#schemas = schemas;
-    this.#onGrown = onGrown;
+    this.#preparation = preparation;
   }
 
   /** Returns the operation with this name; without a name, the only one. Returns undefined if there is no such operation. */
@@ -152,21 +143,11 @@ export class PreparedDocument {
     if (operation === undefined) {
       const node = getOperationAST(this.node, name);
       if (node != null) {
-        operation = new Operation(this.node, node, this.#schemas, (bytes) => this.#grow(bytes));
+        operation = new Operation(this.node, node, this.#preparation);
         this.#operations.set(name, operation);
       }
     }
     return operation;
-  }
-
-  /** Counts the heap of a new plan. Returns false if it must not be kept. */
-  #grow(bytes: number): boolean {
-    if (this.bytes + bytes > MAX_DOCUMENT_BYTES) {
-      return false;
-    }
-    this.bytes += bytes;
-    this.#onGrown(this);
-    return true;
   }
 }
 
@@ -179,27 +160,19 @@ export class Operation {
   readonly representations: ReadRepresentations | undefined;
   readonly #document: DocumentNode;
   readonly #node: OperationDefinitionNode;
-  readonly #schemas: Schemas;
-  readonly #grow: (bytes: number) => boolean;
+  readonly #preparation: Preparation;
   #fields: number | undefined;
   #plans: OperationPlans | undefined;
   #requiredScopes: RequiredScopes | undefined;
   #deprecated: readonly string[] | undefined;
 
-  /** @param grow counts the heap of a new plan, in bytes; returns false if it must not be kept */
-  constructor(
-    document: DocumentNode,
-    node: OperationDefinitionNode,
-    schemas: Schemas,
-    grow: (bytes: number) => boolean,
-  ) {
+  constructor(document: DocumentNode, node: OperationDefinitionNode, preparation: Preparation) {
     this.name = node.name?.value ?? 'anonymous';
     this.type = node.operation === 'mutation' ? 'mutation' : 'query';
-    this.representations = findRepresentations(schemas.schema, document, node);
+    this.representations = findRepresentations(preparation.schema, document, node);
     this.#document = document;
     this.#node = node;
-    this.#schemas = schemas;
-    this.#grow = grow;
+    this.#preparation = preparation;
   }
 
   /** Number of fields, with fragments expanded. */
@@ -210,33 +183,25 @@ export class Operation {
 
   /** Plans for the executor. */
   get plans(): OperationPlans {
-    this.#plans ??= new OperationPlans(this.#schemas.schema, this.#document, this.#node, this.fields, this.#grow);
+    const { schema, planSizes } = this.#preparation;
+    this.#plans ??= new OperationPlans(schema, this.#document, this.#node, this.fields, planSizes);
     return this.#plans;
   }
 
   /** Scopes that callers need. */
   get requiredScopes(): RequiredScopes {
-    this.#requiredScopes ??= readRequiredScopes(this.#schemas.scopeSchema, this.#document, this.#node);
+    this.#requiredScopes ??= readRequiredScopes(this.#preparation.scopeSchema, this.#document, this.#node);
     return this.#requiredScopes;
   }
 
   /** Coordinates of the deprecated elements in its text; undefined if there are none. */
   get deprecated(): readonly string[] | undefined {
-    const { schema, hasDeprecated } = this.#schemas;
+    const { schema, hasDeprecated } = this.#preparation;
     if (hasDeprecated) {
       this.#deprecated ??= readDeprecatedUsage(schema, this.#document, this.#node);
     }
     return this.#deprecated?.length === 0 ? undefined : this.#deprecated;
   }
-}
-
-/** Heap of a parsed document and its text. */
-function bytesOfSource({ loc }: DocumentNode): number {
-  if (loc === undefined) {
-    return 0; // Made by a plugin, and not in the cache.
-  }
-  const { body } = loc.source;
-  return bytesOfText(body) + bytesOfLines(body) + bytesOfTokens(loc.startToken);
 }
 
 /** Assumes two bytes per character, because V8 rarely stores text of requests with one byte. */
@@ -251,9 +216,9 @@ function bytesOfLines(text: string): number {
   return breaks * BYTES_PER_LINE;
 }
 
-function bytesOfTokens(first: Token): number {
+function bytesOfTokens({ loc }: DocumentNode): number {
   let bytes = 0;
-  for (let token: Token | null = first; token !== null; token = token.next) {
+  for (let token: Token | null | undefined = loc?.startToken; token != null; token = token.next) {
     bytes += token.kind === TokenKind.COMMENT ? BYTES_PER_COMMENT : BYTES_PER_TOKEN;
   }
   return bytes;

@@ -11,10 +11,11 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
+import { isPromise } from '../../lib/is-promise.ts';
 import { excerpt, markInvalidValue } from '../located-error.ts';
 import type { Execution } from './execution.ts';
 import { listError, STOPPED } from './limits.ts';
-import { awaitValue, isPromise, Pending, PendingList } from './pending.ts';
+import { awaitValue, Pending, PendingList } from './pending.ts';
 import type { Complete, ValuePlan } from './selection-plan.ts';
 
 /** Completes the result of a resolver or an item of a list: a value or a promise. */

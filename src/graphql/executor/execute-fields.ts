@@ -8,10 +8,11 @@ import {
   type ResponsePath,
 } from 'graphql';
 import { inspect } from 'graphql/jsutils/inspect.js';
+import { isPromise } from '../../lib/is-promise.ts';
 import { completeLeaf, completeResolved, isPrimitive } from './complete-value.ts';
 import type { Execution } from './execution.ts';
 import { STOPPED } from './limits.ts';
-import { awaitValue, isPromise, Pending, PendingObject } from './pending.ts';
+import { awaitValue, Pending, PendingObject } from './pending.ts';
 import type { Complete, FieldPlan, SelectionPlan, ValuePlan } from './selection-plan.ts';
 
 /** Executes the fields of an object. Returns its result, or a pending one if a field is pending. */

@@ -1,4 +1,5 @@
 import { assertValidSchema, type DocumentNode, type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import { DocumentError } from '../located-error.ts';
 import type { Variables } from './arguments.ts';
 import { planVariables, type VariablePlan } from './coerce-variables.ts';
@@ -9,11 +10,33 @@ import type { SelectionPlan } from './selection-plan.ts';
 /** Maximum plans per operation. Clients choose the values of `@skip` and `@include`, so the number must be limited. */
 const MAX_PLANS = 16;
 
+/** Maximum heap of all plans of a gateway, in bytes. 16 plans of a document take ten times the heap of its nodes. */
+const MAX_PLAN_BYTES = 8 * 1024 * 1024;
+
 /** Heap of a field's plan with its functions and its share of the result class. Measured: 600 to 1,400 bytes. */
 const BYTES_PER_FIELD = 1_400;
 
 /** Heap of a plan without its fields. */
 const BYTES_PER_PLAN = 2_048;
+
+/** Plan of the root selection. */
+interface Root {
+  readonly selection: SelectionPlan;
+  readonly entry: SizeEntry;
+}
+
+/** Entry for a plan in the cache of sizes. Doesn't refer to the plan, because that would keep its document alive. */
+interface SizeEntry {
+  readonly key: string;
+  readonly roots: WeakRef<Map<string, Root>>;
+}
+
+/** Sizes of all plans. Limits their total and evicts the least recently used. */
+export type PlanSizes = LRUCache<SizeEntry, true>;
+
+/** Creates the sizes of the plans of one gateway. */
+export const createPlanSizes = (): PlanSizes =>
+  new LRUCache({ maxSize: MAX_PLAN_BYTES, dispose: (_, { key, roots }) => roots.deref()?.delete(key) });
 
 /** Plans of one operation: of its variables, and of its selections for each combination of conditions. */
 export class OperationPlans implements PlanSource {
@@ -22,13 +45,12 @@ export class OperationPlans implements PlanSource {
   readonly operation: OperationDefinitionNode;
   readonly variables: readonly VariablePlan[];
   readonly #conditionVariables: readonly string[];
-  readonly #roots = new Map<string, SelectionPlan>();
   readonly #bytesPerPlan: number;
-  readonly #grow: (bytes: number) => boolean;
+  readonly #sizes: PlanSizes;
+  readonly #roots = new Map<string, Root>();
 
   /**
    * @param fields number of fields of the operation
-   * @param grow counts the heap of a new plan, in bytes; returns false if it must not be kept
    * @throws {Error} if the schema is invalid
    */
   constructor(
@@ -36,7 +58,7 @@ export class OperationPlans implements PlanSource {
     document: DocumentNode,
     operation: OperationDefinitionNode,
     fields: number,
-    grow: (bytes: number) => boolean,
+    sizes: PlanSizes,
   ) {
     assertValidSchema(schema);
     this.schema = schema;
@@ -49,29 +71,37 @@ export class OperationPlans implements PlanSource {
     this.variables = planVariables(schema, operation);
     this.#conditionVariables = findConditionVariables(document);
     this.#bytesPerPlan = BYTES_PER_PLAN + BYTES_PER_FIELD * fields;
-    this.#grow = grow;
+    this.#sizes = sizes;
   }
 
   /** Returns the plan of the root selection. Throws if a condition has no value or the schema has no root type. */
   root(variables: Variables): SelectionPlan {
     const key = conditionsKey(this.#conditionVariables, variables);
-    return this.#roots.get(key) ?? this.#planRoot(key, variables);
-  }
-
-  #planRoot(key: string, variables: Variables): SelectionPlan {
+    const root = this.#roots.get(key);
+    if (root !== undefined) {
+      this.#sizes.get(root.entry); // Marks it as recently used.
+      return root.selection;
+    }
     const { operation } = this;
     const type = this.schema.getRootType(operation.operation);
     if (type == null) {
       throw new DocumentError(`Schema is not configured to execute ${operation.operation} operation.`, [operation]);
     }
-    const plan = planSelection(this, type, [operation.selectionSet], variables);
-    const [oldest] = this.#roots.keys();
+    const selection = planSelection(this, type, [operation.selectionSet], variables);
+    this.#keep(key, selection);
+    return selection;
+  }
+
+  #keep(key: string, selection: SelectionPlan): void {
+    const [oldest] = this.#roots.values();
     if (this.#roots.size >= MAX_PLANS && oldest !== undefined) {
-      this.#roots.delete(oldest);
-      this.#roots.set(key, plan);
-    } else if (this.#grow(this.#bytesPerPlan)) {
-      this.#roots.set(key, plan);
+      this.#sizes.delete(oldest.entry);
     }
-    return plan;
+    const entry: SizeEntry = { key, roots: new WeakRef(this.#roots) };
+    this.#sizes.set(entry, true, { size: this.#bytesPerPlan });
+    // The entry is missing if the plan itself exceeds the limit.
+    if (this.#sizes.has(entry)) {
+      this.#roots.set(key, { selection, entry });
+    }
   }
 }

@@ -186,12 +186,3 @@ export function awaitValue(
   Promise.resolve(promise).then(settle, (error) => pending.reject(error));
   return pending;
 }
-
-/** Checks whether a value is a promise or another thenable. */
-export function isPromise(value: unknown): value is PromiseLike<unknown> {
-  if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {
-    return false;
-  }
-  const { then }: { then?: unknown } = value;
-  return typeof then === 'function';
-}

@@ -1,3 +1,4 @@
+import { isPromise } from '../../lib/is-promise.ts';
 import type { CacheSettings } from '../../settings/cache.ts';
 import { type CallOptions, Reader } from '../call.ts';
 import type { CacheHit, CallEvents, Outcome } from '../call-events.ts';
@@ -235,7 +236,7 @@ export class CachedService implements CallTarget {
 
 /** Uses a value of the store: at once if it is known, so that stores in memory cost no turn. */
 function whenKnown<T>(value: MaybePromise<T>, use: (value: T) => void): void {
-  if (value instanceof Promise) {
+  if (isPromise(value)) {
     void value.then(use);
   } else {
     use(value);

@@ -1,9 +1,12 @@
-import type { Dispatcher } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import { timeoutError } from '../signal.ts';
 import type { SocketPool, WaitingHandler } from './socket-pool.ts';
 
 /** Response headers as undici passes them. */
 export type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Maximum interim responses (status 1xx) to one request, because each of them extends the time limit for the headers. */
+const MAX_INTERIM_RESPONSES = 10;
 
 /** Treatment of a response body. */
 export interface BodyPlan {
@@ -63,6 +66,7 @@ export class Attempt implements WaitingHandler, Progress {
   #ended: Error | undefined;
   #isReported = false;
   #sentAt: number | undefined;
+  #interimResponses = 0;
   #status: number | undefined;
   #headers: Headers = {};
   #body: BodyPlan = { keep: false, maxBytes: 0 };
@@ -115,11 +119,16 @@ export class Attempt implements WaitingHandler, Progress {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    if (status >= 200) {
-      this.#status = status;
-      this.#headers = headers;
-      this.#body = this.#owner.planBody(status, headers);
+    if (status < 200) {
+      this.#interimResponses += 1;
+      if (this.#interimResponses > MAX_INTERIM_RESPONSES) {
+        this.abort(new errors.HeadersOverflowError('too many interim responses'));
+      }
+      return;
     }
+    this.#status = status;
+    this.#headers = headers;
+    this.#body = this.#owner.planBody(status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -64,8 +64,8 @@ const QUIET_MS = 20;
 const MAX_RESTING = 16;
 
 /**
- * Pool of sockets to one origin, with one request at a time on each, in HTTP/1.1 and without following redirects. undici's `Pool` takes the first free socket, so a socket could move
- * to another credential immediately. This pool prefers, in this order: an idle socket of the same credential, one that has been idle for
+ * Pool of sockets to one origin, with one request at a time on each, in HTTP/1.1 and without following redirects. undici's `Pool` takes the
+ * first free socket, so a socket could move to another credential immediately. This pool prefers, in this order: an idle socket of the same credential, one that has been idle for
  * `QUIET_MS`, a new one, the one idle the longest. Within the first two it takes the most recently used one, to use few sockets.
  */
 export class SocketPool {

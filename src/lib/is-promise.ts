@@ -1,0 +1,8 @@
+/** Checks whether a value is a promise or another thenable. */
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== 'object' || value === null) && typeof value !== 'function') {
+    return false;
+  }
+  const { then }: { then?: unknown } = value;
+  return typeof then === 'function';
+}
