@@ -21,9 +21,6 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** Time without data after which a connection is closed: one that is being opened, because an open one is tried more often. */
 const MAX_SILENCE_MS = 5_000;
 
-/** Maximum pending commands, which is only reached if Redis hangs. */
-const MAX_PENDING = 1_000;
-
 /** One connection to Redis. It doesn't reconnect: the next one reads again where the server is. */
 export class RedisConnection {
   /** Resolves once commands can be sent. */
@@ -72,7 +69,6 @@ export class RedisConnection {
         timeout: 0, // It would end once a command is written. The caller has its own timer.
         typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer },
       },
-      commandsQueueMaxLength: MAX_PENDING,
       socket: {
         connectTimeout: CONNECT_TIMEOUT_MS,
         socketTimeout: MAX_SILENCE_MS,
