@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import { createRedis } from '../redis/redis.ts';
-import type { RedisWork } from '../redis/redis-connection.ts';
-import { NotRedisError } from '../redis/redis-failure.ts';
+import { createRedis, type RedisWork } from '../redis/redis.ts';
+import { NOT_REDIS, RedisError } from '../redis/redis-failure.ts';
 import type { RedisServer } from '../redis/redis-server.ts';
 import type { StoreStatus } from '../redis/store-state.ts';
 import type { RateLimit } from '../settings/rate-limits.ts';
@@ -127,7 +126,7 @@ const runScript =
     const [granted, missing]: unknown[] = Array.isArray(reply) ? reply : [];
     const missingMs = missing instanceof Buffer ? Number(missing) : Number.NaN;
     if (typeof granted !== 'number' || !Number.isFinite(missingMs)) {
-      throw new NotRedisError('unexpected result of the script');
+      throw new RedisError(NOT_REDIS);
     }
     return { isGranted: granted === 1, missingMs };
   };

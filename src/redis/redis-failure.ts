@@ -8,32 +8,27 @@ export interface RedisFailure {
   cause?: string;
 }
 
-/** State of the connection that failed. */
-interface FailedConnection {
-  usesTls: boolean;
-  /** Whether the connection was ever ready. */
-  wasReady: boolean;
+/** Error with a failure that this process has found itself. */
+export class RedisError extends Error {
+  readonly failure: RedisFailure;
+
+  constructor(failure: RedisFailure) {
+    super(failure.code);
+    this.failure = failure;
+  }
 }
 
 /** The server doesn't respond like Redis. */
-export class NotRedisError extends Error {}
+export const NOT_REDIS: RedisFailure = { code: 'NOT_REDIS', cause: "it doesn't respond like Redis" };
 
-/** The server has a mode that isn't supported, which is the message. */
-export class NotSupportedError extends Error {}
-
-const notSupported = (mode: string): Required<RedisFailure> => ({
+/** The server has a mode that isn't supported. */
+export const notSupported = (mode: 'Redis Cluster' | 'Sentinel'): RedisFailure => ({
   code: 'NOT_SUPPORTED',
   cause: `it is a ${mode}, which isn't supported; the URL must lead to one primary under a stable name`,
 });
 
-/** Failures of servers that are not, or no longer, the primary. */
-const NOT_PRIMARY = new Set(['READONLY', 'MASTERDOWN', 'NOREPLICAS']);
-
-/** Returns whether another server may be the primary, so that a new connection may help. */
-export const isNotPrimary = ({ code }: RedisFailure): boolean => NOT_PRIMARY.has(code);
-
 /** Errors of Redis that waiting doesn't resolve. */
-const CAUSES_BY_REPLY: readonly [reply: RegExp, failure: Required<RedisFailure>][] = [
+const FAILURES_BY_REPLY: readonly [reply: RegExp, failure: RedisFailure][] = [
   [/^WRONGPASS /, { code: 'WRONGPASS', cause: 'the user name or password is wrong' }],
   [/^NOAUTH /, { code: 'NOAUTH', cause: 'it requires a password' }],
   [
@@ -50,39 +45,39 @@ const CAUSES_BY_REPLY: readonly [reply: RegExp, failure: Required<RedisFailure>]
   [/^ERR (DB index|invalid DB)/, { code: 'DATABASE', cause: "the URL's database number doesn't exist" }],
 ];
 
-const UNTRUSTED = /^(DEPTH_ZERO_SELF|SELF|CERT|UNABLE_TO|ERR_TLS_CERT)_/;
+/** Describes an error that Redis has replied, without quoting it. */
+export function describeReply(message: string): RedisFailure {
+  const failure = FAILURES_BY_REPLY.find(([reply]) => reply.test(message))?.[1];
+  return failure ?? { code: /^[A-Z]{2,20}(?= )/.exec(message)?.[0] ?? 'ERR' };
+}
 
-/** Describes an error without quoting its message, which could contain secrets. */
-export function describeRedisFailure(
-  error: unknown,
-  { usesTls, wasReady }: FailedConnection,
-  isReply: (error: Error) => boolean,
-): RedisFailure {
+/**
+ * Describes an error of a connection without quoting its message, which could contain secrets.
+ *
+ * @param hasConnected whether there was a connection to the server before
+ */
+export function describeConnectionError(error: unknown, usesTls: boolean, hasConnected: boolean): RedisFailure {
   if (!(error instanceof Error)) {
     return { code: 'UNKNOWN' };
   }
-  if (isReply(error)) {
-    const failure = CAUSES_BY_REPLY.find(([reply]) => reply.test(error.message))?.[1];
-    return failure ?? { code: /^[A-Z]{2,20}(?= )/.exec(error.message)?.[0] ?? 'ERR' };
-  }
-  if (error instanceof NotSupportedError) {
-    return notSupported(error.message);
+  if (error instanceof RedisError) {
+    return error.failure;
   }
   if (error instanceof SecretError) {
     return { code: 'INVALID_FILE', cause: error.message };
   }
-  if (error instanceof NotRedisError || error.message.startsWith('Unknown RESP type')) {
-    return { code: 'NOT_REDIS', cause: "it doesn't respond like Redis" };
+  if (error.message.startsWith('Unknown RESP type')) {
+    return NOT_REDIS;
   }
-  const { code: ofNode } = error as NodeJS.ErrnoException;
-  const code = ofNode !== undefined && /^\w{1,60}$/.test(ofNode) ? ofNode : error.constructor.name;
-  if (UNTRUSTED.test(code)) {
+  const codeOfNode: unknown = Reflect.get(error, 'code');
+  const code = typeof codeOfNode === 'string' && /^\w{1,60}$/.test(codeOfNode) ? codeOfNode : error.constructor.name;
+  if (/^(DEPTH_ZERO_SELF|SELF|CERT|UNABLE_TO|ERR_TLS_CERT)_/.test(code)) {
     return { code, cause: "its certificate isn't trusted; set ca to the certificate of its authority" };
   }
   if (usesTls && /^(ConnectionTimeoutError$|EPROTO$|ERR_SSL_)/.test(code)) {
     return { code, cause: "it doesn't respond to TLS; if it doesn't use TLS, the URL must start with redis://" };
   }
-  if (!usesTls && !wasReady && /^(ECONNRESET|SocketClosedUnexpectedlyError)$/.test(code)) {
+  if (!usesTls && !hasConnected && /^(ECONNRESET|SocketClosedUnexpectedlyError)$/.test(code)) {
     return { code, cause: 'it closes the connection; if it requires TLS, the URL must start with rediss://' };
   }
   return { code };

@@ -1,9 +1,12 @@
 import type { Logger } from 'pino';
-import { openRedis, type RedisWork } from './redis-connection.ts';
-import type { RedisFailure } from './redis-failure.ts';
-import type { RedisServer } from './redis-server.ts';
-import { TIMED_OUT, withReplyTimeout } from './reply-timeout.ts';
+import { assertInstalled } from '../settings/optional-packages.ts';
+import { RedisConnection, type SendCommand } from './redis-connection.ts';
+import { RedisError } from './redis-failure.ts';
+import { type RedisServer, readRedisServer } from './redis-server.ts';
 import { createStoreState, type StoreMessages } from './store-state.ts';
+
+/** Commands that lead to one result. */
+export type RedisWork<Reply> = (send: SendCommand) => Promise<Reply>;
 
 /** Options of `createRedis`. */
 export interface RedisOptions extends RedisServer {
@@ -11,109 +14,86 @@ export interface RedisOptions extends RedisServer {
   logger: Logger;
   messages: StoreMessages;
   /**
-   * Tries Redis after a failure, whenever it is connected, and regularly. It succeeds on a connection before anything else runs. It must write,
-   * because a server that is no longer the primary only reads.
+   * Tries Redis on every connection before anything else runs, after a failure, and regularly. It must write, because a server that is no longer
+   * the primary only reads.
    */
   trial: RedisWork<unknown>;
   /** Maximum wait for Redis, in milliseconds. @default 100 */
   timeoutMs?: number;
-  /** Maximum size of a reply, in bytes. A thousand small replies that arrive at once have 40 KB. @default 65536 */
-  maxReplyBytes?: number;
   /** Called whenever Redis works again. @default none */
   onUp?: () => void;
 }
 
-/** Interval between attempts to use Redis while it responds with errors or not in time. */
-const RETRY_INTERVAL_MS = 500;
+/** Time until the trial after a call that failed. */
+const RETRY_MS = 500;
 
-/** Interval between trials while it works. One of them notices a fail-over if no other call does. */
-const CHECK_INTERVAL_MS = 2_000;
+/** Maximum time until the next connection. */
+const MAX_RECONNECT_MS = 1_000;
+
+/** Time until the next trial while Redis works. It notices a fail-over if no other call does. */
+const CHECK_MS = 2_000;
 
 /** Maximum time that a starting process waits for Redis. */
 const FIRST_CONNECT_MS = 2_000;
 
 /**
- * Connects to a Redis server that callers can do without. If it is unavailable, slow or failing, callers wait for at most one timeout; from then on not at all, until it responds
- * again.
+ * Connects to a Redis server that callers can do without. If it is unavailable, slow or failing, callers wait for at most one timeout; from then
+ * on not at all, until a trial succeeds. A connection whose trial fails is replaced: the name may lead to another server by now.
  *
  * @throws {SecretError} if the URL or the certificates are invalid
  * @throws {MissingPackageError} if the Redis client is not installed
  */
-export function createRedis({
-  url,
-  ca,
-  logger,
-  messages,
-  trial,
-  timeoutMs = 100,
-  maxReplyBytes = 64 * 1024,
-  onUp,
-}: RedisOptions) {
-  const state = createStoreState(logger, messages);
-  const connection = openRedis({
-    server: { url, ca },
-    maxReplyBytes,
-    onReady: () => {
-      firstTrial = tryRedis();
-    },
-    onLost: () => fail(connection.lastFailure()),
-  });
-  const isDown = () => state.status().failure !== undefined;
-  let isDisposed = false;
-  let firstTrial: Promise<void> | undefined;
+export function createRedis({ url, ca, logger, messages, trial, timeoutMs = 100, onUp }: RedisOptions) {
+  const server = { url, ca };
+  readRedisServer(server);
+  assertInstalled('redis');
+  const { status, up, down, [Symbol.dispose]: disposeState } = createStoreState(logger, messages);
+  /** Undefined between two connections, and once closed. */
+  let connection: RedisConnection | undefined;
+  let hasConnected = false;
+  let failedTrials = 0;
   let nextTrial: NodeJS.Timeout | undefined;
-
-  /** Finds out whether Redis works, and tries again until it does. */
-  async function tryRedis(): Promise<void> {
-    clearTimeout(nextTrial);
-    try {
-      await withReplyTimeout(connection.run(trial), timeoutMs);
-      if (!isDisposed) {
-        const wasUp = state.status().isUp;
-        state.up();
-        tryAgainIn(CHECK_INTERVAL_MS);
-        if (!wasUp) {
-          onUp?.();
-        }
-      }
-    } catch (error) {
-      onFailure(error);
-    }
-  }
-
-  function onFailure(error: unknown): void {
-    const isLate = error === TIMED_OUT && connection.isReady();
-    fail(isLate ? { code: 'TIMEOUT' } : connection.lastFailure());
-    if (isLate) {
-      connection.reconnectIfSilent();
-    }
-  }
-
-  function fail(failure: RedisFailure): void {
-    if (isDisposed) {
-      return;
-    }
-    state.down(failure);
-    tryAgainIn(RETRY_INTERVAL_MS);
-  }
 
   function tryAgainIn(milliseconds: number): void {
     clearTimeout(nextTrial);
-    nextTrial = setTimeout(() => {
-      if (connection.isReady()) {
-        void tryRedis(); // Otherwise it is tried once the connection is ready.
-      }
-    }, milliseconds).unref();
+    nextTrial = setTimeout(() => void tryRedis(), milliseconds).unref();
   }
 
-  async function runOnceTried<Reply>(work: RedisWork<Reply>): Promise<Reply> {
-    await connection.opened;
-    await firstTrial;
-    if (isDown()) {
-      throw TIMED_OUT; // The caller already does without it.
+  /** Finds out whether Redis works, with a new connection if there is none. */
+  async function tryRedis(): Promise<void> {
+    const tried: RedisConnection = connection ?? new RedisConnection(server, (error) => giveUp(tried, error));
+    connection = tried;
+    try {
+      await tried.opened;
+      hasConnected = true;
+      await withTimeout(trial(tried.send), timeoutMs);
+    } catch (error) {
+      giveUp(tried, error);
     }
-    return connection.run(work);
+    if (tried === connection) {
+      const { isUp } = status();
+      up();
+      failedTrials = 0;
+      tryAgainIn(CHECK_MS);
+      if (!isUp) {
+        onUp?.();
+      }
+    }
   }
+
+  /** Closes a connection, and plans the next one. */
+  function giveUp(lost: RedisConnection, error: unknown): void {
+    if (lost !== connection) {
+      return;
+    }
+    connection = undefined;
+    lost.destroy();
+    down(lost.describe(error, hasConnected));
+    tryAgainIn(Math.min(MAX_RECONNECT_MS, 50 * 2 ** failedTrials) * (0.5 + Math.random() / 2));
+    failedTrials += 1;
+  }
+
+  const firstTrial = tryRedis();
 
   return {
     /**
@@ -121,24 +101,47 @@ export function createRedis({
      * The commands may have run nevertheless.
      */
     async run<Reply>(work: RedisWork<Reply>): Promise<Reply | undefined> {
-      if (isDown() || isDisposed) {
+      const used = connection;
+      const { isUp, failure } = status();
+      if (used === undefined || failure !== undefined) {
         return undefined;
       }
+      const runOnceTried = () => firstTrial.then(() => (status().isUp ? work(used.send) : undefined));
       try {
-        return await withReplyTimeout(state.status().isUp ? connection.run(work) : runOnceTried(work), timeoutMs);
+        return await withTimeout(isUp ? work(used.send) : runOnceTried(), timeoutMs);
       } catch (error) {
-        onFailure(error);
+        if (used === connection) {
+          if (status().isUp) {
+            tryAgainIn(RETRY_MS);
+          }
+          down(used.describe(error, hasConnected));
+        }
         return undefined;
       }
     },
     /** Resolves once the first attempt to connect has succeeded or failed, after two seconds at most. Never rejects. */
-    connected: () => withReplyTimeout(connection.opened, FIRST_CONNECT_MS).catch(() => {}),
-    status: state.status,
+    connected: () => withTimeout(firstTrial, FIRST_CONNECT_MS).catch(() => {}),
+    status,
     [Symbol.dispose](): void {
-      isDisposed = true;
       clearTimeout(nextTrial);
-      state[Symbol.dispose]();
-      connection.close();
+      disposeState();
+      connection?.destroy();
+      connection = undefined;
     },
   };
+}
+
+/**
+ * Settles like the promise, or rejects after the time. On a busy process, a timer fires before a reply is read that has been waiting in the socket
+ * all the time. So each half counts once, however late its timer is, and sockets are read a last time.
+ */
+function withTimeout<T>(promise: Promise<T>, milliseconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const half = milliseconds / 2;
+    const rejectLate = () => setImmediate(reject, new RedisError({ code: 'TIMEOUT' })); // Immediates run after sockets were read.
+    let timer = setTimeout(() => {
+      timer = setTimeout(rejectLate, half);
+    }, half);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

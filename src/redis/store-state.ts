@@ -26,25 +26,28 @@ const MAX_LINES = 2;
 /** Creates the state of a store that is not yet connected. It logs its changes. */
 export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMessages) {
   const status: StoreStatus = { isUp: false, failure: undefined, fallbacks: 0 };
-  let loggedAt: number[] = [];
+  let lines = 0;
   let changes = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let period: NodeJS.Timeout | undefined;
 
   function report(): void {
     changes += 1;
-    const now = performance.now();
-    loggedAt = loggedAt.filter((time) => time > now - PERIOD_MS);
-    const [first] = loggedAt;
-    if (first === undefined || loggedAt.length < MAX_LINES) {
-      loggedAt.push(now);
+    period ??= setTimeout(endPeriod, PERIOD_MS).unref();
+    if (lines < MAX_LINES) {
+      lines += 1;
       log();
-    } else {
-      timer ??= setTimeout(log, first + PERIOD_MS - now).unref();
+    }
+  }
+
+  function endPeriod(): void {
+    period = undefined;
+    lines = 0;
+    if (changes > 0) {
+      log();
     }
   }
 
   function log(): void {
-    timer = undefined;
     const details = { ...(status.failure && { reason: status.failure.code }), ...(changes > 1 && { changes }) };
     changes = 0;
     if (status.failure === undefined) {
@@ -79,7 +82,7 @@ export function createStoreState(logger: Logger, { whileDown, onceUp }: StoreMes
         report();
       }
     },
-    [Symbol.dispose]: () => clearTimeout(timer),
+    [Symbol.dispose]: () => clearTimeout(period),
   };
 }
 

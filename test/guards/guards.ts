@@ -1418,18 +1418,12 @@ export const GUARDS: readonly Guard[] = [
   ),
   guard(
     'replies of Redis to a blocked process',
-    'redis/reply-timeout.ts',
-    'if (left > 0) {',
-    'if (false) {',
+    'redis/redis.ts',
+    'timer = setTimeout(rejectLate, half);',
+    'rejectLate();',
     'redis/redis-faults',
   ),
-  guard(
-    'log lines of an unstable Redis',
-    'redis/store-state.ts',
-    'loggedAt.length < MAX_LINES',
-    'true',
-    'redis/redis-faults',
-  ),
+  guard('log lines of an unstable Redis', 'redis/store-state.ts', 'lines < MAX_LINES', 'true', 'redis/redis-faults'),
   guard(
     'sandbox files that cannot be written',
     'sandbox/database.ts',

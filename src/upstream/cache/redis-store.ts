@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createRedis } from '../../redis/redis.ts';
 import type { SendCommand } from '../../redis/redis-connection.ts';
-import { NotRedisError } from '../../redis/redis-failure.ts';
+import { NOT_REDIS, RedisError } from '../../redis/redis-failure.ts';
 import type { RedisServer } from '../../redis/redis-server.ts';
 import { describeStore } from '../../redis/store-state.ts';
 import type { UpstreamResult } from '../request.ts';
-import { createOwnerKeys, MAX_SEALED_BYTES, sealResult, toJson, unsealResult } from './sealing.ts';
+import { createOwnerKeys, sealResult, toJson, unsealResult } from './sealing.ts';
 import {
   type CachedKind,
   type CacheStore,
@@ -111,7 +111,6 @@ export function createRedisCacheStore({
       ]);
       history = readHistory(server, replication);
     },
-    maxReplyBytes: MAX_SEALED_BYTES + 64 * 1024,
     onUp: () => void replaceMissed(),
     ...(timeoutMs !== undefined && { timeoutMs }),
   });
@@ -316,7 +315,7 @@ async function readState(
   const [time, values, deadlines] = await Promise.all([send('TIME'), send('MGET', ...keys), send('HVALS', writes)]);
   const now = toMilliseconds(time);
   if (!Array.isArray(values) || !Array.isArray(deadlines)) {
-    throw new NotRedisError('unexpected result of a lookup');
+    throw new RedisError(NOT_REDIS);
   }
   const [version, epoch, value]: unknown[] = values;
   return {
@@ -334,7 +333,7 @@ const textOf = (value: unknown): string | undefined => (value instanceof Buffer 
 function toMilliseconds(time: unknown): number {
   const [seconds, microseconds] = Array.isArray(time) ? time.map((part) => Number(textOf(part))) : [];
   if (seconds === undefined || microseconds === undefined || Number.isNaN(seconds + microseconds)) {
-    throw new NotRedisError('unexpected result of TIME');
+    throw new RedisError(NOT_REDIS);
   }
   return seconds * 1_000 + Math.floor(microseconds / 1_000);
 }
@@ -344,7 +343,7 @@ function readHistory(server: unknown, replication: unknown): string {
   const [, run] = /^run_id:(\w+)/m.exec(textOf(server) ?? '') ?? [];
   const [, history] = /^master_replid:(\w+)/m.exec(textOf(replication) ?? '') ?? [];
   if (run === undefined) {
-    throw new NotRedisError('unexpected result of INFO');
+    throw new RedisError(NOT_REDIS);
   }
   return `${run.slice(0, 16)}-${history?.slice(0, 16)}`;
 }

@@ -49,7 +49,7 @@ export function createOwnerKeys(secret: string): (owner: Owner) => OwnerKeys {
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 
 /** Maximum size of a sealed response, in bytes. Reading larger ones would delay other lookups on the connection. */
-export const MAX_SEALED_BYTES = 1024 * 1024;
+const MAX_SEALED_BYTES = 1024 * 1024;
 
 /** First byte of a sealed value, before its encryption. */
 const PLAIN = Buffer.from('j');
