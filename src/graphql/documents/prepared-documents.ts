@@ -7,7 +7,7 @@ import {
   TokenKind,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { createPlanSizes, OperationPlans, type PlanSizes } from '../executor/operation-plans.ts';
+import { OperationPlans, PlanSizes } from '../executor/operation-plans.ts';
 import { listDeprecated, readDeprecatedUsage } from './deprecated-usage.ts';
 import { createFieldCount } from './limits.ts';
 import {
@@ -59,6 +59,17 @@ interface SchemaDocuments extends Preparation {
   readonly documents: WeakMap<DocumentNode, PreparedDocument>;
 }
 
+/** Caches for Yoga's parser, by the text of the document. */
+interface ParserCaches {
+  readonly documentCache: Cache<DocumentNode>;
+  readonly errorCache: Cache<Error>;
+}
+
+interface Cache<Value> {
+  get(text: string): Value | undefined;
+  set(text: string, value: Value): void;
+}
+
 /**
  * Documents with everything that is derived from them once, by text. Limited by bytes, least recently used first: Yoga's own caches count
  * entries, and 1,100 anonymous documents of 32 KB grew the heap from 32 to 335 MB.
@@ -70,11 +81,11 @@ export class PreparedDocuments {
     maxSize: MAX_DOCUMENT_BYTES,
     sizeCalculation: ({ node }, text) => BYTES_OF_ERRORS + bytesOfText(text) + bytesOfLines(text) + bytesOfTokens(node),
   });
-  readonly #planSizes = createPlanSizes();
+  readonly #planSizes = new PlanSizes();
   readonly #bySchema = new WeakMap<GraphQLSchema, SchemaDocuments>();
 
   /** Caches for Yoga's parser. */
-  readonly parserCaches = {
+  readonly parserCaches: ParserCaches = {
     documentCache: {
       get: (text: string): DocumentNode | undefined => this.#byText.get(text)?.node,
       set: (text: string, document: DocumentNode): void => {

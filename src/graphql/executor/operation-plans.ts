@@ -31,12 +31,28 @@ interface SizeEntry {
   readonly roots: WeakRef<Map<string, Root>>;
 }
 
-/** Sizes of all plans. Limits their total and evicts the least recently used. */
-export type PlanSizes = LRUCache<SizeEntry, true>;
+/** Sizes of all plans of a gateway. Limits their total and evicts the least recently used. */
+export class PlanSizes {
+  readonly #sizes = new LRUCache<SizeEntry, true>({
+    maxSize: MAX_PLAN_BYTES,
+    dispose: (_, { key, roots }) => roots.deref()?.delete(key),
+  });
 
-/** Creates the sizes of the plans of one gateway. */
-export const createPlanSizes = (): PlanSizes =>
-  new LRUCache({ maxSize: MAX_PLAN_BYTES, dispose: (_, { key, roots }) => roots.deref()?.delete(key) });
+  /** Adds a plan. Returns false if it alone exceeds the limit. */
+  add(entry: SizeEntry, bytes: number): boolean {
+    this.#sizes.set(entry, true, { size: bytes });
+    return this.#sizes.has(entry);
+  }
+
+  /** Marks a plan as recently used. */
+  touch(entry: SizeEntry): void {
+    this.#sizes.get(entry);
+  }
+
+  evict(entry: SizeEntry): void {
+    this.#sizes.delete(entry);
+  }
+}
 
 /** Plans of one operation: of its variables, and of its selections for each combination of conditions. */
 export class OperationPlans implements PlanSource {
@@ -79,7 +95,7 @@ export class OperationPlans implements PlanSource {
     const key = conditionsKey(this.#conditionVariables, variables);
     const root = this.#roots.get(key);
     if (root !== undefined) {
-      this.#sizes.get(root.entry); // Marks it as recently used.
+      this.#sizes.touch(root.entry);
       return root.selection;
     }
     const { operation } = this;
@@ -95,12 +111,10 @@ export class OperationPlans implements PlanSource {
   #keep(key: string, selection: SelectionPlan): void {
     const [oldest] = this.#roots.values();
     if (this.#roots.size >= MAX_PLANS && oldest !== undefined) {
-      this.#sizes.delete(oldest.entry);
+      this.#sizes.evict(oldest.entry);
     }
     const entry: SizeEntry = { key, roots: new WeakRef(this.#roots) };
-    this.#sizes.set(entry, true, { size: this.#bytesPerPlan });
-    // The entry is missing if the plan itself exceeds the limit.
-    if (this.#sizes.has(entry)) {
+    if (this.#sizes.add(entry, this.#bytesPerPlan)) {
       this.#roots.set(key, { selection, entry });
     }
   }
