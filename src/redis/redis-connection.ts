@@ -10,7 +10,7 @@ import { type RedisServer, readRedisServer } from './redis-server.ts';
 /** Sends a command. Texts in its reply are buffers. Commands that are sent in one turn run in their order. */
 export type SendCommand = (...args: readonly (string | Buffer)[]) => Promise<unknown>;
 
-/** What is used of a client of `@redis/client`. */
+/** Part of a client of `@redis/client`. */
 interface Client {
   sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>;
   destroy(): void;

@@ -38,7 +38,7 @@ export class PlanSizes {
     dispose: (_, { key, roots }) => roots.deref()?.delete(key),
   });
 
-  /** Adds a plan. Returns false if it alone exceeds the limit. */
+  /** Adds a plan. Returns false if it is larger than the limit itself. */
   add(entry: SizeEntry, bytes: number): boolean {
     this.#sizes.set(entry, true, { size: bytes });
     return this.#sizes.has(entry);
