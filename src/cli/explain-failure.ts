@@ -7,7 +7,6 @@ import { ListenError } from '../server/server.ts';
 import { MissingPackageError } from '../settings/optional-packages.ts';
 import { AuditError } from '../telemetry/audit-log.ts';
 import { ConfigError } from './config/problem.ts';
-import { ImportError } from './import/import-error.ts';
 import { WorkersError } from './workers/workers-error.ts';
 
 /** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
@@ -27,7 +26,7 @@ export function explainFailure(error: unknown): { message: string; exitCode: num
   if (error instanceof WorkersError) {
     return error;
   }
-  return error instanceof ListenError || error instanceof SandboxError || error instanceof ImportError
+  return error instanceof ListenError || error instanceof SandboxError
     ? { message: error.message, exitCode: 1 }
     : { message: `Unexpected error: ${describe(error)}`, exitCode: 1 };
 }

@@ -1,8 +1,8 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { checkRows } from '../../src/cli/import/check-rows.ts';
-import { openInput } from '../../src/cli/import/input-file.ts';
-import type { Format } from '../../src/cli/import/row.ts';
+import { Results } from '../../src/cli/import/results.ts';
+import { type Format, InputFile, readRows } from '../../src/cli/import/rows.ts';
+import { checkRows } from '../../src/cli/import/run-import.ts';
 import { dropPrivileges } from '../support/drop-privileges.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -10,13 +10,15 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 async function checkFile(content: string | Buffer, format: Format = 'csv') {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('file'), content);
-  await using input = await openInput(folder.path('file'));
-  const problems: string[] = [];
-  const { rows, samples } = await checkRows(input, format, {
-    onProblem: ({ line, problem }) => problems.push(`${line}: ${problem}`),
-    onRow: () => {},
-  });
-  return { rows, problems, samples: samples.map(({ subscriber: fields }) => fields) };
+  await using input = await InputFile.open(folder.path('file'));
+  using results = new Results(undefined);
+  const { rows, samples } = await checkRows(readRows(input, format), results);
+  const problems = [...results.entries(['invalid'])].map(({ line, message }) => `${line}: ${message}`);
+  return {
+    rows,
+    problems,
+    samples: samples.map(({ subscriber: fields }) => fields),
+  };
 }
 
 it('reads CSV as spreadsheets write it', async () => {
@@ -113,8 +115,8 @@ it('says why a file cannot be read', async () => {
   const path = folder.path('secret.csv');
   await chmod(folder.path(), 0o755);
   using _ = dropPrivileges();
-  await expect(openInput(path)).rejects.toThrow(`The file ${path} can't be read: permission denied.`);
-  await expect(openInput(folder.path('missing.csv'))).rejects.toThrow("missing.csv doesn't exist.");
+  await expect(InputFile.open(path)).rejects.toThrow(`The file ${path} can't be read: permission denied.`);
+  await expect(InputFile.open(folder.path('missing.csv'))).rejects.toThrow("missing.csv doesn't exist.");
 });
 
 it('rejects names that can be personal data without quoting them', async () => {

@@ -1,11 +1,11 @@
-import { appendFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { KEY, setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
 
-it('sends nothing if a row is invalid, and lists all problems in the results file', async () => {
+it('sends nothing if a row is invalid, and lists all problems in the report', async () => {
   const rows = Array.from({ length: 25 }, (_, i) => `${i},nobody-${i}\n`).join('');
-  const { run, sent, results } = await setUpImport(`subscriberId,email\nok,a@b.example\n${rows}`);
+  const { folder, run, sent, report } = await setUpImport(`subscriberId,email\nok,a@b.example\n${rows}`);
   const { code, stdout, stderr } = await run();
   expect({ code, stdout, lines: stderr.trim().split('\n').slice(-3) }).toEqual({
     code: 2,
@@ -13,27 +13,31 @@ it('sends nothing if a row is invalid, and lists all problems in the results fil
     lines: [
       'users.csv:22: email must be an email address.',
       '… and 5 more.',
-      '25 problems, so nothing was sent. All of them are in users.csv.results.jsonl.',
+      '25 problems, so nothing was sent. --report FILE lists all of them.',
     ],
   });
+  expect(await readdir(folder.path())).toEqual(['users.csv']);
+  expect((await run('--report', 'report.jsonl')).stderr).toContain('All of them are in report.jsonl.');
+  const lines = await report('report.jsonl');
+  expect(lines.slice(0, 2)).toEqual([
+    { line: 2, subscriberId: 'ok', outcome: 'pending' },
+    { line: 3, subscriberId: '0', outcome: 'invalid', message: 'email must be an email address.' },
+  ]);
+  expect(lines).toHaveLength(26);
+  expect(JSON.stringify(lines)).not.toContain('nobody');
   expect(sent()).toEqual([]);
-  expect((await results()).length).toBe(26);
-  expect(JSON.stringify(await results())).not.toContain('nobody');
 });
 
-it('resumes after an interruption with the same keys, but not with another file or environment', async () => {
+it('resumes after an interruption with the same keys, but not with another environment', async () => {
   const content = `subscriberId,email\n${Array.from({ length: 60 }, (_, i) => `${i},\n`).join('')}`;
   const answered = Promise.withResolvers<void>();
   let isBroken = true;
-  const { folder, optionsOf, run, sent, results, switchEnvironment } = await setUpImport(
-    content,
-    ({ subscriberId }) => {
-      if (subscriberId === '20') {
-        answered.resolve();
-      }
-      return subscriberId === '5' && isBroken ? { status: 201, body: 'not JSON' } : undefined;
-    },
-  );
+  const { optionsOf, run, sent, results, switchEnvironment } = await setUpImport(content, ({ subscriberId }) => {
+    if (subscriberId === '20') {
+      answered.resolve();
+    }
+    return subscriberId === '5' && isBroken ? { status: 201, body: 'not JSON' } : undefined;
+  });
   const options = optionsOf('--rate', '40');
   const importing = spawnNotigraph({ ...options, env: { ...options.env, NODE_ENV: 'production' } });
   await answered.promise;
@@ -44,18 +48,14 @@ it('resumes after an interruption with the same keys, but not with another file 
     /1 row failed and may have been applied\.\n\d+ of 60 rows are applied\..*Run the same command again/s,
   );
   const sentFirst = sent().length;
-  expect((await results()).length).toBe(1 + sentFirst);
+  expect(results().length).toBe(sentFirst);
   isBroken = false;
 
-  await writeFile(folder.path('users.csv'), `${content}60,\n`);
-  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('users.csv has changed since') });
-  await writeFile(folder.path('users.csv'), content);
   switchEnvironment('env-2');
   expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('This API key belongs to env-2.') });
   switchEnvironment('env-1');
   expect(sent().length).toBe(sentFirst);
 
-  await appendFile(folder.path('users.csv.results.jsonl'), '{"line":61,"subscriberId":"59","outco');
   expect(await run()).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`Resuming: ${sentFirst - 1} of 60 rows`),
@@ -63,10 +63,112 @@ it('resumes after an interruption with the same keys, but not with another file 
   const ids = sent().map(({ subscriberId }) => subscriberId);
   expect(ids.toSorted()).toEqual([...Array.from({ length: 60 }, (_, i) => String(i)), '5'].toSorted());
   expect(new Set(sent().map(({ key }) => key)).size).toBe(60);
-  const outcomes = (await results()).slice(1).map(({ line, outcome }) => `${line} ${outcome}`);
-  expect(outcomes.toSorted()).toEqual(
-    [...Array.from({ length: 60 }, (_, i) => `${i + 2} created`), '7 unknown'].toSorted(),
+  expect(results().map(({ line, outcome }) => `${line} ${outcome}`)).toEqual(
+    Array.from({ length: 60 }, (_, i) => `${i + 2} created`),
   );
+});
+
+it('sends only the changed rows of a corrected file, with new keys', async () => {
+  const users = { 1: 'a@b.example', 2: 'wrong@b.example', 3: 'c@d.example' };
+  const write = (emails: object) =>
+    `subscriberId,email\n${Object.entries(emails)
+      .map(([id, email]) => `${id},${email}\n`)
+      .join('')}`;
+  const { folder, run, sent, results } = await setUpImport(write(users), ({ email }) =>
+    email === 'wrong@b.example' ? { status: 422, body: { message: ['not deliverable'] } } : undefined,
+  );
+  const failed = await run();
+  expect(failed).toMatchObject({ code: 1, stderr: 'users.csv:3: not deliverable (BAD_USER_INPUT)\n' });
+  expect(failed.stdout).toContain('Rows that you correct in users.csv are sent again, and no others that are applied.');
+
+  await writeFile(folder.path('users.csv'), write({ ...users, 2: 'right@b.example', 4: 'e@f.example' }));
+  expect(await run()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(
+      'users.csv has changed: 2 of 4 rows are new or different. 2 others are already applied, and are not sent again.\n',
+    ),
+  });
+  await writeFile(folder.path('users.csv'), write({ 1: 'z@b.example', 3: 'c@d.example' }));
+  expect((await run()).stdout).toContain('1 of 2 rows are new or different.');
+  await writeFile(folder.path('users.csv'), write({ 1: 'a@b.example', 3: 'c@d.example' }));
+  expect((await run()).stdout).toContain('1 of 2 rows are new or different.');
+  expect((await run()).stdout).toContain('All rows are already applied');
+  expect(sent().map(({ subscriberId, email }) => `${subscriberId} ${email}`)).toEqual([
+    '1 a@b.example',
+    '2 wrong@b.example',
+    '3 c@d.example',
+    '2 right@b.example',
+    '4 e@f.example',
+    '1 z@b.example',
+    '1 a@b.example',
+  ]);
+  expect(new Set(sent().map(({ key }) => key)).size).toBe(7);
+  expect(results()).toEqual([
+    { line: 2, subscriberId: '1', outcome: 'created' },
+    { line: 3, subscriberId: '3', outcome: 'created' },
+  ]);
+});
+
+it('keeps the results of an earlier import when the changed file is invalid', async () => {
+  const { folder, run, sent, results } = await setUpImport('subscriberId,email\n1,a@b.example\n2,c@d.example\n');
+  expect((await run()).code).toBe(0);
+  await writeFile(folder.path('users.csv'), 'subscriberId,email\n1,z@b.example\n2,nobody\n');
+  expect((await run()).code).toBe(2);
+  expect(results().map(({ outcome }) => outcome)).toEqual(['created', 'created']);
+  await writeFile(folder.path('users.csv'), 'subscriberId,email\n1,a@b.example\n2,c@d.example\n');
+  expect((await run()).stdout).toContain('All rows are already applied');
+  expect(sent()).toHaveLength(2);
+});
+
+it('sends the valid rows with --skip-invalid, and writes the others to a file', async () => {
+  const rows = ['1,a@b.example,Ann', '2,nobody,"B, ""x"""', '3,c@d.example,Zoë', '1,e@f.example,Twice', '5,x'];
+  const { folder, run, sent, report } = await setUpImport(`subscriberId,email,firstName\n${rows.join('\n')}\n`);
+  const { code, stdout, stderr } = await run('--skip-invalid', '--report', 'report.jsonl');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr:
+      'users.csv:3: email must be an email address.\nusers.csv:5: subscriberId is that of line 2 too. A subscriber must have one row.\nusers.csv:6: The row has 2 cells, but the header has 3.\n',
+  });
+  expect(stdout).toMatch(
+    /^users\.csv: 2 rows valid, 3 rejected\. users\.csv\.rejected\.csv has the rejected ones, with reasons\.\n.*All 2 valid rows of the file are applied\./s,
+  );
+  expect(stdout).toContain('3 rejected rows: correct them in users.csv, and run the same command again.');
+  expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['1', '3']);
+  const rejected = folder.path('users.csv.rejected.csv');
+  expect(await readFile(rejected, 'utf8')).toBe(
+    [
+      'line,reasons,subscriberId,email,firstName',
+      '3,email must be an email address.,2,nobody,"B, ""x"""',
+      '5,subscriberId is that of line 2 too. A subscriber must have one row.,1,e@f.example,Twice',
+      '6,"The row has 2 cells, but the header has 3.",5,x',
+      '',
+    ].join('\n'),
+  );
+  expect((await stat(rejected)).mode & 0o777).toBe(0o600);
+  expect((await report('report.jsonl')).map(({ line, outcome }) => `${line} ${outcome}`)).toEqual([
+    '2 created',
+    '3 invalid',
+    '4 created',
+    '5 invalid',
+    '6 invalid',
+  ]);
+
+  await writeFile(folder.path('users.csv'), 'subscriberId,email,firstName\n1,a@b.example,Ann\n2,b@b.example,"B"\n');
+  expect((await run('--skip-invalid')).code).toBe(0);
+  expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['1', '3', '2']);
+  expect(await readdir(folder.path())).not.toContain('users.csv.rejected.csv');
+});
+
+it.each([
+  ['a part of the file cannot be read', '1,\n2,"a" b\n3,\n'],
+  ['no row is valid', '1,nobody\n'],
+])('sends nothing with --skip-invalid if %s', async (_, rows) => {
+  const { run, sent } = await setUpImport(`subscriberId,email\n${rows}`);
+  expect(await run('--skip-invalid')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('1 problem, so nothing was sent.'),
+  });
+  expect(sent()).toEqual([]);
 });
 
 it('waits for the rate limit, and reports what the service rejects without personal data', async () => {
@@ -85,7 +187,7 @@ it('waits for the rate limit, and reports what the service rejects without perso
     /^Applied 1 row in \d s: 1 created, 0 updated\.\n1 row failed and changed nothing\.\n1 of 2 rows/m,
   );
   expect(sent().map(({ subscriberId }) => subscriberId)).toEqual(['1', '1', '2']);
-  expect((await results())[2]).toEqual({
+  expect(results()[1]).toEqual({
     line: 3,
     subscriberId: '2',
     outcome: 'failed',

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { finished } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Fault, startFaultyProxy } from '../support/faulty-proxy.ts';
+import { readResults, setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
@@ -57,10 +58,8 @@ it('creates 10,000 subscribers exactly once, with 5 % faults, an outage and one 
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/Resuming: [45],\d{3} of 10,000 rows/) });
   expect(resumed.stdout).toContain('All 10,000 rows of the file are applied.');
 
-  const lines = (await readFile(folder.path('users.csv.results.jsonl'), 'utf8')).trimEnd().split('\n').slice(1);
-  const outcomes = lines.map((line): { line: number; outcome: string } => JSON.parse(line));
-  const applied = outcomes.filter(({ outcome }) => outcome === 'created').map(({ line }) => line);
-  expect(applied.toSorted((a, b) => a - b)).toEqual(Array.from({ length: ROWS }, (_, i) => i + 2));
+  const applied = readResults(folder.path('users.csv.results.db')).filter(({ outcome }) => outcome === 'created');
+  expect(applied.map(({ line }) => line)).toEqual(Array.from({ length: ROWS }, (_, i) => i + 2));
 
   // An update would have set `updated_at`, and a second key would have stored a second response.
   using database = openDatabase(folder.path('sandbox.db'));
@@ -84,6 +83,17 @@ it('checks a million rows in a heap of 96 MB', { timeout: 600_000 }, async () =>
     code: 0,
     stdout: 'users.csv: 1,000,000 rows, all valid.',
   });
+});
+
+it('imports 100,000 rows in a heap of 64 MB, with results of at most 60 MB', { timeout: 600_000 }, async () => {
+  const { folder, optionsOf } = await setUpImport('');
+  await writeUsers(folder.path('users.csv'), 100_000);
+  const { code, stdout } = await spawnNotigraph({ ...optionsOf(), nodeArgs: ['--max-old-space-size=64'] }).ended;
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringContaining('All 100,000 rows of the file are applied.'),
+  });
+  expect((await stat(folder.path('users.csv.results.db'))).size).toBeLessThan(60 * 1024 * 1024);
 });
 
 async function writeUsers(path: string, count: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { runNotigraph, spawnNotigraph } from './process.ts';
 import { group, subscriber } from './records.ts';
@@ -64,10 +65,22 @@ export async function setUpImport(
       service.requests
         .filter(({ method }) => method === 'POST')
         .map(({ body, headers }) => ({ ...(JSON.parse(body) as Sent), key: headers['idempotency-key'] })),
-    results: async () =>
-      (await readFile(folder.path('users.csv.results.jsonl'), 'utf8'))
+    /** Returns the rows of the results file by their outcomes, without those that were not sent. */
+    results: () => readResults(folder.path('users.csv.results.db')),
+    /** Returns the lines of a report. */
+    report: async (name: string) =>
+      (await readFile(folder.path(name), 'utf8'))
         .split('\n')
         .filter(Boolean)
         .map((line): Record<string, unknown> => JSON.parse(line)),
   };
+}
+
+/** Reads the rows of a results file that were sent. */
+export function readResults(path: string): Record<string, unknown>[] {
+  using database = new DatabaseSync(path, { readOnly: true });
+  return database
+    .prepare("SELECT * FROM outcomes WHERE outcome <> 'pending' ORDER BY line")
+    .all()
+    .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
 }

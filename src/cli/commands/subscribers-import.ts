@@ -14,8 +14,13 @@ export const subscribersImport: Command = {
         value: 'csv|jsonl',
         description: "Form of the file. Default: the end of the file's name.",
       },
-      { name: 'results', value: 'FILE', description: 'Results file. Default: FILE.results.jsonl.' },
-      { name: 'restart', description: 'Send all rows, also those that an earlier run has applied.' },
+      {
+        name: 'skip-invalid',
+        description: 'Send the valid rows if others are invalid, and write those to FILE.rejected.csv, with reasons.',
+      },
+      { name: 'results', value: 'FILE', description: 'Results file, a SQLite database. Default: FILE.results.db.' },
+      { name: 'report', value: 'FILE', description: 'Write the outcome of every row to this file, as JSON lines.' },
+      { name: 'restart', description: 'Send all rows, also those that are already applied.' },
       { name: 'rate', value: 'N', description: 'Maximum calls per second. Default: unlimited.' },
       {
         name: 'max-wait',
@@ -34,9 +39,9 @@ export const subscribersImport: Command = {
   },
   details: `FILE is CSV with a header, or one JSON object per line. Its columns are fields
 of the mutation createSubscriber; columns such as data.plan are members of data.
-All rows are checked before the first is sent. To resume after an interruption,
-run the same command again: it sends the rows that are not applied. See
-docs/import.md.
+All rows are checked before the first is sent. To resume after an interruption, or
+after you have corrected rows of the file, run the same command again: it sends
+the rows that are not applied. See docs/import.md.
 
 Exit code: 0 if all rows are applied, 1 if some are not, 2 if the file or the
 configuration is invalid.`,

@@ -1,12 +1,11 @@
 import type { Process } from '../command.ts';
-import { formatCount, formatDuration } from './format.ts';
 
 /** Numbers of rows. */
 export interface Counts {
   total: number;
-  /** Rows that are applied, also by earlier sessions of the run. */
+  /** Rows that are applied, also by earlier imports. */
   applied: number;
-  /** Rows of this session with another outcome. */
+  /** Rows that were sent and have failed. */
   failed: number;
 }
 
@@ -90,4 +89,24 @@ function bar(share: number, space: number): string {
   }
   const full = Math.floor(share * cells);
   return `${'█'.repeat(full)}${'░'.repeat(cells - full)} `;
+}
+
+/** Formats a number: `10,000`. */
+export const formatCount = (count: number): string => count.toLocaleString('en-US');
+
+/**
+ * Formats a number with its noun: `1 row`, `10,000 rows`.
+ *
+ * @param kind adjective with a space after it. @default none
+ */
+export const formatRows = (count: number, kind = ''): string =>
+  `${formatCount(count)} ${kind}${count === 1 ? 'row' : 'rows'}`;
+
+/** Formats a duration: `45 s`, `12 min`, `2 h 5 min`. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 100) {
+    return `${Math.ceil(seconds)} s`;
+  }
+  const minutes = Math.round(seconds / 60);
+  return minutes < 100 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -2,10 +2,10 @@ import { GraphQLError } from 'graphql';
 import { z } from 'zod';
 import { checkJson } from '../../graphql/json-values.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { suggest, unknownName } from '../../settings/setting.ts';
 import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import { findTextProblem } from '../../upstream/input-rules.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
-import { describeUnknown } from './unknown-names.ts';
 
 const TEXT = 'must be text';
 const EMAIL = 'must be an email address';
@@ -70,14 +70,15 @@ const ROW = z
   .required({ subscriberId: true });
 
 /** Subscriber of a row, or the reasons why there is none. */
-interface CheckedRow {
+export interface CheckedRow {
   subscriber?: SubscriberFields;
-  problems?: string[];
+  /** Sentences without values of the row, which are personal data. */
+  problems: readonly string[];
   /** Id of an invalid row, if it is valid. */
   subscriberId?: string | undefined;
 }
 
-/** Checks a row. Null is the same as absent, as in GraphQL. Returns sentences without values, which are personal data. */
+/** Checks a row. Null is the same as absent, as in GraphQL. */
 export function checkRow(value: unknown): CheckedRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: ['The line must be a JSON object.'] };
@@ -86,13 +87,13 @@ export function checkRow(value: unknown): CheckedRow {
   const unknown = Object.keys(fields).filter((name) => !FIELD_NAMES.includes(name));
   const { data, error } = ROW.safeParse(fields);
   if (data !== undefined && unknown.length === 0) {
-    return { subscriber: withoutAbsent(data) };
+    return { subscriber: withoutAbsent(data), problems: [] };
   }
   const id = FIELDS.subscriberId.safeParse(fields.subscriberId).data;
   return {
     subscriberId: id,
     problems: [
-      ...unknown.map((name) => `The row has ${describeUnknown(name, FIELD_NAMES, { noun: 'field' })}.`),
+      ...unknown.map((name) => `The row has ${describeUnknown(name, 'field')}.`),
       ...(error?.issues ?? []).map(({ path: [name = ''], message }) =>
         fields[String(name)] === undefined ? `${String(name)} is missing.` : `${String(name)} ${message}.`,
       ),
@@ -113,3 +114,18 @@ function isLocale(value: string): boolean {
     return false;
   }
 }
+
+/** Matches words. A file without a header, or with wrong quotes, has other texts in the place of names, which can be personal data. */
+const NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_ .()-]{0,49}$/u;
+
+/**
+ * Returns a phrase such as `the unknown column "emial" (did you mean "email"?)`. Quotes only what can be a name.
+ *
+ * @param place added if the name is not quoted
+ */
+export const describeUnknown = (name: string, noun: string, place = ''): string =>
+  NAME.test(name) ? `the ${unknownName(name, FIELD_NAMES, noun)}` : `an unknown ${noun}${place}`;
+
+/** Whether one of the names is that of a field, or nearly. */
+export const hasKnownName = (names: readonly string[]): boolean =>
+  names.some((name) => FIELD_NAMES.includes(name) || suggest(name, FIELD_NAMES) !== '');

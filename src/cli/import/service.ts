@@ -3,67 +3,203 @@ import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
 import { Endpoints } from '../../upstream/endpoints/index.gen.ts';
-import type { UpstreamRateLimit } from '../../upstream/errors.ts';
-import type { Signal } from '../../upstream/signal.ts';
-import { serviceAddressOf } from '../../upstream/transport/path.ts';
+import type { UpstreamError } from '../../upstream/errors.ts';
+import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
+import { formatDuration } from './progress.ts';
+import { ImportError } from './results.ts';
 
-/** Service that gets the subscribers. Calls go through the gateway's client with all its policies. */
-export interface ImportService extends AsyncDisposable {
-  /** Address, without credentials. */
-  address: string;
-  /** Returns the endpoints for one call, which has the time limit of an operation. */
-  prepare(requestId: string): PreparedCall;
-}
+/** Failed rows in succession after which something is wrong with all of them. */
+const MAX_FAILURES = 100;
 
-/** Endpoints for one call. */
-export interface PreparedCall {
-  upstream: Endpoints;
-  /** Returns the service's rate limit, once it responded. */
-  rateLimit(): UpstreamRateLimit | undefined;
-}
+/** Longest pause between two tries of a row, in milliseconds. */
+const MAX_PAUSE_MS = 30_000;
 
-/** Options of `openService`. */
+/** First pause between two tries of a row, as a multiple of the client's: it begins when the client's retries have failed. */
+const PAUSES_PER_DELAY = 5;
+
+/** Time without an answer after which the user is told, in milliseconds. */
+const REPORTED_MS = 5_000;
+
+/** Pauses for the service's rate limit that the user is told about, in milliseconds. Shorter ones are its normal course. */
+const REPORTED_PAUSE_MS = 20_000;
+
+/** Options of the service. */
 export interface ServiceOptions {
   url: URL;
   settings: ServiceSettings;
   authorization: string;
-  /** Ends calls in flight. */
-  signal: Signal;
   logger: Logger;
-}
-
-/** Opens the connections to a service. @throws {SecretError} if a certificate is invalid */
-export function openService({ url, settings, authorization, signal, logger }: ServiceOptions): ImportService {
-  const upstreams = createUpstreams(
-    { ...settings, cache: false, upstream: url.href }, // No cached read depends on subscribers.
-    { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
-  );
-  const certificates = watchFiles(upstreams.files, settings.reloadSeconds, logger);
-  return {
-    address: serviceAddressOf(url),
-    prepare(requestId) {
-      const usage = new Usage();
-      const deadlineAt = performance.now() + settings.operationTimeoutMs;
-      const client = upstreams.bind(undefined, { authorization, signal, deadlineAt, requestId, events: usage });
-      return { upstream: new Endpoints(client), rateLimit: () => usage.rateLimit };
-    },
-    async [Symbol.asyncDispose]() {
-      certificates[Symbol.dispose]();
-      await upstreams.close();
-    },
-  };
+  /** Tells the user something. */
+  note: (text: string) => void;
+  /** Maximum calls per second. @default unlimited */
+  rate: number | undefined;
+  /** Longest time without an answer, and longest pause for the rate limit, in milliseconds. */
+  maxWaitMs: number;
 }
 
 /**
- * Reads the notification groups, which shows whether the service is reachable and accepts the key before anything is written.
- *
- * @returns the id of the key's environment; undefined if there are no groups
- * @throws {UpstreamError} if the read fails
+ * Service that gets the subscribers. Calls go through the gateway's client with all its policies. Decides when the next call may be sent, and when
+ * an import gives up: failing 100,000 rows one by one helps nobody.
  */
-export async function readEnvironmentId(service: ImportService, requestId: string): Promise<string | undefined> {
-  const [group] = (await service.prepare(requestId).upstream.listNotificationGroups()) ?? [];
-  const id: unknown = group?._environmentId; // Not checked by the client.
-  return typeof id === 'string' ? id : undefined;
+export class ImportService implements AsyncDisposable {
+  readonly #options: ServiceOptions;
+  readonly #upstreams: ReturnType<typeof createUpstreams>;
+  readonly #certificates: Disposable;
+  /** Aborted to make no more calls. Those in flight end by themselves. */
+  readonly #stopping: Signal;
+  #inFlight = 0;
+  #nextAt = 0;
+  /** End of the pause for the service's rate limit. */
+  #pausedUntil = 0;
+  /** Time of the last answer. */
+  #answeredAt = performance.now();
+  #failures = 0;
+  #report: NodeJS.Timeout | undefined;
+  #isReported = false;
+  /** Whether a row was applied. */
+  hasApplied = false;
+
+  /** @throws {SecretError} if a certificate is invalid */
+  constructor(options: ServiceOptions, stopping: Signal) {
+    const { url, settings, logger } = options;
+    this.#options = options;
+    this.#stopping = stopping;
+    this.#upstreams = createUpstreams(
+      { ...settings, cache: false, upstream: url.href }, // No cached read depends on subscribers.
+      { logger, now: () => new Date(), cacheStores: createCacheStores(logger) },
+    );
+    this.#certificates = watchFiles(this.#upstreams.files, settings.reloadSeconds, logger);
+  }
+
+  /**
+   * Waits until a call may be sent.
+   *
+   * @returns whether it may; otherwise the import is stopping
+   */
+  async turn(): Promise<boolean> {
+    while (!this.#stopping.aborted) {
+      const now = performance.now();
+      const at = Math.max(now, this.#nextAt, this.#pausedUntil);
+      if (at === now) {
+        this.#nextAt = now + 1_000 / (this.#options.rate ?? Number.POSITIVE_INFINITY);
+        return true;
+      }
+      await this.#wait(at - now);
+    }
+    return false;
+  }
+
+  /** Makes a call, which has the time limit of an operation. Pauses the next ones if those in flight use up the service's rate limit. */
+  async call<T>(requestId: string, send: (endpoints: Endpoints) => Promise<T>): Promise<T> {
+    const { settings, authorization } = this.#options;
+    const usage = new Usage();
+    const deadlineAt = performance.now() + settings.operationTimeoutMs;
+    const context = { authorization, signal: new Abort(), deadlineAt, requestId, events: usage };
+    this.#inFlight += 1;
+    try {
+      return await send(new Endpoints(this.#upstreams.bind(undefined, context)));
+    } finally {
+      this.#inFlight -= 1;
+      if (usage.rateLimit !== undefined && usage.rateLimit.remaining <= this.#inFlight) {
+        this.#pause(usage.rateLimit.resetSeconds ?? 0);
+      }
+    }
+  }
+
+  /** Notes that a row was applied. */
+  succeeded(): void {
+    this.answered();
+    this.#failures = 0;
+    this.hasApplied = true;
+  }
+
+  /** Notes that a row has failed. @throws {ImportError} if too many have, and none was applied in between */
+  failed(code: string, message: string): void {
+    this.#failures += 1;
+    if (this.#failures >= MAX_FAILURES) {
+      throw new ImportError(
+        `${MAX_FAILURES} rows in succession failed, so the import stopped. The last reason: ${message} (${code})`,
+      );
+    }
+  }
+
+  /** Notes that the service answered, even if it rejected a row. */
+  answered(): void {
+    this.#answeredAt = performance.now();
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    if (this.#isReported) {
+      this.#isReported = false;
+      this.#options.note('Continuing: the service answers again.');
+    }
+  }
+
+  /** Whether the service answered since then. */
+  answeredSince(time: number): boolean {
+    return this.#answeredAt > time;
+  }
+
+  /**
+   * Waits before another try. The pause is shortened to end with the longest time without an answer.
+   *
+   * @param message message of the error without personal data
+   * @param tries number of tries before
+   * @throws {ImportError} if that time has passed, or the service's rate limit resets later
+   */
+  async backOff({ code, retryAfterSeconds = 0 }: UpstreamError, message: string, tries: number): Promise<void> {
+    const { maxWaitMs, settings } = this.#options;
+    if (code === 'RATE_LIMITED' && retryAfterSeconds * 1_000 > maxWaitMs) {
+      throw new ImportError(
+        `The service's rate limit permits no call for ${retryAfterSeconds} s, which is longer than --max-wait.`,
+      );
+    }
+    // A pause for the rate limit is not an outage.
+    const waitedMs = Math.max(0, performance.now() - Math.max(this.#answeredAt, this.#pausedUntil));
+    const leftMs = maxWaitMs - waitedMs;
+    if (leftMs <= 0) {
+      const seconds = Math.round(waitedMs / 1_000);
+      throw new ImportError(`No row was answered for ${seconds} s. The last reason: ${message} (${code})`);
+    }
+    this.#reportLater(message);
+    const pauseMs = Math.min(MAX_PAUSE_MS, settings.retryBaseDelayMs * PAUSES_PER_DELAY * 2 ** tries);
+    const jitter = 0.5 + Math.random() / 2;
+    await this.#wait(Math.min(retryAfterSeconds * 1_000 + pauseMs * jitter, leftMs));
+  }
+
+  #pause(seconds: number): void {
+    const pauseMs = seconds * 1_000;
+    if (pauseMs > this.#options.maxWaitMs) {
+      return; // The service's rejection then ends the import.
+    }
+    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + pauseMs);
+    if (pauseMs > REPORTED_PAUSE_MS) {
+      this.#reportLater(`The service's rate limit permits the next call in ${formatDuration(seconds)}.`);
+    }
+  }
+
+  /** Tells the user, unless the service answers soon. */
+  #reportLater(message: string): void {
+    this.#report ??= setTimeout(() => {
+      this.#isReported = true;
+      this.#options.note(`Waiting: ${message}`);
+    }, REPORTED_MS);
+  }
+
+  /** Waits, until the import is stopping at the latest. */
+  async #wait(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    this.#stopping.addEventListener('abort', resolve, { once: true });
+    await promise;
+    clearTimeout(timer);
+    this.#stopping.removeEventListener('abort', resolve);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#report);
+    this.#certificates[Symbol.dispose]();
+    await this.#upstreams.close();
+  }
 }

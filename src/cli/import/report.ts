@@ -1,0 +1,147 @@
+import { closeSync, constants, rmSync, writeSync } from 'node:fs';
+import { formatCount, formatDuration, formatRows } from './progress.ts';
+import {
+  attempt,
+  type Counts,
+  type Entry,
+  type Outcome,
+  openPrivateFile,
+  type Results,
+  type SendableRow,
+} from './results.ts';
+import type { Row } from './rows.ts';
+
+/** Problems and failed rows that are printed. */
+export const PRINTED = 20;
+
+/** Longest row that a dry run shows completely. */
+const MAX_SHOWN = 300;
+
+/** Writes a line per row to a file: JSON with its outcome. @throws {ImportError} if it can't be written */
+export function writeReport(path: string, results: Results): void {
+  attempt(`file ${path}`, () => {
+    const file = openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
+    try {
+      for (const { code, message, ...entry } of results.entries()) {
+        const reason = { ...(code !== null && { code }), ...(message !== null && { message }) };
+        writeSync(file, `${JSON.stringify({ ...entry, ...reason })}\n`);
+      }
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** CSV with the rejected rows of a file, their lines and reasons. It is created with the first row. */
+export class RejectedRows implements Disposable {
+  readonly #path: string;
+  #file: number | undefined;
+
+  /** @throws {ImportError} if the list of an earlier import can't be removed */
+  constructor(path: string) {
+    this.#path = path;
+    attempt(`file ${path}`, () => rmSync(path, { force: true }));
+  }
+
+  /** @throws {ImportError} if it can't be written */
+  add({ line, columns, cells }: Row, problems: readonly string[]): void {
+    attempt(`file ${this.#path}`, () => {
+      if (this.#file === undefined) {
+        this.#file = openPrivateFile(this.#path, constants.O_WRONLY);
+        writeSync(this.#file, formatCells(['line', 'reasons', ...columns]));
+      }
+      writeSync(this.#file, formatCells([String(line), problems.join(' '), ...cells]));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#file !== undefined) {
+      closeSync(this.#file);
+    }
+  }
+}
+
+const formatCells = (cells: readonly string[]): string =>
+  `${cells.map((cell) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`;
+
+/** Returns the lines that a dry run prints. */
+export const describeSamples = (samples: readonly SendableRow[]): string =>
+  [
+    'The first rows, as they would be sent to POST /v1/subscribers:',
+    ...samples.map(({ line, subscriber }) => {
+      const json = JSON.stringify(subscriber);
+      return `  line ${line}: ${json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN - 1)}…` : json}`;
+    }),
+    'Nothing was sent.',
+    '',
+  ].join('\n');
+
+/**
+ * Returns lines with the first rows that have these outcomes.
+ *
+ * @param path file
+ * @param count number of problems or rows
+ */
+export function describeRows(results: Results, path: string, outcomes: readonly Outcome[], count: number): string {
+  const lines = [...results.entries(outcomes, PRINTED)].map(
+    ({ line, code, message }: Entry) => `${path}:${line}: ${message}${code === null ? '' : ` (${code})`}\n`,
+  );
+  const more = count - lines.length;
+  return lines.join('') + (more > 0 ? `… and ${formatCount(more)} more.\n` : '');
+}
+
+/** Returns the line to print before rows are sent. Nothing, if no row was sent before. */
+export function describeBeginning({
+  path,
+  changed,
+  applied,
+  total,
+}: Record<'changed' | 'applied' | 'total', number> & { path: string }): string {
+  if (changed === total) {
+    return '';
+  }
+  return changed === 0
+    ? `Resuming: ${formatCount(applied)} of ${formatRows(total)} are already applied.\n`
+    : `${path} has changed: ${formatCount(changed)} of ${formatRows(total)} are new or different. ${formatCount(applied)} others are already applied, and are not sent again.\n`;
+}
+
+/** Import that has ended. */
+export interface Ending {
+  /** Rows by outcome, before and after. */
+  before: Counts;
+  after: Counts;
+  startedAt: number;
+  /** File, and its results. */
+  path: string;
+  results: string;
+  /** What to do next, as a sentence. @default to resume the import, unless all rows are applied */
+  remedy: string | undefined;
+}
+
+/** Returns the lines to print at the end. */
+export function describeEnding({ before, after, startedAt, path, results, remedy }: Ending): string {
+  const created = after.created - before.created;
+  const updated = after.updated - before.updated;
+  const { failed, unknown, invalid } = after;
+  const applied = after.created + after.updated;
+  const left = failed + unknown + after.pending;
+  const rows = formatRows(applied + left, invalid > 0 ? 'valid ' : '');
+  const next = remedy ?? (left === 0 ? undefined : 'Run the same command again to send the others.');
+  const repair = failed > 0 ? ` Rows that you correct in ${path} are sent again, and no others that are applied.` : '';
+  const hasResults = applied + failed + unknown > 0;
+  return [
+    `Applied ${formatRows(created + updated)} in ${formatDuration((performance.now() - startedAt) / 1_000)}: ${formatCount(created)} created, ${formatCount(updated)} updated.`,
+    ...(failed > 0 ? [`${formatRows(failed)} failed and changed nothing.`] : []),
+    ...(unknown > 0 ? [`${formatRows(unknown)} failed and may have been applied.`] : []),
+    left === 0
+      ? `All ${rows} of the file are applied. Results: ${results}`
+      : `${formatCount(applied)} of ${rows} are applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
+    ...(next === undefined ? [] : [next + repair]),
+    ...(invalid > 0
+      ? [
+          `${formatRows(invalid, 'rejected ')}: correct ${invalid === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,
+        ]
+      : []),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,263 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { CsvError, type Parser, parse } from 'csv-parse';
+import { assertRegularFile, toFileError } from '../../lib/files/text-file.ts';
+import { isRecord } from '../../lib/is-record.ts';
+import { ConfigError } from '../config/problem.ts';
+import { type CheckedRow, checkRow, describeUnknown, FIELD_NAMES, hasKnownName, JSON_FIELDS } from './row-rules.ts';
+
+/** Form of the file. */
+export type Format = 'csv' | 'jsonl';
+
+/** Row of the file, as it was read. */
+interface RawRow {
+  /** Line in which it starts, from 1. */
+  line: number;
+  /** Names of the cells. */
+  columns: readonly string[];
+  cells: readonly string[];
+  /** Fields. Absent if there are problems. */
+  value?: unknown;
+  /** Sentences without values of the row, which are personal data. @default none */
+  problems?: readonly string[];
+  /** Whether the rest of the file can't be read. @default false */
+  isLast?: boolean;
+}
+
+/** Row of the file that was checked. */
+export type Row = RawRow & CheckedRow;
+
+/** Maximum length of a row in characters, so that an unclosed quote can't read the whole file into memory. */
+const MAX_ROW_LENGTH = 256 * 1024;
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Stands for bytes that are not UTF-8. */
+const REPLACEMENT = '\ufffd';
+
+/** File to import. It stays open between the passes, so that replacing it by another file doesn't mix both. */
+export class InputFile implements AsyncDisposable {
+  readonly #handle: FileHandle;
+  readonly #size: number;
+  #bytesRead = 0;
+
+  private constructor(handle: FileHandle, size: number) {
+    this.#handle = handle;
+    this.#size = size;
+  }
+
+  /** Opens a file. @throws {ConfigError} if it can't be read, or isn't a regular file, which could be read only once */
+  static async open(path: string): Promise<InputFile> {
+    try {
+      assertRegularFile(path);
+      const handle = await open(path);
+      return new InputFile(handle, (await handle.stat()).size);
+    } catch (error) {
+      throw new ConfigError([`The file ${path} ${toFileError(error).message}.`]);
+    }
+  }
+
+  /** Share of the file that was read. */
+  get share(): number {
+    return this.#bytesRead / Math.max(1, this.#size);
+  }
+
+  /** Reads the file from the beginning. Yields undefined at the end. */
+  async *read(): AsyncGenerator<string | undefined> {
+    const decoder = new TextDecoder(); // Removes the byte order mark.
+    this.#bytesRead = 0;
+    for (;;) {
+      const { bytesRead, buffer } = await this.#handle.read(
+        Buffer.allocUnsafe(CHUNK_BYTES),
+        0,
+        CHUNK_BYTES,
+        this.#bytesRead,
+      );
+      this.#bytesRead += bytesRead;
+      yield decoder.decode(buffer.subarray(0, bytesRead), { stream: bytesRead > 0 });
+      if (bytesRead === 0) {
+        yield undefined;
+        return;
+      }
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+/** Reads and checks rows one by one, in little memory. */
+export async function* readRows(input: InputFile, format: Format): AsyncGenerator<Row> {
+  for await (const raw of format === 'csv' ? readCsv(input.read()) : readJsonLines(input.read())) {
+    if ([...raw.columns, ...raw.cells].some((text) => text.includes(REPLACEMENT))) {
+      yield { ...raw, problems: ['The file is not UTF-8 here. Save it as UTF-8.'] };
+    } else {
+      yield raw.problems === undefined ? { ...raw, ...checkRow(raw.value) } : { ...raw, problems: raw.problems };
+    }
+  }
+}
+
+/** Reads JSON lines: one object per line. Empty lines are skipped. */
+async function* readJsonLines(chunks: AsyncIterable<string | undefined>): AsyncGenerator<RawRow> {
+  let rest = '';
+  let line = 0;
+  for await (const chunk of chunks) {
+    const lines = (rest + (chunk ?? '\n')).split('\n');
+    rest = (lines.pop() ?? '').slice(0, MAX_ROW_LENGTH + 1); // What follows would only take memory.
+    for (const text of lines) {
+      line += 1;
+      if (text.trim() !== '') {
+        const value = text.length > MAX_ROW_LENGTH ? undefined : parseJson(text);
+        const row = { line, columns: ['row'], cells: [text] };
+        yield value === undefined ? { ...row, problems: [describeInvalid(text)] } : { ...row, value };
+      }
+    }
+  }
+}
+
+const describeInvalid = (text: string): string =>
+  text.length > MAX_ROW_LENGTH
+    ? `The line is longer than ${MAX_ROW_LENGTH / 1024} KiB.`
+    : 'The line is not valid JSON. Each line must be a complete object.';
+
+/** Returns the value of a JSON text, or undefined if it is not valid. Messages of the parser would quote it. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Problems for which reading can't continue, by the code of the parser. */
+const SYNTAX: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: 'A quote in this row is not closed.',
+  CSV_MAX_RECORD_SIZE: `The row is longer than ${MAX_ROW_LENGTH / 1024} KiB. Check that every quote in it is closed.`,
+  CSV_INVALID_CLOSING_QUOTE: 'A quoted cell must end with its closing quote. Write a quote in it twice.',
+  INVALID_OPENING_QUOTE: 'A cell with a quote must be in quotes. Write a quote in it twice.',
+};
+
+/** Reads CSV (RFC 4180) with a header. Stops at the first syntax error, because everything that follows could be misread. */
+async function* readCsv(chunks: AsyncIterable<string | undefined>): AsyncGenerator<RawRow> {
+  const records: string[][] = [];
+  let parser: Parser | undefined;
+  let columns: readonly string[] | undefined;
+  let line = 1;
+  for await (const chunk of chunks) {
+    parser ??= createParser(detectDelimiter(chunk ?? ''), records);
+    const failure = await parseChunk(parser, chunk);
+    for (const cells of records.splice(0)) {
+      const start = line;
+      line += 1 + cells.reduce((sum, cell) => sum + (cell.match(/\r\n|\r|\n/g)?.length ?? 0), 0);
+      if (cells.length === 1 && cells[0]?.trim() === '') {
+        continue; // Empty line.
+      }
+      if (columns === undefined) {
+        columns = cells.map((name) => name.trim());
+        const problems = findHeaderProblems(columns);
+        if (problems.length > 0) {
+          yield { line: start, columns, cells: [], problems, isLast: true }; // Every row would have the same problem.
+          return;
+        }
+      } else if (cells.length === columns.length) {
+        yield { line: start, columns, cells, value: toFields(columns, cells) };
+      } else {
+        const problem = `The row has ${cells.length} cells, but the header has ${columns.length}.`;
+        yield { line: start, columns, cells, problems: [problem] };
+      }
+    }
+    if (failure !== undefined) {
+      const problem = SYNTAX[failure] ?? `The row is not valid CSV (${failure}).`;
+      yield { line, columns: columns ?? [], cells: [], problems: [problem], isLast: true };
+      return;
+    }
+  }
+  if (columns === undefined) {
+    const problem = 'The file is empty. Its first line must name the columns.';
+    yield { line: 1, columns: [], cells: [], problems: [problem], isLast: true };
+  }
+}
+
+function createParser(delimiter: string, records: string[][]): Parser {
+  const parser = parse({
+    delimiter,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true, // Reported with its line, and not as the end of the file.
+    max_record_size: MAX_ROW_LENGTH,
+    // Collected here instead of read from the stream, which drops rows before an error.
+    on_record(cells: string[]) {
+      records.push(cells);
+      return null;
+    },
+  });
+  parser.on('error', () => {}); // Also passed to the callback of `write`.
+  return parser.resume();
+}
+
+/** Parses a chunk, or the end. Returns the code of a syntax error. */
+async function parseChunk(parser: Parser, chunk: string | undefined): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Error | null | undefined>();
+  if (chunk === undefined) {
+    parser.end(resolve);
+  } else {
+    parser.write(chunk, resolve);
+  }
+  const error = await promise;
+  if (error == null || error instanceof CsvError) {
+    return error?.code;
+  }
+  throw error;
+}
+
+/** Returns the delimiter of the header. Spreadsheets of some countries write semicolons. */
+function detectDelimiter(chunk: string): string {
+  const [header = ''] = /^[^\r\n]*/.exec(chunk) ?? [];
+  return [',', ';', '\t'].find((delimiter) => header.includes(delimiter)) ?? ',';
+}
+
+/** Returns the problems of a header, one sentence each. */
+function findHeaderProblems(names: readonly string[]): string[] {
+  if (!hasKnownName(names)) {
+    return ['The first line must name the columns, such as subscriberId and email.'];
+  }
+  const columns = [...FIELD_NAMES, ...names.filter((name) => /^data\.[^.]+(?:\.[^.]+)*$/.test(name))];
+  const repeated = new Set(names.filter((name, i) => names.indexOf(name) !== i));
+  const parents = names.filter((name) => names.some((other) => other.startsWith(`${name}.`)));
+  return [
+    ...names.flatMap((name, i) => {
+      if (columns.includes(name)) {
+        return [];
+      }
+      return name === ''
+        ? [`Column ${i + 1} of the header has no name.`]
+        : [`The header has ${describeUnknown(name, 'column', ` (column ${i + 1})`)}.`];
+    }),
+    ...[...repeated].filter(Boolean).map((name) => `The header has the column "${name}" twice.`),
+    ...parents.map((name) => `Use either the column "${name}" or columns that begin with "${name}.", not both.`),
+    ...(names.includes('subscriberId') ? [] : ['The header has no column "subscriberId".']),
+  ];
+}
+
+/** Converts the cells of a row to fields. Empty cells are absent. Cells that aren't JSON, but should be, stay text. */
+function toFields(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [i, name] of names.entries()) {
+    const cell = cells[i] ?? '';
+    if (cell !== '') {
+      const isMember = name.startsWith('data.');
+      setMember(fields, isMember ? name.split('.') : [name], JSON_FIELDS.has(name) ? (parseJson(cell) ?? cell) : cell);
+    }
+  }
+  return fields;
+}
+
+/** Sets a member of members, which are created. They are own properties, whatever their names are. */
+function setMember(target: Record<string, unknown>, [name = '', ...rest]: readonly string[], cell: unknown): void {
+  const existing = Object.hasOwn(target, name) ? target[name] : undefined;
+  const inner = isRecord(existing) ? existing : {}; // The header's check excludes texts.
+  const value = rest.length === 0 ? cell : inner;
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  if (rest.length > 0) {
+    setMember(inner, rest, cell);
+  }
+}
