@@ -114,7 +114,7 @@ export interface Ending {
   /** File, and its results. */
   path: string;
   results: string;
-  /** What to do next, as a sentence. @default to resume the import, unless all rows are applied */
+  /** Next step, as a sentence. @default to resume the import, unless all rows are applied */
   remedy: string | undefined;
 }
 
