@@ -39,9 +39,9 @@ export const subscribersImport: Command = {
   },
   details: `FILE is CSV with a header, or one JSON object per line. Its columns are fields
 of the mutation createSubscriber; columns such as data.plan are members of data.
-All rows are checked before the first is sent. To resume after an interruption, or
-after you have corrected rows of the file, run the same command again: it sends
-the rows that are not applied. See docs/import.md.
+All rows are checked before the first is sent. To resume after an interruption,
+or after you have corrected rows of the file, run the same command again: it
+sends the rows that are not applied. See docs/import.md.
 
 Exit code: 0 if all rows are applied, 1 if some are not, 2 if the file or the
 configuration is invalid.`,
