@@ -77,15 +77,15 @@ export function createEngine(
       throw new InvalidDocument(errors);
     }
     const document = documents.of(node, enveloped.schema); // A plugin may have replaced both.
-    return { ...enveloped, document, operation: resolveOperation(document, context) };
+    return { ...enveloped, document };
   }
 
   /** Prepares an operation that plugins of the host may observe or change. */
   function prepareWithHooks(text: string, context: GatewayContext): PreparedOperation {
-    const { document, operation, schema: currentSchema, contextFactory, execute: executeFn } = envelop(text, context);
+    const { document, schema: currentSchema, contextFactory, execute: executeFn } = envelop(text, context);
     const { operationName } = context.params;
     return {
-      operation,
+      operation: resolveOperation(document, context),
       async execute(variableValues) {
         const contextValue = await contextFactory();
         return requireSingleResult(

@@ -99,6 +99,8 @@ export class Results implements Disposable {
   readonly #isNew: boolean;
   #hasOutcomes = false;
   readonly #add;
+  readonly #lineOf;
+  readonly #reject;
   readonly #find;
   readonly #record;
   /** Number of rows that the last import didn't have, or had with other values. */
@@ -119,6 +121,8 @@ export class Results implements Disposable {
     try {
       this.#isNew = this.#attempt(() => this.#open());
       this.#add = this.#database.prepare(ADD);
+      this.#lineOf = this.#database.prepare('SELECT line FROM rows WHERE subscriberId = ?');
+      this.#reject = this.#database.prepare('INSERT INTO problems (line, subscriberId, message) VALUES (?, ?, ?)');
       this.#find = this.#database.prepare(
         'SELECT key, outcome FROM rows WHERE subscriberId = ? AND line = ? AND digest = ?',
       );
@@ -159,15 +163,13 @@ export class Results implements Disposable {
       const key = randomUUID();
       const added = this.#add.get({ subscriberId, line, digest: digestOf(subscriber), key });
       this.changed += Number(added?.key === key);
-      const earlier = 'SELECT line FROM rows WHERE subscriberId = ?';
-      return added === undefined ? Number(this.#database.prepare(earlier).get(subscriberId)?.line) : undefined;
+      return added === undefined ? Number(this.#lineOf.get(subscriberId)?.line) : undefined;
     });
   }
 
   /** Adds a problem of the file. */
   reject({ line, subscriberId }: { line: number; subscriberId?: string | undefined }, message: string): void {
-    const insert = 'INSERT INTO problems (line, subscriberId, message) VALUES (?, ?, ?)';
-    this.#attempt(() => this.#database.prepare(insert).run(line, subscriberId ?? null, message));
+    this.#attempt(() => this.#reject.run(line, subscriberId ?? null, message));
   }
 
   /**

@@ -87,8 +87,8 @@ export class PreparedDocuments {
   /** Caches for Yoga's parser. */
   readonly parserCaches: ParserCaches = {
     documentCache: {
-      get: (text: string): DocumentNode | undefined => this.#byText.get(text)?.node,
-      set: (text: string, document: DocumentNode): void => {
+      get: (text) => this.#byText.get(text)?.node,
+      set: (text, document) => {
         this.#byText.set(text, this.of(document));
       },
     },

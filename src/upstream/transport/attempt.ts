@@ -205,5 +205,5 @@ export function receive(
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error('aborted'));
 
 /** Joins chunks. Copies nothing if there is only one. */
-export const joinBytes = (chunks: readonly Buffer[]): Buffer =>
+const joinBytes = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
