@@ -93,12 +93,11 @@ it('sends only the changed rows of a corrected file, with new keys', async () =>
   await writeFile(folder.path('users.csv'), write({ 1: 'a@b.example', 3: 'c@d.example' }));
   expect((await run()).stdout).toContain('1 of 2 rows are new or different.');
   expect((await run()).stdout).toContain('All rows are already applied');
-  expect(sent().map(({ subscriberId, email }) => `${subscriberId} ${email}`)).toEqual([
-    '1 a@b.example',
-    '2 wrong@b.example',
-    '3 c@d.example',
-    '2 right@b.example',
-    '4 e@f.example',
+  // The rows of one import are sent at the same time, so only the order of the imports is certain.
+  const rows = sent().map(({ subscriberId, email }) => `${subscriberId} ${email}`);
+  expect([rows.slice(0, 3).toSorted(), rows.slice(3, 5).toSorted(), ...rows.slice(5)]).toEqual([
+    ['1 a@b.example', '2 wrong@b.example', '3 c@d.example'],
+    ['2 right@b.example', '4 e@f.example'],
     '1 z@b.example',
     '1 a@b.example',
   ]);
