@@ -149,20 +149,18 @@ export function curveTable(curve: Curve): Table {
     title: curve.title,
     head: [
       curve.unit,
-      'CPU µs per request',
-      'requests/s',
+      'CPU µs',
       'p99 ms',
       'MB',
       'exponent',
-      'floor: CPU µs per request',
-      'floor: exponent',
+      'floor CPU µs',
+      'floor exponent',
     ],
     rows: curve.points.map((point) => {
       const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];
       return [
         String(point.amount),
         cost?.cpuUs.toFixed(0) ?? '—',
-        cost?.perSecond.toFixed(0) ?? '—',
         cost === undefined ? '—' : ms(cost.p99Us),
         cost === undefined ? '—' : mb(cost.rss),
         ours?.exponentTo(point.amount) ?? '',
