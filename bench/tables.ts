@@ -147,15 +147,7 @@ export function curveTable(curve: Curve): Table {
   }));
   return {
     title: curve.title,
-    head: [
-      curve.unit,
-      'CPU µs',
-      'p99 ms',
-      'MB',
-      'exponent',
-      'floor CPU µs',
-      'floor exponent',
-    ],
+    head: [curve.unit, 'CPU µs', 'p99 ms', 'MB', 'exponent', 'floor CPU µs', 'floor exponent'],
     rows: curve.points.map((point) => {
       const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];
       return [

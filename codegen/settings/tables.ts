@@ -85,19 +85,13 @@ function sectionIn(schema: Described): Described | undefined {
 function toDescription(name: string, schema: Described): string {
   const words = schema.enum?.map((word) => `\`${word}\``);
   const isExplained = words?.every((word) => schema.description?.includes(word) || schema.flag !== undefined);
-  const reload = schema.isReloadable === true ? 'Changed files are reloaded.' : '';
   const restart =
     schema.needsRestart === undefined
       ? ''
       : schema.needsRestart
         ? RESTART
         : RESTART.replace('after a restart', 'without a restart');
-  return [
-    schema.description,
-    words && !isExplained && name !== 'scopes' ? `One of ${words.join(', ')}.` : '',
-    reload,
-    restart,
-  ]
+  return [schema.description, words && !isExplained && name !== 'scopes' ? `One of ${words.join(', ')}.` : '', restart]
     .filter((part) => part)
     .join(' ');
 }

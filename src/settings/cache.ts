@@ -59,7 +59,10 @@ const cacheGroup = group({
     resource(30),
     'Reads of a notification group, and of the list: the same settings as for `workflows`, or `off`.',
   ),
-  statistics: setting(resource(60), 'Reads of statistics: the same settings, with `freshSeconds: 60` by default, or `off`.'),
+  statistics: setting(
+    resource(60),
+    'Reads of statistics: the same settings, with `freshSeconds: 60` by default, or `off`.',
+  ),
 });
 
 /** Settings of the cache. */
