@@ -1,6 +1,6 @@
 import { type Curve, type Point, stepsOf } from './curves.ts';
 import type { DocumentFigures } from './documents.ts';
-import { type Figures, isShown, type Outcome, type WorkloadFigures } from './figures.ts';
+import type { Figures } from './figures.ts';
 import type { MemoryFigures } from './memory.ts';
 import type { Table } from './render.ts';
 import type { Results } from './results.ts';
@@ -10,7 +10,7 @@ import { compareWithTargets } from './targets.ts';
 /** Returns the tables of a run, for the terminal and the docs. */
 export const tablesOf = (results: Results): Table[] => [
   targetTable(results),
-  ...results.workloads.map((workload) => workloadTable(workload, results)),
+  ...MEASURES.map((measure, index) => measureTable(measure, results, index === 0)),
   ...(results.latency.length > 0 ? [latencyTable(results)] : []),
   ...(results.documents === undefined ? [] : [documentsTable(results.documents)]),
   ...(results.mixed === undefined ? [] : [memoryTable(results.mixed)]),
@@ -33,56 +33,57 @@ export const targetTable = (results: Results): Table => ({
 const README_WORKLOADS: readonly string[] = ['q1', 'q4', 'm1'];
 
 /** Returns the README's table: CPU time per request of every subject that a workload was measured with. */
-export function readmeTable({ workloads, subjects }: Results): Pick<Table, 'head' | 'rows'> {
-  const shown = subjects.filter(({ name }) => name !== CACHED.name);
-  const shorten = (title: string) => title.replace(/^Hand-written proxy.*/, 'hand-written proxy').replace('Stock ', '');
-  return {
-    head: ['', ...shown.map(({ title }) => shorten(title))],
-    rows: workloads
-      .filter(({ key }) => README_WORKLOADS.includes(key))
-      .map(({ key, title, subjects: outcomes }) => [
-        `${key.toUpperCase()}: ${title}`,
-        ...shown.map(({ name }) => outcomes[name]?.figures?.cpuUs.toFixed(0) ?? '—'),
-      ]),
-  };
+export function readmeTable({ workloads, ...results }: Results): Pick<Table, 'head' | 'rows'> {
+  const shown = workloads.filter(({ key }) => README_WORKLOADS.includes(key));
+  const { head, rows } = measureTable(CPU_TIME, { ...results, workloads: shown }, true);
+  return { head: ['', ...head.slice(1).map((name) => (name === 'floor' ? 'hand-written proxy' : name))], rows };
 }
 
-const RATIO_OF = { cpu: 'CPU', time: 'time', calls: 'calls' } as const;
+/** Returns the name of a subject in a table. */
+const shorten = (title: string): string => title.replace(/^Hand-written proxy.*/, 'floor').replace('Stock ', '');
 
 const ms = (us: number): string => (us / 1_000).toFixed(us < 100_000 ? 1 : 0);
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
-function workloadTable(workload: WorkloadFigures, { subjects: all }: Results): Table {
-  const { key, title, judgedBy, subjects } = workload;
-  const cells = ({ cpuUs, ratio, perSecond, p50Us, p99Us, calls, spread }: Figures): string[] => [
-    cpuUs.toFixed(0),
-    ratio.toFixed(2),
-    perSecond.toFixed(perSecond < 100 ? 1 : 0),
-    ms(p50Us),
-    ms(p99Us),
-    calls.toFixed(2),
-    `${(spread * 100).toFixed(0)} %`,
-  ];
-  const rowOf = (subject: string, outcome: Outcome | undefined): string[] => {
-    const { figures, fault } = outcome ?? {};
-    const note = outcome === undefined ? 'not supported' : fault === undefined ? '' : `void: ${fault}`;
-    return [subject, ...(figures === undefined ? ['—', '—', '—', '—', '—', '—', '—'] : cells(figures)), note];
-  };
-  return {
-    title: `${key.toUpperCase()}: ${title}`,
-    head: [
-      'subject',
-      'CPU µs per request',
-      `${RATIO_OF[judgedBy]} × floor`,
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'upstream requests per request',
-      'spread',
-      '',
-    ],
-    rows: all.filter(({ name }) => isShown(name, workload)).map(({ name, title }) => rowOf(title, subjects[name])),
-  };
+/** Value that a table compares between all subjects and workloads. */
+interface Measure {
+  title: string;
+  format(figures: Figures): string;
+  /** Whether values are marked that say nothing about a target. */
+  marksVoid?: boolean;
+}
+
+const CPU_TIME: Measure = { title: 'CPU time per request, in µs', format: ({ cpuUs }) => cpuUs.toFixed(0) };
+
+const MEASURES: readonly Measure[] = [
+  CPU_TIME,
+  { title: 'Multiples of the floor', format: ({ ratio }) => ratio.toFixed(2), marksVoid: true },
+  { title: 'Requests per second', format: ({ perSecond }) => perSecond.toFixed(perSecond < 100 ? 1 : 0) },
+  { title: '99th percentile of latency, in ms', format: ({ p99Us }) => ms(p99Us) },
+];
+
+/** Returns a row per workload and a column per subject. Notigraph with the cache has a workload of its own. */
+function measureTable(
+  { title, format, marksVoid = false }: Measure,
+  { workloads, subjects }: Pick<Results, 'workloads' | 'subjects'>,
+  isFirst: boolean,
+): Table {
+  const columns = subjects.filter(({ name }) => name !== CACHED.name);
+  const faults: string[] = [];
+  const rows = workloads.map(({ key, title: workload, judgedBy, subjects: outcomes }) => [
+    `${key.toUpperCase()}${isFirst ? `: ${workload}` : marksVoid && judgedBy !== 'cpu' ? ` (${judgedBy})` : ''}`,
+    ...columns.map(({ name, title: subject }) => {
+      const { figures, fault } = outcomes[name] ?? (name === OURS.name ? outcomes[CACHED.name] : undefined) ?? {};
+      const value = figures === undefined ? '—' : format(figures);
+      if (!marksVoid || fault === undefined) {
+        return value;
+      }
+      faults.push(`${shorten(subject)} in ${key.toUpperCase()} (${fault})`);
+      return `${value} †`;
+    }),
+  ]);
+  const note = faults.length === 0 ? {} : { note: `† Void: ${faults.join(', ')}.` };
+  return { title, head: ['workload', ...columns.map((column) => shorten(column.title))], rows, ...note };
 }
 
 const latencyTable = ({ latency, subjects }: Results): Table => ({
@@ -92,7 +93,7 @@ const latencyTable = ({ latency, subjects }: Results): Table => ({
     Object.entries(measured).map(([name, { p50Us, p99Us }], index) => [
       key.toUpperCase(),
       String(rate),
-      subjects.find((subject) => subject.name === name)?.title ?? name,
+      shorten(subjects.find((subject) => subject.name === name)?.title ?? name),
       (p50Us / 1_000).toFixed(2),
       (p99Us / 1_000).toFixed(2),
       index === 0 ? '1.00' : ratio.toFixed(2),
@@ -107,7 +108,7 @@ const restTable = ({ subjects, rest, starts }: Results): Table => ({
   rows: subjects.map(({ name, title, startMs }) => {
     const { peakRss = 0, settledRss = 0, idleCpu = 0 } = rest[name] ?? {};
     const start = name === OURS.name ? (starts?.packagedMs ?? startMs) : startMs;
-    return [title, start.toFixed(0), mb(peakRss), mb(settledRss), `${(idleCpu * 100).toFixed(1)} %`];
+    return [shorten(title), start.toFixed(0), mb(peakRss), mb(settledRss), `${(idleCpu * 100).toFixed(1)} %`];
   }),
 });
 
@@ -146,22 +147,12 @@ export function curveTable(curve: Curve): Table {
   }));
   return {
     title: curve.title,
-    head: [
-      curve.unit,
-      'CPU µs per request',
-      'requests/s',
-      'p99 ms',
-      'MB',
-      'exponent',
-      'floor: CPU µs per request',
-      'floor: exponent',
-    ],
+    head: [curve.unit, 'CPU µs', 'p99 ms', 'MB', 'exponent', 'floor CPU µs', 'floor exponent'],
     rows: curve.points.map((point) => {
       const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];
       return [
         String(point.amount),
         cost?.cpuUs.toFixed(0) ?? '—',
-        cost?.perSecond.toFixed(0) ?? '—',
         cost === undefined ? '—' : ms(cost.p99Us),
         cost === undefined ? '—' : mb(cost.rss),
         ours?.exponentTo(point.amount) ?? '',
