@@ -95,21 +95,22 @@ describe('GraphiQL on the sandbox', () => {
     expect(shared.problems).toEqual([]);
   });
 
-  it('shows the variables until the visitor closes them', async () => {
+  it('shows the variables of operations that have some, unless the visitor has chosen otherwise', async () => {
     const { page } = shared;
     const variables = page.locator('#tool-variables');
-    const button = page.getByRole('button', { name: 'Variables' });
+    const isOpen = () => page.getByRole('button', { name: 'Variables' }).getAttribute('aria-expanded');
     await page.getByRole('button', { name: 'Workflow', exact: true }).click();
     await variables.getByText('welcome-onboarding').waitFor();
-    await button.click();
-    await variables.waitFor({ state: 'hidden' });
-    expect(await button.getAttribute('aria-expanded')).toBe('false');
+
     await openOperation(page, 'Notification groups');
-    expect(await variables.isVisible()).toBe(false);
-    await button.click();
-    await variables.waitFor();
-    expect(await button.getAttribute('aria-expanded')).toBe('true');
+    await variables.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Variables' }).click();
+    expect(await isOpen()).toBe('true');
+    await page.getByRole('button', { name: 'Variables' }).click();
+    expect(await isOpen()).toBe('false');
     await page.getByRole('button', { name: 'Close Notification groups' }).click();
+    expect(await isOpen()).toBe('false');
+    await page.getByRole('button', { name: 'Variables' }).click();
     await variables.waitFor();
   });
 

@@ -15,13 +15,17 @@ import type { UpstreamReport } from '../page-config.ts';
 import type { CostChannel } from './fetcher.ts';
 import { countCalls } from './plan.tsx';
 
-/** Editors below the operation. */
+const DECLARES_VARIABLES = /^\s*(?:query|mutation)\b[^{(]*\(\s*\$/m;
+
+/** Editors below the operation. Until the visitor chooses one, the variables are shown if the operation has some. */
 const TOOLS = { variables: 'Variables', headers: 'Headers' };
 
 /** Operation with its variables and headers. */
 export function Editors({ channel, share }: { channel: CostChannel; share: number }) {
   const { run } = useGraphiQLActions();
-  const [tool, setTool] = useState<string | undefined>('variables');
+  const query = useGraphiQL(({ tabs, activeTabIndex }) => tabs[activeTabIndex]?.query ?? '');
+  const [choice, setChoice] = useState<string>();
+  const tool = choice ?? (DECLARES_VARIABLES.test(query) ? 'variables' : '');
   useLabels();
 
   function explain(): void {
@@ -51,7 +55,7 @@ export function Editors({ channel, share }: { channel: CostChannel; share: numbe
             type="button"
             aria-expanded={tool === name}
             aria-controls={`tool-${name}`}
-            onClick={() => setTool(tool === name ? undefined : name)}
+            onClick={() => setChoice(tool === name ? '' : name)}
           >
             {label}
           </button>

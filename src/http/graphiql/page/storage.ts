@@ -53,36 +53,23 @@ const withoutHeaders = (value: string): string =>
     ? JSON.stringify(JSON.parse(value), (key, member) => (key === 'headers' ? null : member))
     : value;
 
-/** Operation of a tab. */
-type TabDefinition = Pick<TabsState['tabs'][number], 'query' | 'variables'>;
-
-/** Tabs of the first visit, and the operation to show, in the form of GraphiQL's properties. */
-interface InitialTabs {
-  defaultTabs: TabDefinition[];
-  initialQuery?: string;
-  initialVariables?: string;
-}
-
-/** Returns the tabs to start with. The operation of the address or else of the active tab of the last visit is shown; GraphiQL opens a tab for it if none has it. */
-export function findInitialTabs({ tabs, operations }: PageConfig, address: URLSearchParams): InitialTabs {
-  const defaultTabs = tabs.flatMap((name) => operations.filter((operation) => operation.name === name));
+/**
+ * Returns the tabs of the first visit and the operation to show, as properties of GraphiQL: that of the address, or else of the active tab of
+ * the last visit. GraphiQL opens a tab for it if none has it.
+ */
+export function findInitialTabs({ tabs, operations }: PageConfig, address: URLSearchParams) {
+  const first = tabs.flatMap((name) => operations.filter((operation) => operation.name === name));
   const query = address.get('query');
-  const variables = address.get('variables');
-  if (query !== null) {
-    return {
-      defaultTabs: [{ query, variables }, ...defaultTabs.filter((tab) => tab.query !== query)],
-      ...toInitial({ query, variables }),
-    };
-  }
-  return { defaultTabs, ...toInitial(findActiveTab() ?? defaultTabs[0]) };
+  const link = query ? { query, variables: address.get('variables') } : undefined;
+  const active = link ?? findActiveTab() ?? first[0];
+  return {
+    defaultTabs: link ? [link, ...first.filter((tab) => tab.query !== query)] : first,
+    ...(active?.query && { initialQuery: active.query }),
+    ...(active?.variables && { initialVariables: active.variables }),
+  };
 }
 
-const toInitial = ({ query, variables }: TabDefinition = { query: null }) => ({
-  ...(query !== null && { initialQuery: query }),
-  ...(variables && { initialVariables: variables }),
-});
-
-function findActiveTab(): TabDefinition | undefined {
+function findActiveTab(): TabsState['tabs'][number] | undefined {
   try {
     const state: TabsState | null = JSON.parse(store.getItem(`${PREFIX}tabState`) ?? 'null');
     return state?.tabs[state.activeTabIndex];
