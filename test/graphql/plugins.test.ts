@@ -33,7 +33,7 @@ it('plans for the schema of a host plugin are limited in bytes, too', async () =
   };
   await send(0, 0);
   const before = await settledBytes();
-  for (let document = 1; document <= 200; document += 1) {
+  for (let document = 1; document <= 100; document += 1) {
     for (let conditions = 0; conditions < 16; conditions += 1) {
       await send(document, conditions);
     }
