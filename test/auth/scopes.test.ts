@@ -24,8 +24,8 @@ import { PreparedDocuments } from '../../src/graphql/documents/prepared-document
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
+import { dataOf, errorOf, healthyService, scopeOfCall, sendToBoth } from '../support/healthy-service.ts';
 import { subscriber } from '../support/records.ts';
-import { dataOf, errorOf, healthyService, scopeOfCall, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const signer = createSigner();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, echoKeyDigest } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
-import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
+import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
 
 const AUDIENCE = 'dashboard';
 const SCOPES = ['workflows:read', 'groups:read', 'subscribers:read', 'subscribers:write', 'feeds:write'] as const;
@@ -24,8 +24,8 @@ const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant,
 describe('reads of the same record at the same time', () => {
   /** Returns the keys of the upstream calls when several callers send the same read and none has a response yet. */
   async function callsFor(callers: readonly string[]): Promise<string[]> {
-    const pending: [RawRequest, RawConnection][] = [];
-    await using upstream = await startRawUpstream((request, connection) => pending.push([request, connection]));
+    const pending: [ServiceRequest, Connection][] = [];
+    await using upstream = await startService((request, connection) => void pending.push([request, connection]));
     await using gateway = await startGateway({
       upstream: upstream.url,
       clients: {

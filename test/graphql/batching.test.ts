@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
 const LIFECYCLE = '2c490ff384e74bd82a99effb';
@@ -20,7 +20,7 @@ it('loads a workflow once, even if several fields refer to it', async () => {
 
 it('loads 20 workflows with their groups in 21 upstream requests', async () => {
   const ids = Array.from({ length: 20 }, (_, i) => `w${i}`);
-  await using upstream = await startScriptedUpstream(({ path }) => ({
+  await using upstream = await startService(({ path }) => ({
     body: path.startsWith('/v1/workflows/')
       ? { data: workflow({ _id: path.slice(14), _notificationGroupId: `g${Number(path.slice(15)) % 7}` }) }
       : { data: Array.from({ length: 7 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` })) },
@@ -39,7 +39,7 @@ it('loads at most 8 workflows concurrently', async () => {
   const released = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
-  await using upstream = await startScriptedUpstream(async ({ path }) => {
+  await using upstream = await startService(async ({ path }) => {
     if (path !== '/v1/workflows/probe') {
       running += 1;
       most = Math.max(most, running);
@@ -110,7 +110,7 @@ it('loads the groups of workflows and of the root field with one list request', 
 
 it('uses an embedded group without another request', async () => {
   const { _id, ...anonymous } = group({ name: 'Embedded' });
-  await using upstream = await startScriptedUpstream(() => ({
+  await using upstream = await startService(() => ({
     body: { data: workflow({ _notificationGroupId: 'g1', notificationGroup: anonymous }) },
   }));
   await using gateway = await startGateway({ upstream: upstream.url });
@@ -120,7 +120,7 @@ it('uses an embedded group without another request', async () => {
 });
 
 it('loads groups by id if the list has no ids', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) => {
+  await using upstream = await startService(({ path }) => {
     const { _id, ...anonymous } = group();
     return path === '/v1/notification-groups'
       ? { body: [anonymous] }
@@ -134,7 +134,7 @@ it('loads groups by id if the list has no ids', async () => {
 });
 
 it('finds groups in the list if the service sends integers as ids', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) => ({
+  await using upstream = await startService(({ path }) => ({
     body: path.startsWith('/v1/workflows/')
       ? { data: { ...workflow(), _notificationGroupId: 1 } }
       : {
@@ -158,7 +158,7 @@ it('finds groups in the list if the service sends integers as ids', async () => 
 });
 
 it('isolates a failing workflow from its siblings', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) =>
+  await using upstream = await startService(({ path }) =>
     path.endsWith('/bad') ? { status: 500, body: {} } : { body: { data: workflow({ _id: path.slice(14) }) } },
   );
   await using gateway = await startGateway({ upstream: upstream.url });

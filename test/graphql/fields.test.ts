@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const TIME = '2026-03-04T05:06:07.890Z';
 const OWNER = { _organizationId: 'org', _environmentId: 'env' };
@@ -99,7 +99,7 @@ const WORKFLOW = {
 const OWNER_FIELDS = 'organizationId environmentId';
 
 it('every field of a workflow is reachable', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: WORKFLOW } }));
+  await using upstream = await startService(() => ({ body: { data: WORKFLOW } }));
   await using gateway = await startGateway({ upstream: upstream.url });
   const { workflow } = await gateway.data(`{ workflow(idOrIdentifier: "w1") {
     id identifier name description active draft critical isBlueprint tags
@@ -327,7 +327,7 @@ it('every field of a subscriber is reachable', async () => {
     lastOnlineAt: TIME,
     __v: 1,
   };
-  await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: record } }));
+  await using upstream = await startService(() => ({ status: 201, body: { data: record } }));
   await using gateway = await startGateway({ upstream: upstream.url });
   const { createSubscriber } = await gateway.data<{ createSubscriber: { subscriber: unknown } }>(
     `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) { ... on CreateSubscriberSuccess { subscriber {
@@ -346,7 +346,7 @@ it('every field of a subscriber is reachable', async () => {
 });
 
 it('every field of groups, feeds, deletions and statistics is reachable', async () => {
-  await using upstream = await startScriptedUpstream(({ method, path }) => {
+  await using upstream = await startService(({ method, path }) => {
     if (path.startsWith('/v1/notifications')) {
       return {
         body: [

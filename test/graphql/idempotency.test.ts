@@ -8,7 +8,7 @@ import {
   UpdateNotificationGroup,
 } from '../support/operations.gen.ts';
 import { group } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
@@ -78,7 +78,7 @@ it('a reused key with another input is a conflict with an explanation', async ()
 });
 
 it('a key whose first request is still in flight is a conflict with an explanation', async () => {
-  await using upstream = await startScriptedUpstream(() => ({
+  await using upstream = await startService(() => ({
     status: 409,
     headers: { 'retry-after': '1' },
     body: { message: 'The first one still runs.' },
@@ -119,7 +119,7 @@ it('an empty key of one item rejects a bulk mutation before any item is sent', a
 
 it('people of one tenant who send the same key do not get each other’s response', async () => {
   const signer = createSigner();
-  await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
+  await using upstream = await startService(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
   await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
   const create = async (claims: JWTPayload) =>
     gateway.data(

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(({ method, path }) => {
+  upstream = await startService(({ method, path }) => {
     if (method === 'DELETE' && path.includes('/notification-groups/')) {
       return { body: { data: { acknowledged: true, status: 'deleted' } } };
     }
@@ -109,7 +109,7 @@ it('an invalid id is rejected even if one list request would serve all ids', asy
 });
 
 it.each(REFUSED)('%s that the service sent is its mistake, and fails only the record with that id', async (_, id) => {
-  await using service = await startScriptedUpstream(({ path }) => ({
+  await using service = await startService(({ path }) => ({
     body: path.includes('/stats')
       ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
       : { data: workflow({ _notificationGroupId: id }) },

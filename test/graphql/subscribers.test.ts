@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, startSandboxedGateway, type TestGateway } from '../support/gateway.ts';
 import { CreateSubscriber, CreateSubscribers } from '../support/operations.gen.ts';
 import { feed, subscriber } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 
@@ -21,7 +21,7 @@ it('createSubscriber with an existing subscriberId updates the record and replac
 });
 
 it('createSubscribers returns one result per input in order, and a failure does not affect the others', async () => {
-  await using upstream = await startScriptedUpstream(({ body }) => {
+  await using upstream = await startService(({ body }) => {
     const fields = JSON.parse(body);
     switch (fields.subscriberId) {
       case 'user-1':
@@ -82,7 +82,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
   const released = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
-  await using upstream = await startScriptedUpstream(async ({ method, body }) => {
+  await using upstream = await startService(async ({ method, body }) => {
     if (method === 'GET') {
       return { body: [] };
     }
@@ -105,7 +105,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
 });
 
 it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
-  await using upstream = await startScriptedUpstream(() => 'taken over');
+  await using upstream = await startService(() => {});
   await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 2_000 }); // Time to send ten of them.
   const { createSubscribers } = await gateway.data<{
     createSubscribers: { failed: number; results: { outcome: string }[] };
@@ -163,11 +163,11 @@ const FIELDS = ['subscriberId', 'email', 'firstName', 'lastName', 'phone', 'avat
 const SINGLE_LINE = 'must be a single line without control characters.';
 
 describe('input that cannot be sent', () => {
-  let upstream: ScriptedUpstream;
+  let upstream: TestService;
   let gateway: TestGateway;
 
   beforeAll(async () => {
-    upstream = await startScriptedUpstream(({ path, body }) => ({
+    upstream = await startService(({ path, body }) => ({
       status: 201,
       body: { data: path.endsWith('/subscribers') ? subscriber(JSON.parse(body)) : feed() },
     }));

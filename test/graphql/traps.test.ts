@@ -2,12 +2,12 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
-import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { HEAD, type Script, startService } from '../support/service.ts';
 
 // Each test covers a pitfall of a library or protocol that Notigraph builds on.
 
 async function start(script: Script, options = {}) {
-  const upstream = await startScriptedUpstream(script);
+  const upstream = await startService(script);
   const gateway = await startGateway({ upstream: upstream.url, ...options });
   return {
     ...gateway,
@@ -127,14 +127,11 @@ it('trap 7: an error with a code is not masked, even if its cause is not a Graph
 
 it('trap 8: a body that grows or drips endlessly is aborted', async () => {
   await using gateway = await start(
-    ({ path }, { response }) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
+    ({ path }, { send }) => {
       if (path === '/v1/notification-groups') {
-        response.write('['); // Nothing follows, so only a timeout for the whole body can end the request.
-        return 'taken over';
+        return send(`${HEAD}content-length: 100\r\n\r\n[`); // Nothing follows, so only a timeout for the whole body can end the request.
       }
-      response.end(Buffer.alloc(2_000, ' '));
-      return 'taken over';
+      return { body: ' '.repeat(2_000) };
     },
     { attemptTimeoutMs: 1_000, maxUpstreamBodyBytes: 1_024, maxRetries: 0 },
   );
@@ -160,7 +157,7 @@ it('trap 9: inexact numbers, excessive depth and __proto__ are rejected, from cl
 
 describe('trap 10: errors of unusual classes', () => {
   it('a DOMException of a timeout becomes an error with a code, never an empty list of errors', async () => {
-    await using gateway = await start(() => 'taken over', { operationTimeoutMs: 50 });
+    await using gateway = await start(() => {}, { operationTimeoutMs: 50 });
     const { body, codes } = await gateway.send('{ notificationGroups { id } }');
     expect(codes).toEqual(['UPSTREAM_TIMEOUT']);
     expect(body.data).toEqual({ notificationGroups: null });

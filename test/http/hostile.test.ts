@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 let gateway: SandboxedGateway;
 
@@ -375,7 +375,7 @@ describe('numbers that JavaScript cannot represent', () => {
 
   it('in an upstream response fail only their field', async () => {
     const record = JSON.stringify({ data: workflow() }).replace('"tags"', '"data":{"n":9007199254740993},"tags"');
-    await using upstream = await startScriptedUpstream(() => ({ body: record }));
+    await using upstream = await startService(() => ({ body: record }));
     await using other = await startGateway({ upstream: upstream.url });
     const { body, codes } = await other.send('{ workflow(idOrIdentifier: "w1") { name data } }');
     expect(body.data).toEqual({ workflow: { name: 'Workflow', data: null } });

@@ -3,7 +3,7 @@ import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Runs an operation, and returns its report with the other parts of the response. */
 async function report(gateway: TestGateway, document: string, authorization = 'ApiKey a') {
@@ -31,7 +31,7 @@ const service = (path: string) => {
 
 it('reports calls, shared responses, retries, the rate limit, and the calls of each field', async () => {
   let failures = 1;
-  await using upstream = await startScriptedUpstream(({ path }) =>
+  await using upstream = await startService(({ path }) =>
     path === '/v1/workflows/w2' && failures-- > 0
       ? { status: 503 }
       : {
@@ -69,7 +69,7 @@ it('reports calls, shared responses, retries, the rate limit, and the calls of e
 });
 
 it('reports the calls of mutations with those of bulk items and of loaders', async () => {
-  await using upstream = await startScriptedUpstream(({ method, path }) => {
+  await using upstream = await startService(({ method, path }) => {
     switch (method) {
       case 'PUT':
         return { status: 400, body: { message: 'Workflow is already active' } };
@@ -130,7 +130,7 @@ it('counts stored responses only if no request was made for them, and calls that
 
 it('is part of responses without data, and of those whose data was too large', async () => {
   const record = { data: workflow({ _id: 'w1', name: '€'.repeat(600) }) };
-  await using upstream = await startScriptedUpstream(() => ({ body: record }));
+  await using upstream = await startService(() => ({ body: record }));
   await using gateway = await startGateway({ upstream: upstream.url, maxResponseBytes: 1_024 });
   const none = { calls: 0, shared: 0, cached: 0, retries: 0, ms: 0, fields: {} };
   expect(await report(gateway, '{ unknown }')).toMatchObject({

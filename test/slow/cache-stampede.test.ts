@@ -4,7 +4,7 @@ import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { respondTo } from '../support/cached-gateway.ts';
 import { startGateway } from '../support/gateway.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import { countReads, STORES, startTestCache } from '../support/test-cache.ts';
 
 const READ = '{ workflow(idOrIdentifier: "welcome") { name } }';
@@ -20,7 +20,7 @@ const AGES = { 'to revalidate': 40, 'only for outages': 100, 'no longer stored':
 describe.each(STORES)('with a cache in %s', (kind) => {
   it.each(Object.entries(AGES))('many requests at once for a response that is %s cause one call', async (_, age) => {
     await using cache = await startTestCache(kind);
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v1'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v1'));
     await using gateway = await startGateway(
       { upstream: upstream.url, cache: cache.settings, maxInFlightRequestsPerCaller: REQUESTS },
       cache.deps,

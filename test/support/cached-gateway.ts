@@ -2,19 +2,14 @@ import { expect } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
 import { group, workflow } from './records.ts';
-import {
-  type Script,
-  type ScriptedRequest,
-  type ScriptedResponse,
-  startScriptedUpstream,
-} from './scripted-upstream.ts';
+import { type Script, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
 
 /** Gateway with a cache in front of a scripted upstream, with a clock. */
 export interface CachedGateway extends AsyncDisposable {
   gateway: TestGateway;
   /** Requests that the upstream received since the last call of `forget`: method and path. */
   calls(): string[];
-  requests: readonly ScriptedRequest[];
+  requests: readonly ServiceRequest[];
   /** Discards the requests so far. */
   forget(): void;
   /** Changes how the upstream responds. Records get the next version in their name. */
@@ -41,7 +36,7 @@ export async function startCachedGateway(options: Partial<GatewayOptions> = {}):
   const service: Script = ({ method, path }) => respondTo(method, path, `v${version}`);
   let script = service;
   const held = new Map<string, { arrived: (release: () => void) => void }>();
-  const upstream = await startScriptedUpstream(async (request, raw) => {
+  const upstream = await startService(async (request, raw) => {
     const response = await script(request, raw); // Before it is held back, so that it shows the records of now.
     const endpoint = `${request.method} ${request.path}`;
     const hold = held.get(endpoint);
@@ -102,7 +97,7 @@ export async function startCachedGateway(options: Partial<GatewayOptions> = {}):
 }
 
 /** Returns the response of a service whose records have the given name. */
-export function respondTo(method: string, path: string, name: string): ScriptedResponse {
+export function respondTo(method: string, path: string, name: string): ServiceResponse {
   const [, , resource, id = ''] = path.split(/[/?]/);
   switch (`${method} ${resource}`) {
     case 'GET workflows':

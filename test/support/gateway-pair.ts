@@ -3,7 +3,7 @@ import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { type Entry, startGateway, type TestGateway } from './gateway.ts';
-import { type Script, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
+import { type Script, type ServiceRequest, startService } from './service.ts';
 
 /** Request as sent over the wire. */
 export interface WireRequest {
@@ -26,7 +26,7 @@ export interface WireResponse {
   upstream: Call[];
 }
 
-type Call = Pick<ScriptedRequest, 'method' | 'path' | 'headers' | 'body'>;
+type Call = Pick<ServiceRequest, 'method' | 'path' | 'headers' | 'body'>;
 
 /** Two gateways with the same configuration, one used through `listener` and one through `fetch`. */
 export interface GatewayPair extends AsyncDisposable {
@@ -42,7 +42,7 @@ export async function startGatewayPair(
   deps: GatewayDeps = {},
 ): Promise<GatewayPair> {
   const start = async (entry: Entry) => {
-    const upstream = await startScriptedUpstream(script);
+    const upstream = await startService(script);
     const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, deps, entry);
     return { upstream, gateway };
   };
@@ -100,7 +100,7 @@ const sortReads = (calls: readonly Call[]): Call[] => {
   return [...reads, ...calls.filter((call) => !isRead(call))];
 };
 
-const comparable = ({ method, path, headers: { host: _, ...headers }, body }: ScriptedRequest) => ({
+const comparable = ({ method, path, headers: { host: _, ...headers }, body }: ServiceRequest) => ({
   method,
   path,
   headers,

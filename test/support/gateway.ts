@@ -6,7 +6,7 @@ import { startServer } from '../../src/server/server.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { createContractCheck } from './contract.ts';
 import { fetchListener } from './fetch-listener.ts';
-import { type Exchange, startRecorder } from './recorder.ts';
+import { type Exchange, forwardTo, startService } from './service.ts';
 
 /** Typed document from codegen, or document text. */
 export type TestDocument<Data, Variables> = { toString(): string; __apiType?: (variables: Variables) => Data };
@@ -143,22 +143,23 @@ export async function startSandboxedGateway({
   now,
 }: SandboxedGatewayOptions = {}): Promise<SandboxedGateway> {
   const sandbox = await startSandbox({ ...(now && { now }) });
-  const recorder = await startRecorder(sandbox.url);
+  const exchanges: Exchange[] = [];
+  const recorder = await startService(forwardTo(sandbox.url, exchanges));
   const gateway = await startGateway({ upstream: recorder.url, ...options }, { ...(now && { now }) });
   const check = await createContractCheck();
   let recordStart = 0;
   return {
     ...gateway,
     upstream: (endpoint = '') =>
-      recorder.exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
+      exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
     forget() {
-      recordStart = recorder.exchanges.length;
+      recordStart = exchanges.length;
     },
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await recorder[Symbol.asyncDispose]();
       await sandbox.close();
-      const problems = [...recorder.exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(gateway.log)];
+      const problems = [...exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(gateway.log)];
       if (problems.length > 0) {
         throw new Error(`Requests or responses violate the contract:\n${problems.join('\n')}`);
       }

@@ -4,8 +4,8 @@ import { createCounts } from '../../src/telemetry/counts.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
 
 /** Text in deviating values and in names of further fields. It must not appear in the log and the metrics. */
 const CANARY = 'canary4711@example.com';
@@ -20,7 +20,7 @@ function without(record: object, ...names: string[]): object {
 /** Successful operation, the response of the service, and its deviations from the contract. */
 interface Seed {
   operation: string;
-  response: ScriptedResponse;
+  response: ServiceResponse;
   deviations: readonly string[];
 }
 
@@ -118,14 +118,14 @@ const endpointOf = ({ method, path }: { method: string; path: string }): string 
   }) ?? '';
 
 describe('deviations of responses from the contract', () => {
-  let upstream: ScriptedUpstream;
+  let upstream: TestService;
   let gateway: TestGateway;
   const expected = Object.entries(SEEDS).flatMap(([endpoint, { deviations }]) =>
     deviations.map((deviation) => `${endpoint} ${deviation}`),
   );
 
   beforeAll(async () => {
-    upstream = await startScriptedUpstream((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
+    upstream = await startService((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
     gateway = await startGateway({ upstream: upstream.url });
     for (const { operation } of [...Object.values(SEEDS), ...Object.values(SEEDS)]) {
       await gateway.data(operation);
@@ -165,7 +165,7 @@ it('known differences of real services are no deviations, nor are free-form valu
     notificationGroup: { ...group(), ...bookkeeping },
     workflowIntegrationStatus: { hasActiveIntegrations: true, channels: { email: {} } },
   };
-  const responses: Record<string, ScriptedResponse[]> = {
+  const responses: Record<string, ServiceResponse[]> = {
     'GET /v1/workflows/{workflowIdOrIdentifier}': [
       { body: { data: live } },
       { body: live },
@@ -178,9 +178,7 @@ it('known differences of real services are no deviations, nor are free-form valu
     ],
     'GET /v1/notifications/graph/stats': [{ body: { data: [entry()] } }, { body: [] }],
   };
-  await using upstream = await startScriptedUpstream(
-    (request) => responses[endpointOf(request)]?.shift() ?? { status: 500 },
-  );
+  await using upstream = await startService((request) => responses[endpointOf(request)]?.shift() ?? { status: 500 });
   await using gateway = await startGateway({ upstream: upstream.url });
   for (const endpoint of Object.keys(responses)) {
     while (responses[endpoint]?.length !== 0) {
@@ -202,7 +200,7 @@ it('the number of reported places is limited', () => {
 });
 
 it('several upstreams have their own counts and log lines', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: [{ ...group(), _environmentId: null }] }));
+  await using upstream = await startService(() => ({ body: [{ ...group(), _environmentId: null }] }));
   const url = new URL(upstream.url).href;
   await using gateway = await startGateway({
     upstreams: { eu: { url, default: true }, us: { url, pathPrefix: '/us' } },
@@ -223,7 +221,7 @@ describe('the cost of inspections', () => {
   /** Starts a gateway whose service returns the list, with a clock that the test moves. */
   async function start(list: object[]) {
     const clock = { now: 0 };
-    const upstream = await startScriptedUpstream(() => ({ body: list }));
+    const upstream = await startService(() => ({ body: list }));
     const gateway = await startGateway({ upstream: upstream.url }, { monotonicNow: () => clock.now });
     const ask = async (query: string, times: number) => {
       for (let i = 0; i < times; i += 1) {

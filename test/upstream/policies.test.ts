@@ -14,8 +14,8 @@ import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts'
 import { errorFromFailure, errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway } from '../support/gateway.ts';
 import { bytesInUse } from '../support/heap.ts';
-import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, subscriber, workflow } from '../support/records.ts';
+import { type Script, startService } from '../support/service.ts';
 import { DEFAULTS } from '../support/settings.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
@@ -412,7 +412,7 @@ describe('the circuit breaker', () => {
 
   it('stops requests of all callers to a service that is down, but not because of 500 responses', async () => {
     let time = 0;
-    await using upstream = await startRawUpstream((_, { answer }) => answer({ status: 500, body: {} }));
+    await using upstream = await startService((_, { answer }) => answer({ status: 500, body: {} }));
     await using gateway = await startGateway(
       {
         upstream: upstream.url,
@@ -453,7 +453,7 @@ describe('the circuit breaker', () => {
 describe('calls of one credential', () => {
   it('are limited to ten at a time and a hundred queued, without delaying other credentials', async () => {
     const { pending, script } = deferResponses();
-    await using upstream = await startRawUpstream((request, connection) => {
+    await using upstream = await startService((request, connection) => {
       if (request.headers.authorization === 'ApiKey quiet') {
         connection.answer({ body: { data: workflow() } });
       } else {
@@ -526,7 +526,7 @@ describe('calls of one credential', () => {
 
 describe('identical in-flight reads', () => {
   it('of one operation share a request', async () => {
-    await using upstream = await startRawUpstream((_, { answer }) => answer({ body: [] }));
+    await using upstream = await startService((_, { answer }) => answer({ body: [] }));
     await using gateway = await startGateway({ upstream: upstream.url });
     await gateway.data(`{ a: notificationStats(days: 5) { key } b: notificationStats(days: 5) { key }
       c: notificationStats(days: 6) { key } }`);
@@ -577,11 +577,11 @@ describe('identical in-flight reads', () => {
 
 describe('one operation', () => {
   const ids = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`);
-  const answerAll: RawScript = ({ method, path }, { answer }) =>
+  const answerAll: Script = ({ method, path }, { answer }) =>
     answer({ body: { data: method === 'GET' ? (path === '/v1/notification-groups' ? [] : workflow()) : feed() } });
 
   it('can make fifty upstream calls; the next one fails with BUDGET_EXCEEDED without being sent', async () => {
-    await using upstream = await startRawUpstream(answerAll);
+    await using upstream = await startService(answerAll);
     await using gateway = await startGateway({ upstream: upstream.url });
     const document = `query ($ids: [ID!]!, $one: Boolean!) {
       workflows(idsOrIdentifiers: $ids) { id } notificationGroups @include(if: $one) { id } }`;
@@ -597,7 +597,7 @@ describe('one operation', () => {
   });
 
   it('that exceeds its budget with a write reports NOT_APPLIED', async () => {
-    await using upstream = await startRawUpstream(answerAll);
+    await using upstream = await startService(answerAll);
     await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
     const field = (name: string) => `${name}: createFeed(input: { name: "${name}" }) { __typename }`;
     const { body } = await gateway.send(`mutation { ${['a', 'b', 'c'].map(field).join(' ')} }`);
@@ -612,7 +612,7 @@ describe('one operation', () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
-    await using upstream = await startRawUpstream(({ path }, { answer }) =>
+    await using upstream = await startService(({ path }, { answer }) =>
       answer({ status: 201, body: { data: path === '/v1/feeds' ? feed() : subscriber() } }),
     );
     await using gateway = await startGateway({ upstream: upstream.url });
@@ -739,7 +739,7 @@ describe('an upstream call', () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
   /** Responds to workflows according to their ids: with success, with an error, or never. */
-  const script: RawScript = ({ path }, connection) => {
+  const script: Script = ({ path }, connection) => {
     if (path.endsWith('/well')) {
       connection.answer({ body: { data: workflow() } });
     } else if (path.endsWith('/refused')) {

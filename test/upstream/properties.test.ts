@@ -7,8 +7,8 @@ import type { Endpoint, UpstreamError } from '../../src/upstream/errors.ts';
 import { parseRetryAfter } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway } from '../support/gateway.ts';
-import { formatResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
+import { formatResponse, startService } from '../support/service.ts';
 
 /** Any UTF-16 text, with more control characters, lone surrogates and nearly valid texts. */
 const anyText = fc.oneof(
@@ -148,7 +148,7 @@ describe('a credential', () => {
   });
 
   it('arrives upstream byte for byte', async () => {
-    await using upstream = await startRawUpstream((_, { answer }) => answer({ body: { data: workflow() } }));
+    await using upstream = await startService((_, { answer }) => answer({ body: { data: workflow() } }));
     await using gateway = await startGateway({ upstream: upstream.url });
     const send = async (key: string) => {
       await gateway.data('{ workflow(idOrIdentifier: "w1") { id } }', {}, { authorization: `ApiKey ${key}` });
@@ -255,7 +255,7 @@ describe('a response of any bytes', () => {
   it('results in data or an error with an upstream error code', async () => {
     const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
     let sent: Uint8Array = whole;
-    await using upstream = await startRawUpstream((_, { send, end }) => {
+    await using upstream = await startService((_, { send, end }) => {
       send(sent);
       end();
     });

@@ -6,8 +6,8 @@ import { Service } from '../../src/upstream/service.ts';
 import { SocketPool, type SocketPoolSettings } from '../../src/upstream/transport/socket-pool.ts';
 import { digestOf } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
+import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
 import { settingsOf } from '../support/settings.ts';
 
 const MODES = ['none', 'credential'] as const;
@@ -15,12 +15,12 @@ const MODES = ['none', 'credential'] as const;
 const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
 
 /** Formats a response with a digest of the credential. */
-const echoKeyDigest = ({ path, headers }: RawRequest): string =>
+const echoKeyDigest = ({ path, headers }: ServiceRequest): string =>
   formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
 
-const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echoKeyDigest(request));
+const echoOnce = (request: ServiceRequest, connection: Connection): void => connection.send(echoKeyDigest(request));
 
 /** Creates a script that keeps requests pending until the test responds to them. */
 function deferResponses() {
@@ -33,8 +33,8 @@ function deferResponses() {
 }
 
 /** Starts the upstream client without a gateway, so that calls start in the order in which the test makes them. */
-async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<SocketPoolSettings>) {
-  const upstream = await startRawUpstream(script);
+async function startClient(script: Parameters<typeof startService>[0], connections: Partial<SocketPoolSettings>) {
+  const upstream = await startService(script);
   const settings = settingsOf(upstream.url, connections);
   const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool });
@@ -64,7 +64,7 @@ afterEach(() => {
 describe('a socket', () => {
   it('is reused by the same credential, and by another one after 20 ms without use', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     await using gateway = await startGateway({ upstream: upstream.url });
     const used = async (key: string) => {
       await gateway.data(DOCUMENT, { id: `of-${key}` }, { authorization: `ApiKey ${key}` });
@@ -80,7 +80,7 @@ describe('a socket', () => {
   });
 
   it('is reused by any credential if all sockets are taken', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     await using gateway = await startGateway({ upstream: upstream.url, sockets: 2 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
@@ -89,7 +89,7 @@ describe('a socket', () => {
   });
 
   it('with isolation serves only one credential, and is closed if another one needs its place', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     const connections = { sockets: 2, isolateConnections: 'credential' as const };
     await using gateway = await startGateway({ upstream: upstream.url, ...connections });
     for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
@@ -104,8 +104,8 @@ describe('a socket', () => {
     ['a line break', '\r\n'],
     ['garbage', '\0garbage'],
   ])('is closed if it receives %s while it is idle', async (_, bytes) => {
-    const sends: RawConnection['send'][] = [];
-    await using upstream = await startRawUpstream((request, connection) => {
+    const sends: Connection['send'][] = [];
+    await using upstream = await startService((request, connection) => {
       sends.push(connection.send);
       echoOnce(request, connection);
     });
@@ -172,7 +172,7 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it('a service that restarts is reconnected', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     await using gateway = await startGateway({
       upstream: upstream.url,
       sockets: 2,
@@ -206,7 +206,7 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it('disposing the gateway closes idle sockets', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     const gateway = await startGateway({ upstream: upstream.url, isolateConnections });
     await Promise.all(
       ['a', 'b', 'c'].map((key) => gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` })),

@@ -7,8 +7,8 @@ import { Service } from '../../src/upstream/service.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, workflow } from '../support/records.ts';
+import { type Connection, type Script, startService } from '../support/service.ts';
 import { DEFAULTS, settingsOf } from '../support/settings.ts';
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
@@ -17,18 +17,18 @@ const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }'
 type Headers = Record<string, string>;
 
 const succeed =
-  (headers: Headers = {}): RawScript =>
+  (headers: Headers = {}): Script =>
   ({ method }, { answer }) =>
     answer({ headers, body: { data: method === 'POST' ? feed() : workflow() } });
 
 const respond429 =
-  (headers: Headers): RawScript =>
+  (headers: Headers): Script =>
   (_, { answer }) =>
     answer({ status: 429, headers, body: {} });
 
 /** Starts a gateway in front of a scripted upstream, with a clock for its throttle. */
-async function setUp(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
-  const upstream = await startRawUpstream(script);
+async function setUp(script: Script, options: Omit<GatewayOptions, 'upstream'> = {}) {
+  const upstream = await startService(script);
   let time = 1_000;
   const gateway = await startGateway({ upstream: upstream.url, ...options }, { monotonicNow: () => time });
   return {
@@ -53,8 +53,8 @@ async function setUp(script: RawScript, options: Omit<GatewayOptions, 'upstream'
 
 /** Creates a script that keeps requests pending until the test responds to them. */
 function deferResponses() {
-  const pending: RawConnection[] = [];
-  return { pending, script: (_: unknown, connection: RawConnection) => void pending.push(connection) };
+  const pending: Connection[] = [];
+  return { pending, script: (_: unknown, connection: Connection) => void pending.push(connection) };
 }
 
 describe('after a 429 with Retry-After 30', () => {
@@ -219,7 +219,7 @@ describe('a limit that lasts longer than a minute', () => {
     expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
   });
 
-  it.each<[string, RawScript]>([
+  it.each<[string, Script]>([
     ['gets no response', (_, { reset }) => reset()],
     ['is rate limited without Retry-After', respond429({})],
   ])('is probed again when the probe %s', async (_, script) => {
@@ -241,8 +241,8 @@ describe('a limit that lasts longer than a minute', () => {
 
 describe('the usage of an operation', () => {
   /** Starts an upstream client in front of a script, so that the test can read the usage of an operation. */
-  async function startClient(script: RawScript) {
-    const upstream = await startRawUpstream(script);
+  async function startClient(script: Script) {
+    const upstream = await startService(script);
     const pool = new SocketPool(upstream.url, DEFAULTS);
     const settings = settingsOf(upstream.url);
     const service = new Service(settings, { pool });

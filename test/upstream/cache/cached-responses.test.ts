@@ -5,7 +5,7 @@ import { createGateway, createGatewayState, type Gateway, type GatewayOptions } 
 import { type CachedGateway, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { metricValues } from '../../support/metrics-text.ts';
 import { createTemporaryFolder } from '../../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { startService } from '../../support/service.ts';
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';
@@ -133,7 +133,7 @@ describe('the cache', () => {
 
   it('stays when the gateway is replaced, unless its store changes, and is closed with the last gateway', async () => {
     await using folder = await createTemporaryFolder();
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
     const state = createGatewayState(pino({ level: 'silent' }));
     const open = (options: Partial<GatewayOptions>) => createGateway({ ...options, upstream: upstream.url }, {}, state);
     const read = async (gateway: Gateway) => {
@@ -169,7 +169,7 @@ describe('the cache', () => {
   });
 
   it('of several upstreams is kept apart, and can be off for one', async () => {
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path.slice(3), 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path.slice(3), 'v0'));
     await using gateway = createGateway({
       cache: true,
       upstreams: {
@@ -194,7 +194,7 @@ describe('the cache', () => {
   });
 
   it('in a Redis that is down is named by health checks and metrics, and every read asks the service', async () => {
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
     await using gateway = createGateway(
       {
         cache: { store: { redis: { url: 'redis://127.0.0.1:9' } }, secret: 'a-fake-secret-of-more-than-32-characters' },

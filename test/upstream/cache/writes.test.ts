@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState } from '../../../src/gateway.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { startService } from '../../support/service.ts';
 
 const GET = 'GET /v1/workflows/welcome';
 const PUT = 'PUT /v1/workflows/w1/status';
@@ -136,7 +136,7 @@ it.each([
   const state = createGatewayState(logger);
   let version = 0;
   const held: (() => void)[] = [];
-  await using upstream = await startScriptedUpstream(async ({ method, path }) => {
+  await using upstream = await startService(async ({ method, path }) => {
     const response = respondTo(method, path, `v${version}`);
     if (method === 'GET' && version === 0) {
       await new Promise<void>((release) => held.push(release));
@@ -167,7 +167,7 @@ it.each([
 
 it('a write through another upstream with the same service counts, even if that one caches nothing', async () => {
   let version = 0;
-  await using upstream = await startScriptedUpstream(({ method, path }) =>
+  await using upstream = await startService(({ method, path }) =>
     respondTo(method, path.slice('/prefix'.length), `v${version}`),
   );
   await using gateway = createGateway({
