@@ -23,8 +23,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PreparedDocuments } from '../../src/graphql/documents/prepared-documents.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
-import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
-import { dataOf, errorOf, healthyService, scopeOfCall, sendToBoth } from '../support/healthy-service.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { subscriber } from '../support/records.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
@@ -42,6 +49,16 @@ beforeAll(async () => {
   );
 });
 afterAll(() => gateways[Symbol.asyncDispose]());
+
+/** Nouns of scopes that differ from those of paths. */
+const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notifications: 'stats' };
+
+/** Returns the scope that an upstream call requires, derived from its method and path. */
+function scopeOfCall({ method, path }: { method: string; path: string }): Scope {
+  const [, noun = ''] = /^\/v1\/([\w-]+)/.exec(path) ?? [];
+  const scope = `${NOUNS[noun] ?? noun}:${method === 'GET' ? 'read' : 'write'}`;
+  return isScope(scope) ? scope : expect.unreachable(`There is no scope ${scope} for ${method} ${path}.`);
+}
 
 const bearer = (scopes: readonly Scope[]) => signer.bearer({ scope: scopes.join(' ') });
 const without = (...denied: Scope[]) => SCOPES.filter((scope) => !denied.includes(scope));

@@ -50,9 +50,10 @@ const status = (expected: number) => (response: Response) =>
 it('GraphiQL loads while the gateway sheds load, and loads the schema and runs the operation as soon as it does not', async () => {
   await using upstream = await startService(() => ({ body: { data: [] } }));
   const held = upstream.hold(undefined, Infinity);
-  await using full = await startGateway({ upstream: upstream.url, graphiql: GRAPHIQL }, {}, 'listener', {
-    maxInFlightRequests: 1,
-  });
+  await using full = await startGateway(
+    { upstream: upstream.url, graphiql: GRAPHIQL },
+    { server: { maxInFlightRequests: 1 } },
+  );
   const response = full.send('{ notificationGroups { id } }');
   await held.arrived;
   await using visitor = await visitGraphiql(browser, full.url);

@@ -11,7 +11,7 @@ import { startConnectProxy } from '../support/connect-proxy.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
 import { MISBEHAVIORS } from '../support/misbehaviors.ts';
-import { startPlainUpstream } from '../support/plain-upstream.ts';
+import { startPlainService } from '../support/plain-service.ts';
 import { runNotigraph } from '../support/process.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -94,7 +94,7 @@ it('examines the sandbox with reads only, and prints what docs/monitoring.md sho
 });
 
 it('accepts bodies without envelopes and a path prefix, and says that keys are not checked', async () => {
-  await using service = await startPlainUpstream();
+  await using service = await startPlainService();
   const lines = await examineAt(service.url, { workflow: 'wf-1' });
   expect(noteworthy(lines)).toMatchInlineSnapshot(`
     [

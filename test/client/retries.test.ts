@@ -106,7 +106,7 @@ describe.concurrent('the client', () => {
   it('repeats what an overloaded gateway rejected', async () => {
     await using upstream = await startService(() => GROUPS);
     const shedding = { maxInFlightRequests: 0 };
-    await using overloaded = await startGateway({ upstream: upstream.url }, {}, 'listener', shedding);
+    await using overloaded = await startGateway({ upstream: upstream.url }, { server: shedding });
     await using gateway = await startGateway({ upstream: upstream.url });
     const urls = [overloaded.url, gateway.url];
     const notigraph = createClient({

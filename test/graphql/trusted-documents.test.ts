@@ -4,8 +4,16 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
-import { dataOf, errorOf, healthyService, sendToBoth } from '../support/healthy-service.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireRequest,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';

@@ -93,9 +93,10 @@ describe('a gateway that sheds load', () => {
   it('answers requests for the page and its files, but no others', async () => {
     await using upstream = await startService(() => ({ body: { data: [] } }));
     const held = upstream.hold(undefined, Infinity);
-    await using busy = await startGateway({ upstream: upstream.url, graphiql: true }, {}, 'listener', {
-      maxInFlightRequests: 1,
-    });
+    await using busy = await startGateway(
+      { upstream: upstream.url, graphiql: true },
+      { server: { maxInFlightRequests: 1 } },
+    );
     const response = busy.send('{ notificationGroups { id } }');
     await held.arrived;
     expect((await busy.send('{ __typename }')).status).toBe(503);
@@ -114,9 +115,7 @@ describe('a gateway that sheds load', () => {
   });
 
   it('has no page to answer requests with if GraphiQL is off', async () => {
-    await using busy = await startGateway({ upstream: 'http://127.0.0.1:9' }, {}, 'listener', {
-      maxInFlightRequests: 0,
-    });
+    await using busy = await startGateway({ upstream: 'http://127.0.0.1:9' }, { server: { maxInFlightRequests: 0 } });
     expect((await request(busy.url, BROWSER)).status).toBe(503);
   });
 

@@ -9,7 +9,7 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { type Entry, startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -101,7 +101,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
 
   it('gets the data of a GraphQL response, through the fetch API too', async () => {
     const { body } = await gateway.send(TOOLS.Groups, {}, { authorization: KEY });
-    await using other = await startGateway({ upstream: upstream.url, ...OPTIONS }, {}, 'fetch' satisfies Entry);
+    await using other = await startGateway({ upstream: upstream.url, ...OPTIONS }, { entry: 'fetch' });
     for (const entry of [gateway, other]) {
       await using agent = await connectAgent(entry, KEY, { era });
       expect(await agent.call('Groups')).toEqual({

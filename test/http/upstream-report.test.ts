@@ -101,10 +101,10 @@ it('reports the calls of mutations with those of bulk items and of loaders', asy
 it('counts stored responses only if no request was made for them, and calls that were not sent', async () => {
   await using cached = await startCachedGateway({ maxRetries: 0, breakerMinimumCalls: 2 });
   const read = async () => {
-    cached.forget();
-    const { fields, ...result } = await report(cached.gateway, READ_WORKFLOW);
+    cached.service.forget();
+    const { fields, ...result } = await report(cached, READ_WORKFLOW);
     expect(fields).toEqual({ 'Query.workflow': 1 });
-    expect(sentOf({ fields, ...result })).toBe(cached.calls().length);
+    expect(sentOf({ fields, ...result })).toBe(cached.service.calls().length);
     return result;
   };
   expect(await read()).toMatchObject({ calls: 1, cached: 0 });
@@ -113,13 +113,14 @@ it('counts stored responses only if no request was made for them, and calls that
   const other = '{ workflow(idOrIdentifier: "other") { name } }';
   await cached.run(other);
   cached.advance(45);
-  const refresh = cached.hold('GET /v1/workflows/other');
-  const revalidating = await report(cached.gateway, other);
+  const refresh = cached.service.hold('GET /v1/workflows/other');
+  const revalidating = await report(cached, other);
   expect(revalidating).toMatchObject({ calls: 1, shared: 0, cached: 1, ms: 0 }); // The refresh belongs to no operation.
-  (await refresh)();
+  await refresh.arrived;
+  refresh.release();
 
   cached.advance(200);
-  cached.respond(() => ({ status: 503 }));
+  cached.service.script = () => ({ status: 503 });
   const stale = await read();
   expect(stale).toMatchObject({ calls: 1, cached: 0, extensions: { cache: { stale: true, ageSeconds: 245 } } });
   expect(stale).not.toHaveProperty('unsent');

@@ -6,8 +6,16 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
-import { dataOf, errorOf, healthyService, sendToBoth } from '../support/healthy-service.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireRequest,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';

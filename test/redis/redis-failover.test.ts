@@ -7,10 +7,10 @@ import { READ_WORKFLOW, respondTo } from '../support/cached-gateway.ts';
 import { createAuthority, hasOpenssl } from '../support/certificates.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../support/redis.ts';
-import { createRedisCache, SECRET } from '../support/redis-cache.ts';
 import { createLimiter } from '../support/redis-limiter.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
+import { createRedisCache, SECRET } from '../support/test-cache.ts';
 
 const SLOW_POLL = { timeout: 20_000, interval: 20 };
 

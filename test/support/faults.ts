@@ -124,9 +124,7 @@ export async function setUp(
   const upstream = await startService(script);
   const gateway = await startGateway(
     { upstream: upstream.url, ...options },
-    { ...(random && { random }) },
-    'listener',
-    limits,
+    { ...(random && { random }), server: limits },
   );
 
   async function run(document: string) {

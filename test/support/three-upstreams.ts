@@ -52,8 +52,7 @@ export async function startThreeUpstreams(
   const signer = createSigner();
   const gateway = await startGateway(
     { upstreams: upstreamsOf(upstreams), clients: clientsOf(signer, { tenants: TENANTS }), ...options },
-    {},
-    entry,
+    { entry },
   );
   const { origin } = new URL(gateway.url);
   const client = new Pool(origin, { connections: 60 });

@@ -3,7 +3,7 @@ import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ContractCheck, createContractCheck } from '../support/contract.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import * as operations from '../support/operations.gen.ts';
-import { PREFIX, startPlainUpstream } from '../support/plain-upstream.ts';
+import { PREFIX, startPlainService } from '../support/plain-service.ts';
 import { type Exchange, forwardTo, startService, type TestService } from '../support/service.ts';
 
 /** Implementation of the contract, with ids of its initial records. */
@@ -28,7 +28,7 @@ const services: Record<string, Service> = {
     transactionId: 'sample-transaction-0001',
   },
   'another server, with a path prefix and without envelopes': {
-    start: startPlainUpstream,
+    start: startPlainService,
     prefix: PREFIX,
     authorization: 'ApiKey some=Other/key+~',
     workflowId: 'wf-1',

@@ -16,32 +16,32 @@ const withETag =
 
 it.each(['"1"', 'W/"a-b"', '""'])('a 304 to If-None-Match: %s renews a response', async (etag) => {
   await using cached = await startCachedGateway();
-  cached.respond(withETag(etag, 'v0'));
+  cached.service.script = withETag(etag, 'v0');
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
   const results = await Promise.all([cached.run(READ_WORKFLOW), cached.run(READ_WORKFLOW)]);
   expect(results).toEqual([nameOf('v0'), nameOf('v0')]); // The second one has joined the first one's call.
-  expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, etag]);
+  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, etag]);
   cached.advance(30);
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf('v0'));
-  expect(cached.calls()).toHaveLength(2);
+  expect(cached.service.calls()).toHaveLength(2);
   cached.advance(31);
-  cached.respond(withETag('"2"', 'v1'));
+  cached.service.script = withETag('"2"', 'v1');
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf('v1'));
 });
 
 it.each(['1', '"a"b"', `"${'x'.repeat(255)}"`, '"é"'])('an invalid or long ETag is not sent back: %s', async (etag) => {
   await using cached = await startCachedGateway();
-  cached.respond(withETag(etag, 'v0'));
+  cached.service.script = withETag(etag, 'v0');
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
   await cached.run(READ_WORKFLOW);
-  expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
+  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
 });
 
 it('a 304 that was not asked for is an invalid response', async () => {
   await using cached = await startCachedGateway();
-  cached.respond(() => ({ status: 304 }));
+  cached.service.script = () => ({ status: 304 });
   expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_BAD_RESPONSE']);
 });
 
