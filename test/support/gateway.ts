@@ -59,7 +59,7 @@ export type Entry = 'listener' | 'fetch';
 /** Longest wait for Redis, in milliseconds. Long, because on a busy machine Redis may get no processor for a while. */
 const REDIS_TIMEOUT_MS = 20_000;
 
-/** What tests can replace beside the options: clocks, random numbers, the log, and the following. */
+/** Parts that tests can replace beside the options: clocks, random numbers, the log, and the following. */
 export interface TestDeps extends GatewayDeps {
   /** @default listener */
   entry?: Entry;
