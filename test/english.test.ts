@@ -4,7 +4,18 @@ import { expect, it } from 'vitest';
 import { ROOT, read } from './support/docs.ts';
 
 /** Files and folders whose docstrings are checked. */
-const COVERED = ['bench', 'build.ts', 'codegen', 'codegen.ts', 'dev.ts', 'examples', 'prepare.ts', 'schema', 'src', 'test'];
+const COVERED = [
+  'bench',
+  'build.ts',
+  'codegen',
+  'codegen.ts',
+  'dev.ts',
+  'examples',
+  'prepare.ts',
+  'schema',
+  'src',
+  'test',
+];
 
 const EXTENSIONS = new Set(['.graphql', '.js', '.mjs', '.ts', '.tsx']);
 

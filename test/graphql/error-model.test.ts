@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
 import { HEAD, type Script, type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
@@ -320,12 +320,11 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
 });
 
 it('a required argument that is null is BAD_USER_INPUT, without an upstream call', async () => {
-  await using upstream = await startService(() => ({ body: { data: workflow() } }));
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(() => ({ body: { data: workflow() } }));
   const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
   const { body, codes } = await gateway.send(document, { id: null });
   expect([body.data, codes]).toEqual([{ workflow: null }, ['BAD_USER_INPUT']]);
-  expect(upstream.requests).toEqual([]);
+  expect(gateway.service.requests).toEqual([]);
 });
 
 describe('the gateway accepts', () => {
@@ -351,10 +350,9 @@ describe('the gateway accepts', () => {
   });
 
   it('an unknown channel in the statistics, which is omitted and logged', async () => {
-    await using upstream = await startService(() => ({
+    await using gateway = await startScriptedGateway(() => ({
       body: [{ _id: '2026-01-01', count: 1, templates: [], channels: ['email', 'carrier_pigeon'] }],
     }));
-    await using gateway = await startGateway({ upstream: upstream.url });
     expect(await gateway.data('{ notificationStats { channels } }')).toEqual({
       notificationStats: [{ channels: ['EMAIL'] }],
     });
@@ -493,8 +491,7 @@ describe('a failure of the connection', () => {
 
 it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
   await using gateway = await startScenario(() => {}, { operationTimeoutMs: 50 });
-  await using upstream = await startService(() => {});
-  await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 1_500 }); // Time to send the first.
+  await using impatient = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_500 }); // Time to send the first.
   const { body } = await impatient.send(`mutation {
     first: createFeed(input: { name: "a" }) { __typename }
     second: createFeed(input: { name: "b" }) { __typename } }`);
@@ -503,15 +500,14 @@ it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIE
     { path: ['first'], extensions: { code: 'UPSTREAM_TIMEOUT', outcome: 'UNKNOWN' } },
     { path: ['second'], extensions: { code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED' } },
   ]);
-  expect(upstream.requests).toHaveLength(1);
+  expect(impatient.service.requests).toHaveLength(1);
   expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 });
 
 it('a failing field does not affect the data of its siblings', async () => {
-  await using upstream = await startService(({ path }) =>
+  await using gateway = await startScriptedGateway(({ path }) =>
     path.endsWith('/bad') ? { status: 503, body: {} } : { body: { data: workflow() } },
   );
-  await using gateway = await startGateway({ upstream: upstream.url });
   const fields = Array.from({ length: 19 }, (_, i) => `f${i}: workflow(idOrIdentifier: "w${i}") { name }`);
   const { status, body, codes } = await gateway.send(
     `{ bad: workflow(idOrIdentifier: "bad") { name } ${fields.join(' ')} }`,
@@ -525,10 +521,13 @@ it('an internal error is masked and logged once with its error id, and the proce
   const bug = () => {
     throw new Error(`secret detail ${KEY}`);
   };
-  await using upstream = await startService(() => ({
-    body: [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }],
-  }));
-  await using gateway = await startGateway({ upstream: upstream.url }, { now: bug });
+  await using gateway = await startScriptedGateway(
+    () => ({
+      body: [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }],
+    }),
+    {},
+    { now: bug },
+  );
   const { status, body } = await gateway.send('{ notificationStats(fillGaps: true) { key } }');
   expect(status).toBe(200);
   expect(body.errors).toMatchObject([

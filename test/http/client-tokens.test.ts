@@ -4,7 +4,7 @@ import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
@@ -202,8 +202,7 @@ describe('the client token endpoint', () => {
   });
 
   it('does not exist if no secrets are configured', async () => {
-    await using upstream = await startService(healthyService);
-    await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
+    await using gateway = await startScriptedGateway(healthyService, { clients: clientsOf(signer) });
     expect((await requestToken({ gateway }, { scopes: ['groups:read'] })).status).toBe(404);
   });
 

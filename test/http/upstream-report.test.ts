@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { startService } from '../support/service.ts';
 
@@ -69,17 +69,19 @@ it('reports calls, shared responses, retries, the rate limit, and the calls of e
 });
 
 it('reports the calls of mutations with those of bulk items and of loaders', async () => {
-  await using upstream = await startService(({ method, path }) => {
-    switch (method) {
-      case 'PUT':
-        return { status: 400, body: { message: 'Workflow is already active' } };
-      case 'POST':
-        return { body: { data: { subscriberId: 's', _organizationId: 'o', _environmentId: 'e', deleted: false } } };
-      default:
-        return { body: { data: workflow({ _id: path.slice(14), active: true, _notificationGroupId: 'g1' }) } };
-    }
-  });
-  await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
+  await using gateway = await startScriptedGateway(
+    ({ method, path }) => {
+      switch (method) {
+        case 'PUT':
+          return { status: 400, body: { message: 'Workflow is already active' } };
+        case 'POST':
+          return { body: { data: { subscriberId: 's', _organizationId: 'o', _environmentId: 'e', deleted: false } } };
+        default:
+          return { body: { data: workflow({ _id: path.slice(14), active: true, _notificationGroupId: 'g1' }) } };
+      }
+    },
+    { maxUpstreamCalls: 2 },
+  );
   const result = await report(
     gateway,
     `mutation {
@@ -95,7 +97,7 @@ it('reports the calls of mutations with those of bulk items and of loaders', asy
   expect(result.data).toMatchObject({ updateWorkflowStatus: { changed: false }, createSubscribers: { succeeded: 3 } });
   expect(result).toMatchObject({ calls: 5, shared: 0, cached: 0, retries: 0 });
   expect(result.fields).toEqual({ 'Mutation.updateWorkflowStatus': 2, 'Mutation.createSubscribers': 3 });
-  expect(sentOf(result)).toBe(upstream.requests.length);
+  expect(sentOf(result)).toBe(gateway.service.requests.length);
 });
 
 it('counts stored responses only if no request was made for them, and calls that were not sent', async () => {

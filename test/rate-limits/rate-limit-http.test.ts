@@ -5,7 +5,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import {
   dataOf,
   errorOf,
@@ -262,18 +262,16 @@ describe('a rate limit', () => {
 describe('an operation whose client disconnects', () => {
   it('is charged for the calls that it has made', async () => {
     let held = 0;
-    await using upstream = await startService((request, connection) => {
-      if (/\/hang/.test(request.path)) {
-        held += 1;
-        return;
-      }
-      return healthyService(request, connection);
-    });
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      maxRetries: 0,
-      clients: { server: { rateLimit: hourly(10) } },
-    });
+    await using gateway = await startScriptedGateway(
+      (request, connection) => {
+        if (/\/hang/.test(request.path)) {
+          held += 1;
+          return;
+        }
+        return healthyService(request, connection);
+      },
+      { maxRetries: 0, clients: { server: { rateLimit: hourly(10) } } },
+    );
     const body = JSON.stringify({
       query: '{ workflows(idsOrIdentifiers: ["hang-a", "hang-b", "hang-c", "hang-d", "hang-e"]) { name } }',
     });

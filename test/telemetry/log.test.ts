@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
 
@@ -126,8 +126,7 @@ it('failed operations are logged with their code, including those rejected befor
 });
 
 it('a fault of an endpoint is logged as one warning, however many fields fail', async () => {
-  await using upstream = await startService(() => ({ status: 500, body: {} }));
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(() => ({ status: 500, body: {} }));
   const { codes } = await gateway.send(
     '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d"]) { id } notificationGroups { id } }',
   );

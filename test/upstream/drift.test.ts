@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/counts.ts';
-import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
+import { deviationsIn, startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { sendOperation } from '../support/send-operation.ts';
@@ -178,14 +178,15 @@ it('known differences of real services are no deviations, nor are free-form valu
     ],
     'GET /v1/notifications/graph/stats': [{ body: { data: [entry()] } }, { body: [] }],
   };
-  await using upstream = await startService((request) => responses[endpointOf(request)]?.shift() ?? { status: 500 });
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(
+    (request) => responses[endpointOf(request)]?.shift() ?? { status: 500 },
+  );
   for (const endpoint of Object.keys(responses)) {
     while (responses[endpoint]?.length !== 0) {
       await gateway.data(SEEDS[endpoint]?.operation ?? '');
     }
   }
-  expect(upstream.requests).toHaveLength(9);
+  expect(gateway.service.requests).toHaveLength(9);
   expect(deviationsIn(gateway.log)).toEqual([]);
 });
 

@@ -5,7 +5,7 @@ import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { Service } from '../../src/upstream/service.ts';
 import { SocketPool, type SocketPoolSettings } from '../../src/upstream/transport/socket-pool.ts';
 import { digestOf } from '../support/concurrent-load.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
 import { settingsOf } from '../support/settings.ts';
@@ -64,11 +64,10 @@ afterEach(() => {
 describe('a socket', () => {
   it('is reused by the same credential, and by another one after 20 ms without use', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    await using upstream = await startService(echoOnce);
-    await using gateway = await startGateway({ upstream: upstream.url });
+    await using gateway = await startScriptedGateway(echoOnce);
     const used = async (key: string) => {
       await gateway.data(DOCUMENT, { id: `of-${key}` }, { authorization: `ApiKey ${key}` });
-      return upstream.requests.at(-1)?.connection;
+      return gateway.service.requests.at(-1)?.connection;
     };
     expect([await used('a'), await used('b'), await used('a'), await used('b'), await used('a')]).toEqual([
       1, 2, 1, 2, 1,
@@ -80,12 +79,11 @@ describe('a socket', () => {
   });
 
   it('is reused by any credential if all sockets are taken', async () => {
-    await using upstream = await startService(echoOnce);
-    await using gateway = await startGateway({ upstream: upstream.url, sockets: 2 });
+    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
-    expect(upstream.connections()).toBe(2);
+    expect(gateway.service.connections()).toBe(2);
   });
 
   it('with isolation serves only one credential, and is closed if another one needs its place', async () => {
@@ -105,19 +103,18 @@ describe('a socket', () => {
     ['garbage', '\0garbage'],
   ])('is closed if it receives %s while it is idle', async (_, bytes) => {
     const sends: Connection['send'][] = [];
-    await using upstream = await startService((request, connection) => {
+    await using gateway = await startScriptedGateway((request, connection) => {
       sends.push(connection.send);
       echoOnce(request, connection);
     });
-    await using gateway = await startGateway({ upstream: upstream.url });
     const read = () => gateway.data(DOCUMENT, { id: 'x' });
     await read();
     await read();
-    expect(upstream.connections()).toBe(1);
+    expect(gateway.service.connections()).toBe(1);
     sends[0]?.(bytes);
-    await upstream.allClosed();
+    await gateway.service.allClosed();
     await read();
-    expect(upstream.connections()).toBe(2);
+    expect(gateway.service.connections()).toBe(2);
   });
 });
 
@@ -172,21 +169,15 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it('a service that restarts is reconnected', async () => {
-    await using upstream = await startService(echoOnce);
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      sockets: 2,
-      isolateConnections,
-      maxRetries: 0,
-    });
+    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2, isolateConnections, maxRetries: 0 });
     const read = (key: string) => gateway.send(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     for (let i = 0; i < 3; i += 1) {
       expect((await read('a')).codes).toEqual([]);
-      await upstream.refuse();
+      await gateway.service.refuse();
       for (const key of ['a', 'b', 'c', 'a']) {
         expect((await read(key)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
       }
-      await upstream.listen();
+      await gateway.service.listen();
     }
   });
 
