@@ -219,32 +219,24 @@ it('several upstreams have their own counts and log lines', async () => {
 });
 
 describe('the cost of inspections', () => {
-  /** Starts a gateway whose service returns the list, with a clock that the test moves. */
-  async function start(list: object[]) {
-    const clock = { now: 0 };
-    const upstream = await startService(() => ({ body: list }));
-    const gateway = await startGateway({ upstream: upstream.url }, { monotonicNow: () => clock.now });
-    const ask = async (query: string, times: number) => {
-      for (let i = 0; i < times; i += 1) {
-        await gateway.data(query);
-      }
-    };
-    const stop = () => Promise.all([gateway[Symbol.asyncDispose](), upstream[Symbol.asyncDispose]()]);
-    return { clock, gateway, ask, [Symbol.asyncDispose]: async () => void (await stop()) };
-  }
+  const ask = async (gateway: TestGateway, query: string, times: number) => {
+    for (let i = 0; i < times; i += 1) {
+      await gateway.data(query);
+    }
+  };
 
   it('is limited per response, and every item of a long list gets its turn', async () => {
     const groups: object[] = Array.from({ length: 2_500 }, () => group());
     groups[1_000] = { ...group(), _environmentId: null };
     groups[2_400] = { ...group(), name: null };
-    await using service = await start(groups);
+    await using gateway = await startScriptedGateway(() => ({ body: groups }));
     let found: readonly string[] = [];
     for (let inspections = 0; found.length < 2; inspections += 1) {
       expect(inspections).toBeLessThan(200);
-      await service.ask('{ notificationGroups { id } }', 1);
-      service.clock.now += 1_000;
+      await ask(gateway, '{ notificationGroups { id } }', 1);
+      gateway.advance(1);
       const before = found.length;
-      found = deviationsIn(service.gateway.log);
+      found = deviationsIn(gateway.log);
       expect(found.length - before).toBeLessThan(2); // One inspection doesn't reach both.
     }
     const route = 'GET /v1/notification-groups';
@@ -254,13 +246,13 @@ describe('the cost of inspections', () => {
   it('is limited per second, and inspections resume later', async () => {
     const templates = Array.from({ length: 60 }, () => 'w1');
     const entries: object[] = Array.from({ length: 100 }, () => entry({ templates }));
-    await using service = await start(entries);
-    await service.ask('{ notificationStats { key } }', 20); // Of 5,000 values each, which uses up what an endpoint starts with.
+    await using gateway = await startScriptedGateway(() => ({ body: entries }));
+    await ask(gateway, '{ notificationStats { key } }', 20); // Of 5,000 values each, which uses up what an endpoint starts with.
     entries.fill(entry({ templates, count: null }));
-    await service.ask('{ notificationStats { key } }', 2);
-    expect(deviationsIn(service.gateway.log)).toEqual([]);
-    service.clock.now = 1_000;
-    await service.ask('{ notificationStats { key } }', 1);
-    expect(deviationsIn(service.gateway.log)).toEqual(['GET /v1/notifications/graph/stats [].count null']);
+    await ask(gateway, '{ notificationStats { key } }', 2);
+    expect(deviationsIn(gateway.log)).toEqual([]);
+    gateway.advance(1);
+    await ask(gateway, '{ notificationStats { key } }', 1);
+    expect(deviationsIn(gateway.log)).toEqual(['GET /v1/notifications/graph/stats [].count null']);
   });
 });
