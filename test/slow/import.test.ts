@@ -16,7 +16,7 @@ const ROWS = 10_000;
 const OUTAGE_MS = 12_000;
 
 /** Maximum time for half of the rows, in milliseconds. */
-const IMPORT_MS = 200_000;
+const IMPORT_MS = 300_000;
 
 /** Fault of a service. The request is forwarded only by those with `after`, whose response is lost. */
 type Fault = 'unavailable' | 'disconnect before' | 'disconnect after' | 'silence after' | 'rate limit';
