@@ -4,7 +4,7 @@ import { startServer } from '../../src/server/server.ts';
 import { startTarget } from '../support/attack.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -16,7 +16,7 @@ const hangUp = (clients: readonly RawClient[]) => {
 };
 
 it('100 rejected requests whose responses are not read take at most 64 MB', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using upstream = await startService(() => ({ body: { data: [] } }));
   await using gateway = await startTarget(upstream.url);
   const query = 'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }';
   const body = JSON.stringify({

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repeat } from '../support/attack.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 let body: unknown;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => ({ body }));
+  upstream = await startService(() => ({ body }));
   gateway = await startGateway({ upstream: upstream.url, introspection: false });
 });
 

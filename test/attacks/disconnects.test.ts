@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const BODY = JSON.stringify({ query: '{ notificationGroups { name } }' });
 const KEY = 'Authorization: ApiKey one';
@@ -26,10 +26,10 @@ it.each(Object.entries(DISCONNECTS))('a client that %s the connection early caus
   const name = 'x'.repeat(4 * 1024 * 1024);
   let isHeld = false;
   const asked = Promise.withResolvers<void>();
-  await using upstream = await startScriptedUpstream(({ method }) => {
+  await using upstream = await startService(({ method }) => {
     if (isHeld && method === 'GET') {
       asked.resolve();
-      return 'taken over';
+      return;
     }
     return { body: { data: [{ _id: '1', name }] } };
   });
@@ -69,7 +69,7 @@ it.each(Object.entries(DISCONNECTS))('a client that %s the connection early caus
 
 it('a client that disconnects in the middle of a chunked body causes no error', async () => {
   await using folder = await createTemporaryFolder();
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using upstream = await startService(() => ({ body: { data: [] } }));
   await using notigraph = await startNotigraph({ cwd: folder.path(), args: ['--upstream', upstream.url] });
   const client = await connectRaw(notigraph.url);
   await client.send(`${postHead('/graphql', KEY, 'Transfer-Encoding: chunked')}400\r\nabc`);

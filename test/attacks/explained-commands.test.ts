@@ -5,14 +5,14 @@ import { expect, it } from 'vitest';
 import { sendExplain } from '../support/explain.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const KEY = 'the-key';
 
 it('explained commands send exactly the request of the operation, and run nothing that an id contains', async () => {
   await using folder = await createTemporaryFolder();
   const created = folder.path('created');
-  await using upstream = await startScriptedUpstream(() => ({ status: 400, body: { message: 'rejected' } }));
+  await using upstream = await startService(() => ({ status: 400, body: { message: 'rejected' } }));
   await using gateway = await startGateway({ upstream: `${upstream.url}/a%20b/[c]{1,2}` });
   const hostile = [
     `'; touch ${created}; '`,

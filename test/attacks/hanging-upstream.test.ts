@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startRawUpstream } from '../support/raw-upstream.ts';
 import { group } from '../support/records.ts';
+import { startService } from '../support/service.ts';
 
 /** Requests of the attacker in flight, more than the gateway takes in total. */
 const ATTACKS = 150;
@@ -20,13 +20,13 @@ it.each<[string, limit: 'caller' | 'upstream' | undefined, (i: number) => [key: 
   ['identical reads with many keys', 'upstream', (i) => [`k${i % 50}`, READ]],
   ['different reads with many keys', 'upstream', (i) => [`k${i % 50}`, readOf(i)]],
 ])('an upstream that hangs takes no requests to another one, with %s', async (_, limitOf, attackOf) => {
-  await using hanging = await startRawUpstream(() => {});
-  await using healthy = await startRawUpstream((_request, { answer }) => answer({ body: { data: [group()] } }));
+  await using hanging = await startService(() => {});
+  await using healthy = await startService((_request, { answer }) => answer({ body: { data: [group()] } }));
   const upstreams = {
     hanging: { url: hanging.url, pathPrefix: '/hanging' },
     healthy: { url: healthy.url, default: true },
   };
-  await using gateway = await startGateway({ upstreams, maxQueuedCallsPerKey: 10 }, {}, 'listener', LIMITS);
+  await using gateway = await startGateway({ upstreams, maxQueuedCallsPerKey: 10 }, { server: LIMITS });
   const attackers = new AbortController();
   const attack = async (i: number) => {
     const [key, query] = attackOf(i);

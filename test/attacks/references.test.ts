@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Attack, measureCheapest, postWithKey, repeat, startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 /** Maximum time for which one request may block the event loop, in milliseconds. */
 const MAX_BLOCK_MS = 50;
 
 const BODY_BYTES = 256 * 1024;
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: ProbedGateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => ({ status: 404, body: {} }));
+  upstream = await startService(() => ({ status: 404, body: {} }));
   gateway = await startTarget(upstream.url, { NOTIGRAPH_FEDERATION: 'on' });
 });
 

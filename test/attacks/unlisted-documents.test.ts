@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { measure, measureCheapest, parseMs, postWithKey, startTarget } from '../support/attack.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Maximum CPU time of a document that is in no manifest and is hashed for the log, in milliseconds, besides parsing its request. */
 const BASE_CPU_MS = 20;
@@ -10,7 +10,7 @@ const BASE_CPU_MS = 20;
 it('documents that are in no manifest cost little and do not fill the log beyond its limit', async () => {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('manifest.json'), JSON.stringify({ listed: '{ __typename }' }));
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+  await using upstream = await startService(() => ({ body: { data: {} } }));
   await using gateway = await startTarget(upstream.url, {
     NOTIGRAPH_CONFIG_TEXT: JSON.stringify({
       clients: { server: { trustedDocuments: 'log' } },

@@ -1,17 +1,17 @@
-import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { startServer } from '../../src/server/server.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Connection, HEAD, startService } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
 
 it('upstream responses that together exceed the memory limit are OVERLOADED and count toward load shedding', async () => {
-  const waiting: ServerResponse[] = [];
-  await using upstream = await startScriptedUpstream((_, { response }) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).write(`{"data":[{"name":"${'x'.repeat(2 * MIB)}`);
-    waiting.push(response);
-    return 'taken over';
+  const waiting: Connection[] = [];
+  const start = `{"data":[{"name":"${'x'.repeat(2 * MIB)}`;
+  const end = '"}]}';
+  await using upstream = await startService((_, connection) => {
+    connection.send(`${HEAD}content-length: ${start.length + end.length}\r\n\r\n${start}`);
+    waiting.push(connection);
   });
   await using gateway = createGateway({ upstream: upstream.url, maxBufferedBytes: 9 * MIB });
   await using server = await startServer({
@@ -48,8 +48,8 @@ it('upstream responses that together exceed the memory limit are OVERLOADED and 
   expect(await send(7)).toEqual([503, 'OVERLOADED']);
   expect(server.load().shedding).toBe('buffered bytes');
 
-  for (const response of waiting.filter(({ destroyed }) => !destroyed)) {
-    response.end('"}]}');
+  for (const { send } of waiting) {
+    send(end);
   }
   const outcomes = await Promise.all(sent);
   expect(outcomes.filter(([, code]) => code === undefined)).toHaveLength(4);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 /** Maximum time for which one document may block the event loop, in milliseconds. */
 const MAX_BLOCK_MS = 50;
@@ -10,12 +10,12 @@ const MAX_BLOCK_MS = 50;
 /** Maximum number of runs. The shortest counts, because garbage collection and a cold start only add time. */
 const MAX_RUNS = 10;
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: ProbedGateway;
 
 beforeAll(async () => {
   const steps = Array.from({ length: 10 }, () => ({ template: { variables: [{ name: 'city' }] } }));
-  upstream = await startScriptedUpstream(({ method, path }) => {
+  upstream = await startService(({ method, path }) => {
     if (method !== 'GET') {
       return { status: 201, body: { data: {} } };
     }

@@ -16,7 +16,7 @@ import {
   type TestIssuer,
 } from '../support/issuer.ts';
 import { group } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const GROUPS = { query: '{ notificationGroups { name } }' };
 const AUDIENCE = 'dashboard';
@@ -520,14 +520,14 @@ async function sendRaw(url: string, authorization: string[]) {
 }
 
 describe('a gateway without a kind of client', () => {
-  let upstream: ScriptedUpstream;
+  let upstream: TestService;
   const sendTo = async (clients: NonNullable<GatewayOptions['clients']>, authorization: string) => {
     await using gateway = await startGateway({ upstream: upstream.url, clients });
     return await gateway.send(GROUPS.query, {}, { authorization });
   };
 
   beforeAll(async () => {
-    upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+    upstream = await startService(() => ({ body: { data: [] } }));
   });
 
   afterAll(async () => {

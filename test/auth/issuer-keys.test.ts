@@ -6,7 +6,7 @@ import { startGateway } from '../support/gateway.ts';
 import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -41,7 +41,7 @@ interface StartOptions {
 
 /** Starts a gateway that trusts the issuer. */
 async function start({ issuers, ...options }: StartOptions = {}) {
-  const upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  const upstream = await startService(() => ({ body: { data: [] } }));
   const gateway = await startGateway({
     upstream: upstream.url,
     ...options,

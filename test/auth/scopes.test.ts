@@ -24,9 +24,16 @@ import { PreparedDocuments } from '../../src/graphql/documents/prepared-document
 import { createSchema } from '../../src/graphql/schema.ts';
 import { isScope, SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { subscriber } from '../support/records.ts';
-import { dataOf, errorOf, healthyService, scopeOfCall, sendToBoth } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -43,6 +50,16 @@ beforeAll(async () => {
   );
 });
 afterAll(() => gateways[Symbol.asyncDispose]());
+
+/** Nouns of scopes that differ from those of paths. */
+const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notifications: 'stats' };
+
+/** Returns the scope that an upstream call requires, derived from its method and path. */
+function scopeOfCall({ method, path }: { method: string; path: string }): Scope {
+  const [, noun = ''] = /^\/v1\/([\w-]+)/.exec(path) ?? [];
+  const scope = `${NOUNS[noun] ?? noun}:${method === 'GET' ? 'read' : 'write'}`;
+  return isScope(scope) ? scope : expect.unreachable(`There is no scope ${scope} for ${method} ${path}.`);
+}
 
 const bearer = (scopes: readonly Scope[]) => signer.bearer({ scope: scopes.join(' ') });
 const without = (...denied: Scope[]) => SCOPES.filter((scope) => !denied.includes(scope));

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, echoKeyDigest } from '../support/concurrent-load.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
-import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
+import type { Connection, ServiceRequest } from '../support/service.ts';
 
 const AUDIENCE = 'dashboard';
 const SCOPES = ['workflows:read', 'groups:read', 'subscribers:read', 'subscribers:write', 'feeds:write'] as const;
@@ -24,24 +24,25 @@ const browser = (tenant: string, sub: string) => `Bearer ${issuer.sign({ tenant,
 describe('reads of the same record at the same time', () => {
   /** Returns the keys of the upstream calls when several callers send the same read and none has a response yet. */
   async function callsFor(callers: readonly string[]): Promise<string[]> {
-    const pending: [RawRequest, RawConnection][] = [];
-    await using upstream = await startRawUpstream((request, connection) => pending.push([request, connection]));
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      clients: {
-        browser: {
-          issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256'] }],
-          scopes: SCOPES,
-          tenants: { acme: 'key-of-acme', globex: 'key-of-globex' },
+    const pending: [ServiceRequest, Connection][] = [];
+    await using gateway = await startScriptedGateway(
+      (request, connection) => void pending.push([request, connection]),
+      {
+        clients: {
+          browser: {
+            issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256'] }],
+            scopes: SCOPES,
+            tenants: { acme: 'key-of-acme', globex: 'key-of-globex' },
+          },
         },
       },
-    });
+    );
     for (const authorization of callers) {
       await gateway.send('{ __typename }', {}, { authorization }); // Caches the token.
     }
     const responses = Promise.all(callers.map((authorization) => gateway.send(READ, {}, { authorization })));
     const calls = new Set(callers.map((authorization) => keyOf(authorization))).size;
-    await upstream.arrived(calls);
+    await gateway.service.arrived(calls);
     await expect.poll(gateway.running).toBe(callers.length);
     for (let i = 0; i < calls; i += 1) {
       const [request, connection] = pending[i] ?? [];
@@ -51,7 +52,7 @@ describe('reads of the same record at the same time', () => {
     }
     const names = (await responses).map(({ body }) => JSON.stringify(body));
     expect(names).toEqual(callers.map((caller) => expect.stringContaining(digestOf(`ApiKey ${keyOf(caller)}`))));
-    return upstream.requests.map(({ headers }) => headers.authorization ?? '').toSorted();
+    return gateway.service.requests.map(({ headers }) => headers.authorization ?? '').toSorted();
   }
 
   const keyOf = (authorization: string): string =>

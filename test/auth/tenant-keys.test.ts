@@ -8,7 +8,7 @@ import { measureCpu } from '../support/cpu-time.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -42,7 +42,7 @@ const clientsOf = (tenants: Tenants) => ({
 
 /** Starts a gateway that checks its files for changes every 50 ms. */
 async function start(tenants: Tenants, now?: () => Date) {
-  const upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  const upstream = await startService(() => ({ body: { data: [] } }));
   const gateway = await startGateway(
     { upstream: upstream.url, reloadSeconds: 0.05, clients: clientsOf(tenants) },
     { ...(now && { now }) },

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startDashboard, type Visitor } from '../support/dashboard.ts';
 import { openDashboard } from '../support/open-dashboard.ts';
-import type { ScriptedResponse } from '../support/scripted-upstream.ts';
+import type { ServiceResponse } from '../support/service.ts';
 
 const { browser, dashboard } = await openDashboard();
 
@@ -128,7 +128,7 @@ describe('groups in the dashboard', () => {
   });
 });
 
-const problem = (status: number, message: unknown, headers: Record<string, string> = {}): ScriptedResponse => ({
+const problem = (status: number, message: unknown, headers: Record<string, string> = {}): ServiceResponse => ({
   status,
   headers,
   body: { statusCode: status, message },
@@ -146,7 +146,7 @@ const ALL: Action[] = ['creating', 'renaming', 'deleting'];
 const MAYBE = 'The change may have been applied. Check before you repeat it.';
 
 /** Failures of a write: the upstream's response, and the message that the page shows for it. */
-const FAILURES: { name: string; answer: ScriptedResponse; words: string[]; actions: Action[] }[] = [
+const FAILURES: { name: string; answer: ServiceResponse; words: string[]; actions: Action[] }[] = [
   {
     name: 'ConflictError ALREADY_EXISTS',
     answer: problem(409, 'A group with this name exists.'),

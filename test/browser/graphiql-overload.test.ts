@@ -4,7 +4,7 @@ import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { openOperation, runOperation, visitGraphiql } from '../support/graphiql.ts';
-import { startHoldingUpstream } from '../support/holding-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const GRAPHIQL = { authorization: `ApiKey ${SANDBOX_KEYS.development}`, sandbox: true };
 
@@ -48,20 +48,22 @@ const status = (expected: number) => (response: Response) =>
   response.status() === expected && response.request().method() === 'POST';
 
 it('GraphiQL loads while the gateway sheds load, and loads the schema and runs the operation as soon as it does not', async () => {
-  await using upstream = await startHoldingUpstream();
-  await using full = await startGateway({ upstream: upstream.url, graphiql: GRAPHIQL }, {}, 'listener', {
-    maxInFlightRequests: 1,
-  });
-  const held = full.send('{ notificationGroups { id } }');
-  await upstream.asked;
+  await using upstream = await startService(() => ({ body: { data: [] } }));
+  const held = upstream.hold(undefined, Infinity);
+  await using full = await startGateway(
+    { upstream: upstream.url, graphiql: GRAPHIQL },
+    { server: { maxInFlightRequests: 1 } },
+  );
+  const response = full.send('{ notificationGroups { id } }');
+  await held.arrived;
   await using visitor = await visitGraphiql(browser, full.url);
   const { page } = visitor;
   await page.locator('.notice', { hasText: /The schema is unavailable.+Attempt \d of 5 starts in 1 s\./ }).waitFor();
   await openOperation(page, 'Notification groups');
   await Promise.all([page.waitForResponse(status(503)), runOperation(page)]);
   await page.locator('.response .notice', { hasText: 'Attempt 2 of 5 starts in 1 s. Press Stop to cancel.' }).waitFor();
-  upstream.release();
-  await held;
+  held.release();
+  await response;
   await page.locator('.result', { hasText: '"notificationGroups": []' }).waitFor();
   await page.locator('.notice').waitFor({ state: 'detached' });
 });

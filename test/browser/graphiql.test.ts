@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
@@ -13,7 +11,7 @@ import {
   untilGraphiqlReady,
   visitGraphiql,
 } from '../support/graphiql.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const AUTHORIZATION = `ApiKey ${SANDBOX_KEYS.development}`;
 
@@ -222,7 +220,7 @@ describe('GraphiQL on the sandbox', () => {
       .filter(({ protocol }) => protocol !== 'data:');
     expect(new Set(origins.map(({ origin }) => origin))).toEqual(new Set([new URL(gateway.url).origin]));
 
-    await using elsewhere = await startScriptedUpstream(() => ({
+    await using elsewhere = await startService(() => ({
       headers: { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' },
       body: 'globalThis.intruded = true;',
     }));
@@ -351,19 +349,14 @@ describe('GraphiQL on a real service', () => {
   });
 
   it('stops an operation, also at the service', async () => {
-    const arrived = Promise.withResolvers<IncomingMessage>();
-    await using upstream = await startScriptedUpstream((_request, { request }) => {
-      arrived.resolve(request);
-      return 'taken over';
-    });
+    await using upstream = await startService(() => {});
     await using slow = await startGateway({ upstream: upstream.url, graphiql: { authorization: AUTHORIZATION } });
     await using visitor = await visitGraphiql(browser, slow.url);
     const { page } = visitor;
     await runOperation(page);
-    const { socket } = await arrived.promise;
-    const closed = once(socket, 'close');
+    await upstream.arrived(1);
     await page.getByRole('button', { name: 'Stop' }).click();
-    await closed;
+    await upstream.allClosed();
     await page.getByRole('button', { name: 'Run' }).waitFor();
     expect(await page.locator('.welcome').count()).toBe(1);
     expect(visitor.problems).toEqual([]);

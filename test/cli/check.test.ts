@@ -10,8 +10,8 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { TOOLS } from '../support/agent.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { runNotigraph } from '../support/process.ts';
-import { startRawUpstream } from '../support/raw-upstream.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { startService } from '../support/service.ts';
 
 async function createFolder() {
   const folder = await createTemporaryFolder();
@@ -36,7 +36,7 @@ const UPSTREAM = 'https://notifications.example.com';
 
 it('accepts a configuration without sending, writing or starting anything, and fails for its warnings only if told to', async () => {
   const folder = await createFolder();
-  await using service = await startRawUpstream(() => {});
+  await using service = await startService(() => {});
   const config = {
     upstream: service.url,
     port: Number(new URL(service.url).port), // In use, which a check doesn't notice because it starts no server.

@@ -9,8 +9,8 @@ import { problemsOf as findProblems, loadFrom, type Sources } from '../support/c
 import { startTestIssuer } from '../support/issuer.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { startService } from '../support/service.ts';
 
 const NAME = 'notigraph.config.yaml';
 
@@ -467,7 +467,7 @@ describe('a process', () => {
     async (args: string[]) => {
       const folder = await createFolder();
       await using issuer = await startTestIssuer({ claims: { aud: 'dashboard', scope: 'groups:read' } });
-      await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+      await using upstream = await startService(() => ({ body: { data: [] } }));
       const config = {
         upstream: upstream.url,
         clients: {

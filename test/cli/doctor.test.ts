@@ -10,13 +10,12 @@ import { loadFrom } from '../support/configuration.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { blocks, read, readConsole } from '../support/docs.ts';
 import { listen } from '../support/listen.ts';
-import { startPlainUpstream } from '../support/plain-upstream.ts';
+import { MISBEHAVIORS } from '../support/misbehaviors.ts';
+import { startPlainService } from '../support/plain-service.ts';
 import { runNotigraph } from '../support/process.ts';
-import { MISBEHAVIORS, startRawUpstream } from '../support/raw-upstream.ts';
-import { startRecorder } from '../support/recorder.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { type ScriptedResponse, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { forwardTo, type ServiceResponse, startService } from '../support/service.ts';
 
 /** Looks like the name of a field. */
 const KEY = 'canaryKeyOfTheDoctor';
@@ -38,16 +37,16 @@ const noteworthy = (lines: readonly string[]): string[] => lines.filter((line) =
 
 /** Responses of a service with one record of each kind. */
 interface Responses {
-  list?: ScriptedResponse;
-  group?: ScriptedResponse;
-  stats?: ScriptedResponse;
-  workflow?: ScriptedResponse;
+  list?: ServiceResponse;
+  group?: ServiceResponse;
+  stats?: ServiceResponse;
+  workflow?: ServiceResponse;
 }
 
 const NOT_FOUND = { status: 404, body: { statusCode: 404, message: 'Not found.' } };
 
 /** Starts a service that answers as the contract says, apart from the given responses. */
-async function startService({ list = {}, ...others }: Responses = {}) {
+async function startContractService({ list = {}, ...others }: Responses = {}) {
   const record = group({ _id: 'group-1', name: 'Group' });
   const flow = workflow({
     _id: 'flow-1',
@@ -56,14 +55,14 @@ async function startService({ list = {}, ...others }: Responses = {}) {
     _notificationGroupId: 'group-1',
   });
   const day = { _id: '2026-01-01', count: 1, templates: ['deleted-flow', 'flow-1'], channels: ['email'] };
-  const bodies: Record<string, ScriptedResponse> = {
+  const bodies: Record<string, ServiceResponse> = {
     'notification-groups': { body: { data: [record] }, ...list },
     'notification-groups/group-1': others.group ?? { body: { data: record } },
     'notifications/graph/stats': others.stats ?? { body: { data: [day] } },
     'workflows/flow-1': others.workflow ?? { body: { data: flow } },
     'workflows/flow': others.workflow ?? { body: { data: flow } },
   };
-  const service = await startScriptedUpstream(({ path, headers }) =>
+  const service = await startService(({ path, headers }) =>
     headers.authorization === undefined
       ? { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }
       : (bodies[new URL(path, 'http://localhost').pathname.replace('/v1/', '')] ?? NOT_FOUND),
@@ -75,7 +74,7 @@ async function startService({ list = {}, ...others }: Responses = {}) {
 it('examines the sandbox with reads only, and prints what docs/monitoring.md shows', async () => {
   await using folder = await createTemporaryFolder();
   await using sandbox = await startSandbox();
-  await using recorder = await startRecorder(sandbox.url);
+  await using recorder = await startService(forwardTo(sandbox.url));
   const env = { NOTIGRAPH_DOCTOR_KEY: SANDBOX_KEYS.development };
   const { code, stdout, stderr } = await runNotigraph({
     cwd: folder.path(),
@@ -90,12 +89,12 @@ it('examines the sandbox with reads only, and prints what docs/monitoring.md sho
       .replaceAll(/Port \d+/g, 'Port <port>')
       .replaceAll(/[\d.]+ (ms|KiB|s|bytes)/g, '<n> $1');
   expect(withoutFigures(stdout, recorder.url)).toBe(withoutFigures(documented, documentedUrl));
-  expect(new Set(recorder.exchanges.map(({ method }) => method))).toEqual(new Set(['GET']));
+  expect(new Set(recorder.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
   expect(stdout).not.toContain(SANDBOX_KEYS.development);
 });
 
 it('accepts bodies without envelopes and a path prefix, and says that keys are not checked', async () => {
-  await using service = await startPlainUpstream();
+  await using service = await startPlainService();
   const lines = await examineAt(service.url, { workflow: 'wf-1' });
   expect(noteworthy(lines)).toMatchInlineSnapshot(`
     [
@@ -108,13 +107,13 @@ it('accepts bodies without envelopes and a path prefix, and says that keys are n
 });
 
 it('shows no finding that would repeat the key', async () => {
-  const service = await startService({ group: { body: { data: { ...group(), [KEY]: 1 } } } });
+  const service = await startContractService({ group: { body: { data: { ...group(), [KEY]: 1 } } } });
   const lines = await examineAt(service.url);
   expect(lines.join()).not.toContain(KEY);
 });
 
 it('names what differs from the contract, by weight and without values', async () => {
-  const service = await startService({
+  const service = await startContractService({
     list: { body: { data: [{ _id: 'group-1', name: 7, _environmentId: KEY, _organizationId: 'o', colour: KEY }] } },
     stats: { body: { data: [{ _id: '2026-01-01', count: 1, templates: ['flow-1'], channels: ['pigeon'] }] } },
     workflow: { body: { data: { _id: 'flow-1', name: KEY } } },
@@ -177,19 +176,19 @@ it.each<[string, Responses, string]>([
   ],
   ['ignores If-None-Match', { list: { headers: { etag: '"1"' } } }, 'note: Reads have an ETag, but If-None-Match'],
 ])('says that a service %s', async (_, responses, expected) => {
-  const service = await startService(responses);
+  const service = await startContractService(responses);
   expect(noteworthy(await examineAt(service.url))).toContainEqual(expect.stringContaining(expected));
 });
 
 it('checks only the connection without a key', async () => {
-  const service = await startService();
+  const service = await startContractService();
   const lines = await examineAt(service.url, { authorization: undefined });
   expect(lines.at(-1)).toMatch(/^note: No API key was given/);
   expect(service.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
 });
 
 it.each(Object.entries(MISBEHAVIORS))('survives a service that %s', async (name, misbehave) => {
-  await using service = await startRawUpstream(({ headers }, connection) => {
+  await using service = await startService(({ headers }, connection) => {
     if (headers.authorization === undefined) {
       connection.answer({ status: 401, body: {} });
     } else {
@@ -204,7 +203,7 @@ it.each(Object.entries(MISBEHAVIORS))('survives a service that %s', async (name,
 });
 
 it('survives a body without an end', async () => {
-  await using service = await startRawUpstream(({ headers }, connection) => {
+  await using service = await startService(({ headers }, connection) => {
     if (headers.authorization === undefined) {
       connection.answer({ status: 401, body: {} });
     } else {
@@ -285,7 +284,7 @@ it('says whether the name or the port is wrong', async () => {
 });
 
 it('connects through a proxy, and names its failure', async () => {
-  const service = await startService();
+  const service = await startContractService();
   await using proxy = await startConnectProxy(service.url);
   const options = { settings: { ...settings, proxy: proxy.url } };
   const lines = await examineAt('http://service.test', options);

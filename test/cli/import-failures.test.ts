@@ -54,8 +54,8 @@ it('sends the other rows if the service forbids one of them', async () => {
 it.each([302, 404, 405])(
   'sends one row to an address without the endpoint (%d), which can be corrected',
   async (status) => {
-    const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, { request }) =>
-      request.url?.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,
+    const { optionsOf, folder, run, sent } = await setUpImport(USERS, (_, path) =>
+      path.startsWith('/wrong/') ? { status, headers: { location: '/login' }, body: '' } : undefined,
     );
     const { args, ...options } = optionsOf();
     const wrong = await runNotigraph({
@@ -79,11 +79,10 @@ it('fails no row during an outage, and rows that fail while others are applied',
   let failed = 0;
   const { run, sent, results } = await setUpImport(
     writeUsers(120),
-    ({ subscriberId }, { request }) => {
+    ({ subscriberId }) => {
       if ((subscriberId === '0' && failed < FAILED_REQUESTS) || subscriberId === '5') {
         failed += 1;
-        request.socket.destroy();
-        return 'taken over';
+        return 'broken connection';
       }
       return undefined;
     },
@@ -131,12 +130,8 @@ it.each([
 ])('fails %s if they break the connection while the service answers', async (_, isBad, applied) => {
   const { run, sent, results } = await setUpImport(
     USERS,
-    ({ subscriberId }, { request }) => {
-      if (!isBad(Number(subscriberId))) {
-        return undefined;
-      }
-      request.socket.destroy();
-      return 'taken over';
+    ({ subscriberId }) => {
+      return isBad(Number(subscriberId)) ? 'broken connection' : undefined;
     },
     { NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_MAX_CONCURRENT_CALLS_PER_KEY: '8' },
   );
@@ -156,10 +151,7 @@ it.each([
 });
 
 it('stops after --max-wait without an answer, and records rows that may have been applied', async () => {
-  const { run, results } = await setUpImport(USERS, (_, { request }) => {
-    request.socket.destroy();
-    return 'taken over';
-  });
+  const { run, results } = await setUpImport(USERS, () => 'broken connection');
   const { code, stdout, stderr } = await run('--max-wait', '1');
   expect(code).toBe(1);
   expect(stderr).toContain('No row was answered for 1 s. The last reason: The connection');

@@ -7,10 +7,10 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MCP } from '../support/agent.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { MAIN, runNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { healthyService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.asyncDispose]());
 
 it('notigraph mcp serves the official client over stdio, with nothing but the protocol on stdout', async () => {
-  await using upstream = await startScriptedUpstream(healthyService);
+  await using upstream = await startService(healthyService);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [MAIN, 'mcp', '--upstream', upstream.url],
@@ -97,7 +97,7 @@ async function pipe(lines: readonly (string | object)[], args: readonly string[]
 }
 
 it('it answers the calls of a script that has closed its standard input', async () => {
-  await using upstream = await startScriptedUpstream(healthyService);
+  await using upstream = await startService(healthyService);
   const { code, messages } = await pipe([INITIALIZE, callOf('Groups')], ['--upstream', upstream.url]);
   expect(code).toBe(0);
   expect(messages).toMatchObject([{ id: 1 }, { id: 2, result: { structuredContent: { data: {} } } }]);
@@ -120,10 +120,9 @@ it('it ends at a line that is too long for any message', async () => {
 it('a signal ends it while a call is in flight', async () => {
   const called = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  await using silent = await startScriptedUpstream((_, { response }) => {
-    response.once('close', closed.resolve);
+  await using silent = await startService((_, connection) => {
+    void connection.closed.then(closed.resolve);
     called.resolve();
-    return 'taken over';
   });
   const child = spawn(process.execPath, [MAIN, 'mcp', '--upstream', silent.url], { cwd: folder.path(), env: CHILD });
   child.stdin.write(`${JSON.stringify(INITIALIZE)}\n${JSON.stringify(callOf('Groups'))}\n`);
@@ -148,8 +147,8 @@ describe('with several services', () => {
   const entriesOf = (eu: string, us: string) => ({ eu: { url: eu }, us: { url: us, pathPrefix: '/us' } });
 
   it('--name selects one', async () => {
-    await using eu = await startScriptedUpstream(healthyService);
-    await using us = await startScriptedUpstream(healthyService);
+    await using eu = await startService(healthyService);
+    await using us = await startService(healthyService);
     const upstreams = entriesOf(eu.url, us.url);
     await writeFile(folder.path('several.json'), JSON.stringify({ upstreams, mcp: MCP }));
     const { messages } = await pipe([INITIALIZE, callOf('Groups')], ['--config', 'several.json', '--name', 'eu']);

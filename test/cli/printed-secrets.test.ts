@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { MISBEHAVIORS } from '../support/misbehaviors.ts';
 import { startNotigraph } from '../support/process.ts';
-import { formatResponse, MISBEHAVIORS, type RawConnection, startRawUpstream } from '../support/raw-upstream.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { type Connection, formatResponse, startService } from '../support/service.ts';
 
 const AUDIENCE = 'dashboard';
 const SCOPES = ['workflows:read', 'groups:read', 'subscribers:read', 'subscribers:write', 'feeds:write'] as const;
@@ -20,7 +21,7 @@ afterAll(async () => {
 const STATUSES = [302, 400, 401, 402, 403, 404, 409, 410, 418, 422, 429, 500, 501, 502, 503, 504];
 
 /** Sends a response with this status that contains the key in every place. */
-function quote(status: number, key: string, connection: RawConnection): void {
+function quote(status: number, key: string, connection: Connection): void {
   const message = `The key ${key} of "ApiKey ${key}" is of no use.`;
   const body = {
     statusCode: status,
@@ -35,7 +36,7 @@ function quote(status: number, key: string, connection: RawConnection): void {
 
 /** Starts an upstream that quotes the key. The id or name in a request selects the status or the misbehavior of the response. */
 const startQuotingUpstream = (key: string) =>
-  startRawUpstream(({ path, body }, connection) => {
+  startService(({ path, body }, connection) => {
     const name = body === '' ? decodeURIComponent(path.split('/').at(-1) ?? '') : JSON.parse(body).name;
     const [, misbehave] = Object.entries(MISBEHAVIORS).find(([known]) => known === name) ?? [];
     misbehave === undefined ? quote(Number(name), key, connection) : misbehave(connection, key);

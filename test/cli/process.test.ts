@@ -10,13 +10,12 @@ import { writeHelp } from '../../src/cli/help.ts';
 import { VERSION } from '../../src/lib/version.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { CHILD_ENV } from '../support/child-env.ts';
-import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { listen } from '../support/listen.ts';
 import { MAIN, runNotigraph, startNotigraph } from '../support/process.ts';
 import { copyProject } from '../support/project-copy.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { id name } }';
 
@@ -64,7 +63,7 @@ describe('the printed banner', () => {
   });
 
   it('names the upstream, says that callers send the key, and names what is off', async () => {
-    await using upstream = await startScriptedUpstream(() => ({ status: 401 }));
+    await using upstream = await startService(() => ({ status: 401 }));
     const args = ['--upstream', upstream.url, '--graphiql', 'off'];
     const tools = '{"mcp":{"manifest":{"a":"query Groups { notificationGroups { id } }"}}}';
     const env = { NOTIGRAPH_METRICS: 'off', NOTIGRAPH_CACHE: 'on', NOTIGRAPH_CONFIG_TEXT: tools };
@@ -343,7 +342,7 @@ describe('a process whose upstream is unreachable', () => {
 });
 
 it.each([[], ['--workers', '2']])('in production, nothing is printed for a person at a terminal', async (...args) => {
-  await using upstream = await startScriptedUpstream(() => ({ status: 401 }));
+  await using upstream = await startService(() => ({ status: 401 }));
   const env = { NODE_ENV: 'production' };
   await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url, ...args], env });
   const { stdout, stderr } = await notigraph.stop('SIGTERM');
@@ -356,10 +355,11 @@ describe('a process that is stopped', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'finishes in-flight requests on %s and accepts no new ones',
     async (signal) => {
-      await using upstream = await startHoldingUpstream();
+      await using upstream = await startService(() => ({ body: { data: [] } }));
+      const held = upstream.hold(undefined, Infinity);
       await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
       const answer = sendOperation(notigraph.url, GROUPS);
-      await upstream.asked;
+      await held.arrived;
       const ended = notigraph.stop(signal);
       await notigraph.printed('stdout', /^Shutting down: .+$/m);
       for (const path of ['/readyz', '/graphql?query={__typename}']) {
@@ -370,7 +370,7 @@ describe('a process that is stopped', () => {
         expect([503, 'refused']).toContain(status);
       }
 
-      upstream.release();
+      held.release();
       expect(await answer).toEqual({ data: { notificationGroups: [] } });
       const answeredAt = performance.now();
       expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
@@ -379,22 +379,24 @@ describe('a process that is stopped', () => {
   );
 
   it('serves GraphiQL while it sheds load', async () => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startService(() => ({ body: { data: [] } }));
+    const held = upstream.hold(undefined, Infinity);
     const env = { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '1' };
     await using notigraph = await startNotigraph({ cwd, env, args: ['--upstream', upstream.url] });
     const answer = sendOperation(notigraph.url, GROUPS);
-    await upstream.asked;
+    await held.arrived;
     expect(await sendOperation(notigraph.url, GROUPS)).toMatchObject({
       errors: [{ extensions: { code: 'OVERLOADED' } }],
     });
     const page = await fetch(notigraph.url, { headers: { accept: 'text/html' } });
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Notigraph</title>')]);
-    upstream.release();
+    held.release();
     await answer;
   });
 
   it.runIf(existsSync('/dev/full'))('finishes in-flight requests although its output is on a full disk', async () => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startService(() => ({ body: { data: [] } }));
+    const held = upstream.hold(undefined, Infinity);
     const free = await listen(createServer());
     await free.close();
     const { origin, port } = new URL(free.url);
@@ -409,7 +411,7 @@ describe('a process that is stopped', () => {
     expect(String(stderr)).toBe("The output can't be written, because the disk is full (ENOSPC).\n");
 
     const answer = sendOperation(`${origin}/graphql`, GROUPS);
-    await upstream.asked;
+    await held.arrived;
     child.kill('SIGTERM');
     await expect
       .poll(() =>
@@ -419,17 +421,18 @@ describe('a process that is stopped', () => {
         ),
       )
       .not.toBe(200);
-    upstream.release();
+    held.release();
     expect(await answer).toEqual({ data: { notificationGroups: [] } });
     expect(await ended).toEqual([1, null]);
   });
 
   it('exits immediately on a second signal', async () => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startService(() => ({ body: { data: [] } }));
+    const held = upstream.hold(undefined, Infinity);
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
     const answer = sendOperation(notigraph.url, GROUPS);
     answer.catch(() => {}); // The request is cut off.
-    await upstream.asked;
+    await held.arrived;
     const ended = notigraph.stop('SIGTERM');
     await notigraph.printed('stdout', /^Shutting down: .+$/m);
     await notigraph.stop('SIGTERM');
@@ -438,7 +441,7 @@ describe('a process that is stopped', () => {
   });
 
   it('stops cleanly even right after it has printed that it listens', async () => {
-    await using upstream = await startScriptedUpstream(() => 'taken over');
+    await using upstream = await startService(() => {});
     await using notigraph = await startNotigraph({ cwd, args: ['--upstream', upstream.url] });
     expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
   });
@@ -464,11 +467,10 @@ describe('an API key', () => {
       { status: 200, body: `ApiKey ${key} is not JSON` },
       { status: 302, headers: { location: `http://127.0.0.1:1/?key=${key}` } },
     ];
-    await using upstream = await startScriptedUpstream(({ method, path }, { response }) => {
+    await using upstream = await startService(({ method, path }, { end }) => {
       const [, feed] = /feeds\/(\d+)/.exec(path) ?? [];
       if (method === 'DELETE' && feed === undefined) {
-        response.destroy();
-        return 'taken over';
+        return end();
       }
       return answers[Number(feed)] ?? { status: 404 };
     });

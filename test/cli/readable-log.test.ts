@@ -3,8 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { createLogger } from '../../src/cli/create-logger.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startHoldingUpstream } from '../support/holding-upstream.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Creates a logger for a terminal without colors, and the lines it has printed. */
 function createTerminal(
@@ -28,7 +27,7 @@ function createTerminal(
 
 it('a terminal shows one line per operation, with its REST calls beneath at the level debug', async () => {
   let failures = 1;
-  await using upstream = await startScriptedUpstream(({ path }) => {
+  await using upstream = await startService(({ path }) => {
     if (path.startsWith('/v1/notification-groups') && failures > 0) {
       failures -= 1;
       return { status: 503, body: {} };
@@ -63,14 +62,15 @@ it('a terminal shows one line per operation, with its REST calls beneath at the 
 });
 
 it('a call that another operation shares is named as shared', async () => {
-  await using upstream = await startHoldingUpstream();
+  await using upstream = await startService(() => ({ body: { data: [] } }));
+  const held = upstream.hold(undefined, Infinity);
   const { logger, lines } = createTerminal('debug');
   await using gateway = await startGateway({ upstream: upstream.url }, { logger });
   const answers = [gateway.send('query First { notificationGroups { id } }')];
-  await upstream.asked;
+  await held.arrived;
   answers.push(gateway.send('query Second { notificationGroups { id } }'));
   await expect.poll(() => gateway.running()).toBe(2);
-  upstream.release();
+  held.release();
   await Promise.all(answers);
   expect(upstream.requests).toHaveLength(1);
   expect(lines()).toContain(
@@ -81,7 +81,7 @@ it('a call that another operation shares is named as shared', async () => {
 it('a read from the cache is counted, with its age if the service failed', async () => {
   let time = 0;
   let status = 200;
-  await using upstream = await startScriptedUpstream(() => ({ status, body: { data: [] } }));
+  await using upstream = await startService(() => ({ status, body: { data: [] } }));
   const { logger, lines } = createTerminal('debug');
   await using gateway = await startGateway(
     { upstream: upstream.url, cache: true },
@@ -100,7 +100,7 @@ it('a read from the cache is counted, with its age if the service failed', async
 });
 
 it('the level decides what is logged, and only debug records REST calls', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using upstream = await startService(() => ({ body: { data: [] } }));
   for (const [level, expected] of [
     ['info', /^TIME \[\d+\] {2}query Groups {2}200 {2}N ms, 1 call {2}server TENANT\n$/],
     ['error', /^$/],

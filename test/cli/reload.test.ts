@@ -7,7 +7,7 @@ import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
 import { TENANT_ENV, type Tenant, writeConfig } from '../support/reloads.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import { createSigner } from '../support/tokens.ts';
 import { waitForLogLines } from '../support/worker-load.ts';
 
@@ -52,8 +52,8 @@ const REJECTED = 'the configuration was not reloaded';
 const GROUPS = { notificationGroups: [{ name: 'Group' }] };
 
 it('applies a changed configuration at SIGHUP, and keeps counters and rate limits', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
-  await using other = await startScriptedUpstream(() => ({ body: { data: [group({ name: 'Other' })] } }));
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
+  await using other = await startService(() => ({ body: { data: [group({ name: 'Other' })] } }));
   await configure(upstream.url, ['acme']);
   await using notigraph = await startNotigraph({ cwd, env: TENANT_ENV });
   const reload = (message: string) => untilLogged(notigraph, message, () => process.kill(notigraph.pid, 'SIGHUP'));
@@ -131,14 +131,14 @@ it('applies a changed configuration at SIGHUP, and keeps counters and rate limit
 it('applies a changed file, logs the problem of an invalid one once, and lets requests finish with the old configuration', async () => {
   const asked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  await using slow = await startScriptedUpstream(async ({ headers }) => {
+  await using slow = await startService(async ({ headers }) => {
     if (headers.authorization !== undefined) {
       asked.resolve();
       await released.promise;
     }
     return { body: { data: [] } };
   });
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await configure(slow.url, [], { reloadSeconds: 0.05, clients: {} });
   await using notigraph = await startNotigraph({ cwd, env: TENANT_ENV });
   const twice =
@@ -182,7 +182,7 @@ const HANGUP_AT_START = {
 };
 
 it('with workers, applies a configuration on all of them or on none, and replacements start with it', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
   const others = { reloadSeconds: 86_400, workers: 2 };
   await configure(upstream.url, ['acme'], others);
   await using notigraph = await startNotigraph({
@@ -274,7 +274,7 @@ it.each([
   [1, [2]],
   [2, [0, 0, 2]],
 ])('with %i workers, parses the settings once per start and per reload', async (workers, counts) => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+  await using upstream = await startService(() => ({ body: { data: [group()] } }));
   await configure(upstream.url, ['acme'], { workers });
   const coverage = `${cwd}/coverage`;
   const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url)); // Coverage names the modules of the source.

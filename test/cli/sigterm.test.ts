@@ -6,8 +6,8 @@ import { startServer } from '../../src/server/server.ts';
 import { startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
@@ -25,7 +25,7 @@ it('100 in-flight operations return data after SIGTERM', async () => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
   let arrived = 0;
-  await using upstream = await startScriptedUpstream(async ({ method, headers }) => {
+  await using upstream = await startService(async ({ method, headers }) => {
     if (headers.authorization === undefined) {
       return { status: 401 }; // The gateway checks the upstream when it starts.
     }
@@ -62,7 +62,7 @@ it('100 in-flight operations return data after SIGTERM', async () => {
 it('warns of the requests that it cuts off', async () => {
   const { promise: allArrived, resolve: arrive } = Promise.withResolvers<void>();
   let arrived = 0;
-  await using upstream = await startScriptedUpstream(({ headers }) => {
+  await using upstream = await startService(({ headers }) => {
     if (headers.authorization === undefined) {
       return { status: 401 };
     }
@@ -70,7 +70,7 @@ it('warns of the requests that it cuts off', async () => {
     if (arrived === 2) {
       arrive();
     }
-    return 'taken over'; // Never answered.
+    // Never answered.
   });
   await using notigraph = await startNotigraph({
     cwd,

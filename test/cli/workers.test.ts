@@ -6,12 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, request } from 'undici';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { startHoldingUpstream } from '../support/holding-upstream.ts';
 import { listen } from '../support/listen.ts';
 import { type NotigraphProcess, runNotigraph, startNotigraph } from '../support/process.ts';
 import { group } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import { waitForLogLines } from '../support/worker-load.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -106,7 +105,7 @@ describe('several workers', () => {
   });
 
   it('are replaced when one or all of them exit, and keep their port', async () => {
-    await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
+    await using upstream = await startService(() => ({ body: { data: [group()] } }));
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const [first = 0, second = 0] = await findWorkers(notigraph, 2);
     await writeFile(`${cwd}/.env`, 'NOTIGRAPH_NONSENSE=1'); // Replacements use the settings that the primary process started with.
@@ -146,7 +145,7 @@ describe('several workers', () => {
 
 describe('several workers that are stopped', () => {
   it('under load finish every accepted request, and the exit code is 0', async () => {
-    await using upstream = await startScriptedUpstream(async () => {
+    await using upstream = await startService(async () => {
       await sleep(5);
       return { body: { data: [group()] } };
     });
@@ -195,13 +194,14 @@ describe('several workers that are stopped', () => {
   });
 
   it('by Ctrl-C, which reaches all processes, treat it as one signal', async () => {
-    await using upstream = await startHoldingUpstream([group()]);
+    await using upstream = await startService(() => ({ body: { data: [group()] } }));
+    const held = upstream.hold(undefined, Infinity);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url], {
       NOTIGRAPH_LAME_DUCK_MS: '3000', // Both workers must run when the second signal is sent.
     });
     const pids = await findWorkers(notigraph, 2);
     const answer = ask(notigraph.url, GROUPS);
-    await upstream.asked;
+    await held.arrived;
     for (const pid of pids) {
       process.kill(pid, 'SIGINT');
     }
@@ -210,7 +210,7 @@ describe('several workers that are stopped', () => {
     for (const pid of pids) {
       process.kill(pid, 'SIGINT');
     }
-    upstream.release();
+    held.release();
     expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     const { code, stdout } = await ended;
     expect(code).toBe(0);
@@ -218,11 +218,12 @@ describe('several workers that are stopped', () => {
   });
 
   it('exit immediately on a second signal', async () => {
-    await using upstream = await startHoldingUpstream([group()]);
+    await using upstream = await startService(() => ({ body: { data: [group()] } }));
+    const held = upstream.hold(undefined, Infinity);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const answer = ask(notigraph.url, GROUPS);
     answer.catch(() => {}); // The request is cut off.
-    await upstream.asked;
+    await held.arrived;
     const ended = notigraph.stop('SIGTERM');
     await notigraph.printed('stdout', /^Shutting down: /m);
     await notigraph.stop('SIGTERM');
@@ -231,13 +232,14 @@ describe('several workers that are stopped', () => {
   });
 
   it('because the primary process was killed finish in-flight requests and exit', async () => {
-    await using upstream = await startHoldingUpstream([group()]);
+    await using upstream = await startService(() => ({ body: { data: [group()] } }));
+    const held = upstream.hold(undefined, Infinity);
     await using notigraph = await startWorkers(2, ['--upstream', upstream.url]);
     const answer = ask(notigraph.url, GROUPS);
-    await upstream.asked;
+    await held.arrived;
     const ended = notigraph.stop('SIGKILL');
     await expect(ask(notigraph.url, GROUPS)).rejects.toThrow(); // The primary process has exited.
-    upstream.release();
+    held.release();
     expect(await answer).toEqual({ data: { notificationGroups: [{ name: 'Group' }] } });
     expect(await ended).toMatchObject({ signal: 'SIGKILL', stderr: '' }); // The workers have exited too, because the output has ended.
   });

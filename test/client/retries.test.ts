@@ -12,7 +12,7 @@ import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { startGateway } from '../support/gateway.ts';
 import { feed, group } from '../support/records.ts';
-import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Script, startService } from '../support/service.ts';
 
 const authorization = `ApiKey ${SANDBOX_KEYS.development}`;
 const GROUPS = { body: { data: [group()] } };
@@ -25,7 +25,7 @@ interface TestOptions extends Partial<ClientOptions> {
 
 /** Starts a gateway that sends every call once, its upstream, and a client that records its retries. */
 async function startClient(script: Script, { gateway: options = {}, deps = {}, onRetry, ...client }: TestOptions = {}) {
-  const upstream = await startScriptedUpstream(script);
+  const upstream = await startService(script);
   const gateway = await startGateway({ upstream: upstream.url, maxRetries: 0, ...options }, deps);
   const retries: RetryEvent[] = [];
   const notigraph = createClient({
@@ -104,9 +104,9 @@ describe.concurrent('the client', () => {
   });
 
   it('repeats what an overloaded gateway rejected', async () => {
-    await using upstream = await startScriptedUpstream(() => GROUPS);
+    await using upstream = await startService(() => GROUPS);
     const shedding = { maxInFlightRequests: 0 };
-    await using overloaded = await startGateway({ upstream: upstream.url }, {}, 'listener', shedding);
+    await using overloaded = await startGateway({ upstream: upstream.url }, { server: shedding });
     await using gateway = await startGateway({ upstream: upstream.url });
     const urls = [overloaded.url, gateway.url];
     const notigraph = createClient({

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const WORKFLOWS = ['welcome-onboarding', 'comment-mention', 'weekly-digest', 'payment-failed', 'order-shipped'];
 const LIFECYCLE = '2c490ff384e74bd82a99effb';
@@ -20,18 +19,17 @@ it('loads a workflow once, even if several fields refer to it', async () => {
 
 it('loads 20 workflows with their groups in 21 upstream requests', async () => {
   const ids = Array.from({ length: 20 }, (_, i) => `w${i}`);
-  await using upstream = await startScriptedUpstream(({ path }) => ({
+  await using gateway = await startScriptedGateway(({ path }) => ({
     body: path.startsWith('/v1/workflows/')
       ? { data: workflow({ _id: path.slice(14), _notificationGroupId: `g${Number(path.slice(15)) % 7}` }) }
       : { data: Array.from({ length: 7 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` })) },
   }));
-  await using gateway = await startGateway({ upstream: upstream.url });
   const { workflows } = await gateway.data<{ workflows: { id: string; notificationGroup: { name: string } }[] }>(
     'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id notificationGroup { name } } }',
     { ids },
   );
   expect(workflows).toEqual(ids.map((id, i) => ({ id, notificationGroup: { name: `Group ${i % 7}` } })));
-  expect(upstream.requests).toHaveLength(21);
+  expect(gateway.service.requests).toHaveLength(21);
 });
 
 it('loads at most 8 workflows concurrently', async () => {
@@ -39,7 +37,7 @@ it('loads at most 8 workflows concurrently', async () => {
   const released = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
-  await using upstream = await startScriptedUpstream(async ({ path }) => {
+  await using gateway = await startScriptedGateway(async ({ path }) => {
     if (path !== '/v1/workflows/probe') {
       running += 1;
       most = Math.max(most, running);
@@ -51,7 +49,6 @@ it('loads at most 8 workflows concurrently', async () => {
     }
     return { body: { data: workflow({ _id: path.slice(14) }) } };
   });
-  await using gateway = await startGateway({ upstream: upstream.url });
   const answer = gateway.data('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', {
     ids: Array.from({ length: 30 }, (_, i) => `w${i}`),
   });
@@ -110,17 +107,16 @@ it('loads the groups of workflows and of the root field with one list request', 
 
 it('uses an embedded group without another request', async () => {
   const { _id, ...anonymous } = group({ name: 'Embedded' });
-  await using upstream = await startScriptedUpstream(() => ({
+  await using gateway = await startScriptedGateway(() => ({
     body: { data: workflow({ _notificationGroupId: 'g1', notificationGroup: anonymous }) },
   }));
-  await using gateway = await startGateway({ upstream: upstream.url });
   const data = await gateway.data('{ workflow(idOrIdentifier: "w1") { notificationGroup { id name } } }');
   expect(data).toEqual({ workflow: { notificationGroup: { id: 'g1', name: 'Embedded' } } });
-  expect(upstream.requests).toHaveLength(1);
+  expect(gateway.service.requests).toHaveLength(1);
 });
 
 it('loads groups by id if the list has no ids', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) => {
+  await using gateway = await startScriptedGateway(({ path }) => {
     const { _id, ...anonymous } = group();
     return path === '/v1/notification-groups'
       ? { body: [anonymous] }
@@ -128,13 +124,12 @@ it('loads groups by id if the list has no ids', async () => {
         ? { status: 404, body: {} }
         : { body: anonymous };
   });
-  await using gateway = await startGateway({ upstream: upstream.url });
   const data = await gateway.data('{ a: notificationGroup(id: "g1") { id } b: notificationGroup(id: "g2") { id } }');
   expect(data).toEqual({ a: { id: 'g1' }, b: null });
 });
 
 it('finds groups in the list if the service sends integers as ids', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) => ({
+  await using gateway = await startScriptedGateway(({ path }) => ({
     body: path.startsWith('/v1/workflows/')
       ? { data: { ...workflow(), _notificationGroupId: 1 } }
       : {
@@ -144,7 +139,6 @@ it('finds groups in the list if the service sends integers as ids', async () => 
           ],
         },
   }));
-  await using gateway = await startGateway({ upstream: upstream.url });
   const data = await gateway.data(`{
     one: notificationGroup(id: "1") { id name }
     two: notificationGroup(id: "2") { id name }
@@ -158,10 +152,9 @@ it('finds groups in the list if the service sends integers as ids', async () => 
 });
 
 it('isolates a failing workflow from its siblings', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) =>
+  await using gateway = await startScriptedGateway(({ path }) =>
     path.endsWith('/bad') ? { status: 500, body: {} } : { body: { data: workflow({ _id: path.slice(14) }) } },
   );
-  await using gateway = await startGateway({ upstream: upstream.url });
   const { body } = await gateway.send('{ workflows(idsOrIdentifiers: ["a", "bad", "b"]) { id } }');
   expect(body.data).toEqual({ workflows: [{ id: 'a' }, null, { id: 'b' }] });
   expect(body.errors).toMatchObject([{ path: ['workflows', 1], extensions: { code: 'UPSTREAM_ERROR' } }]);

@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
-import { type Script, type ScriptedResponse, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { HEAD, type Script, type ServiceResponse, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const KEY = 'canary-key-8d1f';
@@ -26,7 +26,7 @@ const CREATE_ROUTE = { method: 'POST', route: '/v1/feeds' };
 
 /** Starts a gateway in front of a scripted upstream; `run()` returns the result and the error of an operation. */
 async function startScenario(script: Script, gatewayOptions = {}) {
-  const upstream = await startScriptedUpstream(script);
+  const upstream = await startService(script);
   const gateway = await startGateway({ upstream: upstream.url, ...gatewayOptions });
   const run = async (document: string) => {
     const { status, body } = await gateway.send(
@@ -51,7 +51,7 @@ async function startScenario(script: Script, gatewayOptions = {}) {
   };
 }
 
-const errorResponse = (status: number, message: unknown = 'What the service says.'): ScriptedResponse => ({
+const errorResponse = (status: number, message: unknown = 'What the service says.'): ServiceResponse => ({
   status,
   body: { statusCode: status, message, path: '/v1/secret-path', error: 'x' },
 });
@@ -195,7 +195,7 @@ describe('a write', () => {
 
 describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () => {
   const html = { headers: { 'content-type': 'text/html' }, body: `<p>${KEY}</p>` };
-  const answers: [string, ScriptedResponse][] = [
+  const answers: [string, ServiceResponse][] = [
     ['HTML', html],
     ['half of a JSON body', { body: '{' }],
     ['null', { body: 'null' }],
@@ -238,20 +238,17 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
 
   it('if it is not UTF-8', async () => {
     const [before = '', after = ''] = JSON.stringify({ data: workflow({ name: 'N?N' }) }).split('?');
-    await using gateway = await startScenario((_, { response }) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(Buffer.concat([Buffer.from(before), Buffer.from([0xff]), Buffer.from(after)]));
-      return 'taken over';
-    });
+    await using gateway = await startScenario(() => ({
+      body: Buffer.concat([Buffer.from(before), Buffer.from([0xff]), Buffer.from(after)]),
+    }));
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
   });
 
   it('if it is compressed, although the gateway accepts no compression', async () => {
-    await using gateway = await startScenario((_, { response }) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-      response.end(gzipSync(JSON.stringify(workflow())));
-      return 'taken over';
-    });
+    await using gateway = await startScenario(() => ({
+      headers: { 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(workflow())),
+    }));
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
     await using lying = await startScenario(() => ({
       headers: { 'content-encoding': 'gzip' },
@@ -273,17 +270,12 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
 
   it('if its body exceeds 5 MiB or never ends', async () => {
     let cutOff = 0;
-    await using gateway = await startScenario((_, { response }) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const chunk = Buffer.alloc(256 * 1024, ' ');
-      const write = () => {
-        while (!response.destroyed && response.write(chunk)) {}
-      };
-      response.on('drain', write).on('close', () => {
+    await using gateway = await startScenario((_, { send, flood, closed }) => {
+      void closed.then(() => {
         cutOff += 1;
       });
-      write();
-      return 'taken over';
+      send(`${HEAD}transfer-encoding: chunked\r\n\r\n`);
+      flood(Buffer.from(`40000\r\n${' '.repeat(0x40000)}\r\n`));
     });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
     await expect.poll(() => cutOff).toBe(1);
@@ -328,12 +320,11 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
 });
 
 it('a required argument that is null is BAD_USER_INPUT, without an upstream call', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: workflow() } }));
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(() => ({ body: { data: workflow() } }));
   const document = 'query ($id: ID = "w1") { workflow(idOrIdentifier: $id) { name } }';
   const { body, codes } = await gateway.send(document, { id: null });
   expect([body.data, codes]).toEqual([{ workflow: null }, ['BAD_USER_INPUT']]);
-  expect(upstream.requests).toEqual([]);
+  expect(gateway.service.requests).toEqual([]);
 });
 
 describe('the gateway accepts', () => {
@@ -359,10 +350,9 @@ describe('the gateway accepts', () => {
   });
 
   it('an unknown channel in the statistics, which is omitted and logged', async () => {
-    await using upstream = await startScriptedUpstream(() => ({
+    await using gateway = await startScriptedGateway(() => ({
       body: [{ _id: '2026-01-01', count: 1, templates: [], channels: ['email', 'carrier_pigeon'] }],
     }));
-    await using gateway = await startGateway({ upstream: upstream.url });
     expect(await gateway.data('{ notificationStats { channels } }')).toEqual({
       notificationStats: [{ channels: ['EMAIL'] }],
     });
@@ -456,16 +446,13 @@ describe('a failure of the connection', () => {
   });
 
   it('to a server without TLS is UPSTREAM_UNAVAILABLE, and a write is NOT_APPLIED', async () => {
-    await using upstream = await startScriptedUpstream(() => ({ body: {} }));
+    await using upstream = await startService(() => ({ body: {} }));
     await using gateway = await startGateway({ upstream: upstream.url.replace('http:', 'https:') });
     expect(await codes(gateway, CREATE)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
   });
 
   it('that breaks after the request was sent is UPSTREAM_UNAVAILABLE, and a write is UNKNOWN', async () => {
-    await using gateway = await startScenario((_, { request }) => {
-      request.socket.resetAndDestroy();
-      return 'taken over';
-    });
+    await using gateway = await startScenario((_, { reset }) => reset());
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
       code: 'UPSTREAM_UNAVAILABLE',
@@ -476,16 +463,15 @@ describe('a failure of the connection', () => {
   });
 
   it('in the middle of the body never leads to truncated data', async () => {
-    await using gateway = await startScenario((_, { request, response }) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
-      response.write(JSON.stringify({ data: workflow() }), () => request.socket.destroy());
-      return 'taken over';
+    await using gateway = await startScenario((_, { send, end }) => {
+      send(`${HEAD}content-length: 5000\r\n\r\n${JSON.stringify({ data: workflow() })}`);
+      end();
     });
     expect(await gateway.run(READ)).toMatchObject({ result: null, error: { code: 'UPSTREAM_UNAVAILABLE' } });
   });
 
   it('without a response is UPSTREAM_TIMEOUT after the attempt timeout, and a write is UNKNOWN', async () => {
-    await using gateway = await startScenario(() => 'taken over', { attemptTimeoutMs: 150 });
+    await using gateway = await startScenario(() => {}, { attemptTimeoutMs: 150 });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
     expect((await gateway.run(CREATE)).error).toMatchObject({
       code: 'UPSTREAM_TIMEOUT',
@@ -496,21 +482,16 @@ describe('a failure of the connection', () => {
   });
 
   it('with a body that never ends is UPSTREAM_TIMEOUT after the attempt timeout', async () => {
-    await using gateway = await startScenario(
-      (_, { response }) => {
-        response.writeHead(200, { 'content-type': 'application/json' }).write('{');
-        return 'taken over';
-      },
-      { attemptTimeoutMs: 100 },
-    );
+    await using gateway = await startScenario((_, { send }) => send(`${HEAD}content-length: 5000\r\n\r\n{`), {
+      attemptTimeoutMs: 100,
+    });
     expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   });
 });
 
 it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIED', async () => {
-  await using gateway = await startScenario(() => 'taken over', { operationTimeoutMs: 50 });
-  await using upstream = await startScriptedUpstream(() => 'taken over');
-  await using impatient = await startGateway({ upstream: upstream.url, operationTimeoutMs: 1_500 }); // Time to send the first.
+  await using gateway = await startScenario(() => {}, { operationTimeoutMs: 50 });
+  await using impatient = await startScriptedGateway(() => {}, { operationTimeoutMs: 1_500 }); // Time to send the first.
   const { body } = await impatient.send(`mutation {
     first: createFeed(input: { name: "a" }) { __typename }
     second: createFeed(input: { name: "b" }) { __typename } }`);
@@ -519,15 +500,14 @@ it('an operation ends at its timeout, and writes not sent by then are NOT_APPLIE
     { path: ['first'], extensions: { code: 'UPSTREAM_TIMEOUT', outcome: 'UNKNOWN' } },
     { path: ['second'], extensions: { code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED' } },
   ]);
-  expect(upstream.requests).toHaveLength(1);
+  expect(impatient.service.requests).toHaveLength(1);
   expect((await gateway.run(READ)).error).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
 });
 
 it('a failing field does not affect the data of its siblings', async () => {
-  await using upstream = await startScriptedUpstream(({ path }) =>
+  await using gateway = await startScriptedGateway(({ path }) =>
     path.endsWith('/bad') ? { status: 503, body: {} } : { body: { data: workflow() } },
   );
-  await using gateway = await startGateway({ upstream: upstream.url });
   const fields = Array.from({ length: 19 }, (_, i) => `f${i}: workflow(idOrIdentifier: "w${i}") { name }`);
   const { status, body, codes } = await gateway.send(
     `{ bad: workflow(idOrIdentifier: "bad") { name } ${fields.join(' ')} }`,
@@ -541,10 +521,13 @@ it('an internal error is masked and logged once with its error id, and the proce
   const bug = () => {
     throw new Error(`secret detail ${KEY}`);
   };
-  await using upstream = await startScriptedUpstream(() => ({
-    body: [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }],
-  }));
-  await using gateway = await startGateway({ upstream: upstream.url }, { now: bug });
+  await using gateway = await startScriptedGateway(
+    () => ({
+      body: [{ _id: '2026-01-01', count: 1, templates: [], channels: [] }],
+    }),
+    {},
+    { now: bug },
+  );
   const { status, body } = await gateway.send('{ notificationStats(fillGaps: true) { key } }');
   expect(status).toBe(200);
   expect(body.errors).toMatchObject([
@@ -563,7 +546,7 @@ describe('a tenant’s key that the service rejects', () => {
   it('is FORBIDDEN for a browser, because signing in again would not help', async () => {
     const signer = createSigner();
     const script = () => ({ status: 401, body: { message: 'API key not found' } });
-    await using upstream = await startScriptedUpstream(script);
+    await using upstream = await startService(script);
     await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
     const authorization = await signer.bearer();
     const { status, body } = await gateway.send('{ notificationGroups { id } }', {}, { authorization });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import { subscriber, workflow } from '../support/records.ts';
-import type { ScriptedResponse } from '../support/scripted-upstream.ts';
+import type { ServiceResponse } from '../support/service.ts';
 
 /** Numbers beyond the safe integers or the range of a double, whether or not a double can represent them. */
 const INEXACT = [
@@ -19,7 +19,7 @@ const INEXACT = [
 const EXACT = ['0', '-1', '42', '9007199254740991', '-9007199254740991'];
 
 let ways: GatewayPair;
-let answer: ScriptedResponse;
+let answer: ServiceResponse;
 
 beforeAll(async () => {
   ways = await startGatewayPair(() => answer);

@@ -2,9 +2,9 @@ import type { Plugin } from 'graphql-yoga';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GatewayContext } from '../../src/graphql/context.ts';
 import { type ExplainResponse, type Explanation, sendExplain } from '../support/explain.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const KEY = 'ApiKey key-of-a-server';
@@ -19,12 +19,12 @@ const DISTINCT_GROUPS: GeneratedBehavior = {
 const TRUSTED = 'query Groups { notificationGroups { name } }';
 
 const signer = createSigner();
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 let now = 0;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(generatedService(() => DISTINCT_GROUPS));
+  upstream = await startService(generatedService(() => DISTINCT_GROUPS));
   gateway = await startGateway(
     {
       upstream: `${upstream.url}/prefix`,
@@ -140,16 +140,18 @@ describe('the explanation', () => {
     ]);
     const respond = generatedService(() => ({ ...DISTINCT_GROUPS, groups: 2, omitsIds: true }));
     const received = Promise.withResolvers<void>();
-    await using slow = await startScriptedUpstream(async (request, raw) => {
-      if (request.path.endsWith('/g2')) {
-        received.resolve();
-      }
-      await (request.path.includes('/workflows/') && received.promise); // All workflows wait for the groups.
-      return respond(request, raw);
-    });
-    await using executing = await startGateway({ upstream: slow.url, maxUpstreamCalls: 20 });
+    await using executing = await startScriptedGateway(
+      async (request, raw) => {
+        if (request.path.endsWith('/g2')) {
+          received.resolve();
+        }
+        await (request.path.includes('/workflows/') && received.promise); // All workflows wait for the groups.
+        return respond(request, raw);
+      },
+      { maxUpstreamCalls: 20 },
+    );
     await executing.send(query, {}, { authorization: KEY });
-    const gets = slow.requests.filter(({ path }) => path.includes('/notification-groups/'));
+    const gets = executing.service.requests.filter(({ path }) => path.includes('/notification-groups/'));
     expect(gets).toHaveLength(2);
   });
 

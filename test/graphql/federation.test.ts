@@ -6,10 +6,10 @@ import { createSchema } from '../../src/graphql/schema.ts';
 import { SCOPES, type Scope } from '../../src/settings/scopes.ts';
 import { blocks, read, runCurl } from '../support/docs.ts';
 import { sendExplain } from '../support/explain.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const SUBGRAPH = read('schema/subgraph.graphql');
@@ -33,10 +33,10 @@ const workflowOf = (number: string) =>
   });
 
 const signer = createSigner();
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(({ path }) => {
+  upstream = await startService(({ path }) => {
     const [, , noun, key] = path.split('/');
     const number = /^(?:g|w|wf-)(\d+)$/.exec(key ?? '')?.[1];
     if (noun === 'notification-groups' && key === undefined) {
@@ -154,8 +154,9 @@ describe('_entities', () => {
   });
 
   it('finds a workflow by its id if the service sends integers as ids', async () => {
-    await using numbering = await startScriptedUpstream(() => ({ body: { data: { ...workflow(), _id: 7 } } }));
-    await using subgraph = await startGateway({ upstream: numbering.url, federation: true });
+    await using subgraph = await startScriptedGateway(() => ({ body: { data: { ...workflow(), _id: 7 } } }), {
+      federation: true,
+    });
     const { body } = await subgraph.send(
       '{ _entities(representations: [{ __typename: "Workflow", id: 7 }]) { ... on Workflow { id } } }',
     );

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 
 const TIME = '2026-03-04T05:06:07.890Z';
 const OWNER = { _organizationId: 'org', _environmentId: 'env' };
@@ -99,8 +98,7 @@ const WORKFLOW = {
 const OWNER_FIELDS = 'organizationId environmentId';
 
 it('every field of a workflow is reachable', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: WORKFLOW } }));
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(() => ({ body: { data: WORKFLOW } }));
   const { workflow } = await gateway.data(`{ workflow(idOrIdentifier: "w1") {
     id identifier name description active draft critical isBlueprint tags
     preferenceSettings { email sms inApp chat push }
@@ -303,7 +301,7 @@ it('every field of a workflow is reachable', async () => {
       },
     }
   `);
-  expect(upstream.requests).toHaveLength(1);
+  expect(gateway.service.requests).toHaveLength(1);
 });
 
 it('every field of a subscriber is reachable', async () => {
@@ -327,8 +325,7 @@ it('every field of a subscriber is reachable', async () => {
     lastOnlineAt: TIME,
     __v: 1,
   };
-  await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: record } }));
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: record } }));
   const { createSubscriber } = await gateway.data<{ createSubscriber: { subscriber: unknown } }>(
     `mutation ($input: CreateSubscriberInput!) { createSubscriber(input: $input) { ... on CreateSubscriberSuccess { subscriber {
       subscriberId id firstName lastName email phone avatar locale data channels isOnline lastOnlineAt ${OWNER_FIELDS} deleted
@@ -337,7 +334,7 @@ it('every field of a subscriber is reachable', async () => {
   );
   const { _id, __v, _organizationId, _environmentId, ...same } = record;
   expect(createSubscriber.subscriber).toEqual({ ...same, revision: 1, organizationId: 'org', environmentId: 'env' });
-  expect(JSON.parse(upstream.requests[0]?.body ?? '')).toEqual({
+  expect(JSON.parse(gateway.service.requests[0]?.body ?? '')).toEqual({
     subscriberId: 'u1',
     channels: record.channels,
     data: record.data,
@@ -346,7 +343,7 @@ it('every field of a subscriber is reachable', async () => {
 });
 
 it('every field of groups, feeds, deletions and statistics is reachable', async () => {
-  await using upstream = await startScriptedUpstream(({ method, path }) => {
+  await using gateway = await startScriptedGateway(({ method, path }) => {
     if (path.startsWith('/v1/notifications')) {
       return {
         body: [
@@ -361,7 +358,6 @@ it('every field of groups, feeds, deletions and statistics is reachable', async 
       ? { body: { data: { acknowledged: true, status: 'deleted' } } }
       : { body: { data: [WORKFLOW.notificationGroup, { name: 'bare', ...OWNER }] } };
   });
-  await using gateway = await startGateway({ upstream: upstream.url });
   expect(
     await gateway.data(`{ notificationGroups { id name parentId ${OWNER_FIELDS} }
       notificationStats { key date count channels workflowIds } }`),

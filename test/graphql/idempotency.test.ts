@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import { expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import {
   CreateFeed,
   CreateNotificationGroup,
@@ -8,7 +8,6 @@ import {
   UpdateNotificationGroup,
 } from '../support/operations.gen.ts';
 import { group } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const keysOf = (exchanges: readonly { headers: Record<string, unknown> }[]) =>
@@ -78,12 +77,11 @@ it('a reused key with another input is a conflict with an explanation', async ()
 });
 
 it('a key whose first request is still in flight is a conflict with an explanation', async () => {
-  await using upstream = await startScriptedUpstream(() => ({
+  await using gateway = await startScriptedGateway(() => ({
     status: 409,
     headers: { 'retry-after': '1' },
     body: { message: 'The first one still runs.' },
   }));
-  await using gateway = await startGateway({ upstream: upstream.url });
   const rename = (idempotencyKey?: string) =>
     gateway.data<{ updateNotificationGroup: unknown }>(
       'mutation ($input: UpdateNotificationGroupInput!) { updateNotificationGroup(input: $input) { ... on ConflictError { reason } } }',
@@ -119,8 +117,9 @@ it('an empty key of one item rejects a bulk mutation before any item is sent', a
 
 it('people of one tenant who send the same key do not get each other’s response', async () => {
   const signer = createSigner();
-  await using upstream = await startScriptedUpstream(() => ({ status: 201, body: { data: group({ name: 'A' }) } }));
-  await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
+  await using gateway = await startScriptedGateway(() => ({ status: 201, body: { data: group({ name: 'A' }) } }), {
+    clients: clientsOf(signer),
+  });
   const create = async (claims: JWTPayload) =>
     gateway.data(
       CreateNotificationGroup,
@@ -130,7 +129,7 @@ it('people of one tenant who send the same key do not get each other’s respons
   await create({ sub: 'ann' });
   await create({ sub: 'bob' });
   await create({ sub: 'ann', jti: 'a renewed token' });
-  const [ann, bob, annAgain] = keysOf(upstream.requests);
+  const [ann, bob, annAgain] = keysOf(gateway.service.requests);
   expect(bob).not.toBe(ann);
   expect(annAgain).toBe(ann);
 });

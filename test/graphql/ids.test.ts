@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(({ method, path }) => {
+  upstream = await startService(({ method, path }) => {
     if (method === 'DELETE' && path.includes('/notification-groups/')) {
       return { body: { data: { acknowledged: true, status: 'deleted' } } };
     }
@@ -109,12 +109,11 @@ it('an invalid id is rejected even if one list request would serve all ids', asy
 });
 
 it.each(REFUSED)('%s that the service sent is its mistake, and fails only the record with that id', async (_, id) => {
-  await using service = await startScriptedUpstream(({ path }) => ({
+  await using other = await startScriptedGateway(({ path }) => ({
     body: path.includes('/stats')
       ? [{ _id: '2026-01-02', count: 1, templates: [id, 'w1'], channels: [] }]
       : { data: workflow({ _notificationGroupId: id }) },
   }));
-  await using other = await startGateway({ upstream: service.url });
   const { body } = await other.send('{ notificationStats { workflows { name notificationGroup { id } } } }');
   expect(body.data).toEqual({
     notificationStats: [{ workflows: [null, { name: 'Workflow', notificationGroup: null }] }],
@@ -128,7 +127,7 @@ it.each(REFUSED)('%s that the service sent is its mistake, and fails only the re
     },
     { path: ['notificationStats', 0, 'workflows', 1, 'notificationGroup'], extensions },
   ]);
-  expect(service.requests.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
+  expect(other.service.requests.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
     '/v1/notifications/graph/stats',
     '/v1/workflows/w1',
   ]);

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 let data = '';
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => ({
+  upstream = await startService(() => ({
     body: JSON.stringify({ data: workflow() }).replace('"tags"', () => `"data":${data},"tags"`),
   }));
   gateway = await startGateway({ upstream: upstream.url });

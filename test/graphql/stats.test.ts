@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 
 const NOW = () => new Date('2026-03-10T23:30:00Z');
 
@@ -9,8 +8,7 @@ const entry = (_id: string, count = 1) => ({ _id, count, templates: ['w1'], chan
 
 /** Returns what a gateway returns for these upstream entries. */
 async function ask(entries: unknown, args: string) {
-  await using upstream = await startScriptedUpstream(() => ({ body: entries }));
-  await using gateway = await startGateway({ upstream: upstream.url }, { now: NOW });
+  await using gateway = await startScriptedGateway(() => ({ body: entries }), {}, { now: NOW });
   const { notificationStats } = await gateway.data<{
     notificationStats: { key: string; count: number; date: string | null }[];
   }>(`{ notificationStats${args} { key date count } }`);
@@ -31,8 +29,7 @@ it('accepts statistics in an envelope', async () => {
 
 it('returns null for an invalid entry, with an error at its index, and all others', async () => {
   const body = [entry('2026-03-09'), { ...entry('2026-03-08'), count: 'many' }, entry('2026-03-07')];
-  await using upstream = await startScriptedUpstream(() => ({ body }));
-  await using gateway = await startGateway({ upstream: upstream.url }, { now: NOW });
+  await using gateway = await startScriptedGateway(() => ({ body }), {}, { now: NOW });
   const result = await gateway.send<{ notificationStats: ({ key: string } | null)[] }>(
     '{ notificationStats { key count } }',
   );

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { CreateSubscriber, CreateSubscribers } from '../support/operations.gen.ts';
 import { feed, subscriber } from '../support/records.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => ({ subscriberId: `user-${i}` }));
 
@@ -21,7 +21,7 @@ it('createSubscriber with an existing subscriberId updates the record and replac
 });
 
 it('createSubscribers returns one result per input in order, and a failure does not affect the others', async () => {
-  await using upstream = await startScriptedUpstream(({ body }) => {
+  await using gateway = await startScriptedGateway(({ body }) => {
     const fields = JSON.parse(body);
     switch (fields.subscriberId) {
       case 'user-1':
@@ -36,7 +36,6 @@ it('createSubscribers returns one result per input in order, and a failure does 
         return { status: 201, body: { data: subscriber(fields) } };
     }
   });
-  await using gateway = await startGateway({ upstream: upstream.url });
   const { createSubscribers } = await gateway.data<{ createSubscribers: { results: unknown[] } }>(
     `mutation ($input: CreateSubscribersInput!) { createSubscribers(input: $input) { succeeded failed results {
       ... on CreateSubscriberSuccess { subscriber { subscriberId } }
@@ -82,7 +81,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
   const released = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
-  await using upstream = await startScriptedUpstream(async ({ method, body }) => {
+  await using gateway = await startScriptedGateway(async ({ method, body }) => {
     if (method === 'GET') {
       return { body: [] };
     }
@@ -95,7 +94,6 @@ it('createSubscribers sends 10 requests concurrently', async () => {
     running -= 1;
     return { status: 201, body: { data: subscriber(JSON.parse(body)) } };
   });
-  await using gateway = await startGateway({ upstream: upstream.url });
   const answer = gateway.data(CreateSubscribers, { input: { subscribers: numbered(100) } });
   await full.promise;
   await gateway.data('{ notificationGroups { id } }', {}, { authorization: 'ApiKey other' }); // An eleventh call would have been sent before this one.
@@ -105,8 +103,7 @@ it('createSubscribers sends 10 requests concurrently', async () => {
 });
 
 it('createSubscribers that times out reports which inputs have an unknown outcome and which were not sent', async () => {
-  await using upstream = await startScriptedUpstream(() => 'taken over');
-  await using gateway = await startGateway({ upstream: upstream.url, operationTimeoutMs: 2_000 }); // Time to send ten of them.
+  await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 2_000 }); // Time to send ten of them.
   const { createSubscribers } = await gateway.data<{
     createSubscribers: { failed: number; results: { outcome: string }[] };
   }>(
@@ -119,7 +116,7 @@ it('createSubscribers that times out reports which inputs have an unknown outcom
     ...Array.from({ length: 10 }, () => 'UNKNOWN'),
     ...Array.from({ length: 15 }, () => 'NOT_APPLIED'),
   ]);
-  expect(upstream.requests).toHaveLength(10);
+  expect(gateway.service.requests).toHaveLength(10);
 });
 
 it.each([0, 101])('createSubscribers rejects %i subscribers before any upstream call', async (count) => {
@@ -163,11 +160,11 @@ const FIELDS = ['subscriberId', 'email', 'firstName', 'lastName', 'phone', 'avat
 const SINGLE_LINE = 'must be a single line without control characters.';
 
 describe('input that cannot be sent', () => {
-  let upstream: ScriptedUpstream;
+  let upstream: TestService;
   let gateway: TestGateway;
 
   beforeAll(async () => {
-    upstream = await startScriptedUpstream(({ path, body }) => ({
+    upstream = await startService(({ path, body }) => ({
       status: 201,
       body: { data: path.endsWith('/subscribers') ? subscriber(JSON.parse(body)) : feed() },
     }));

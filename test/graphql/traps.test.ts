@@ -1,26 +1,13 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { feed, group, workflow } from '../support/records.ts';
-import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { HEAD } from '../support/service.ts';
 
 // Each test covers a pitfall of a library or protocol that Notigraph builds on.
 
-async function start(script: Script, options = {}) {
-  const upstream = await startScriptedUpstream(script);
-  const gateway = await startGateway({ upstream: upstream.url, ...options });
-  return {
-    ...gateway,
-    requests: upstream.requests,
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await upstream[Symbol.asyncDispose]();
-    },
-  };
-}
-
 it('trap 1: ids that encodeURIComponent leaves unsafe in a path (dot segments, empty) are rejected, and "?" is encoded', async () => {
-  await using gateway = await start(() => ({ body: { data: workflow() } }));
+  await using gateway = await startScriptedGateway(() => ({ body: { data: workflow() } }));
   for (const id of ['..', '.', '', '%2e%2e', '\ud800']) {
     const { body } = await gateway.send(
       'mutation ($id: ID!) { deleteMessagesByTransaction(input: { transactionId: $id }) { ... on MutationError { code } } }',
@@ -28,13 +15,13 @@ it('trap 1: ids that encodeURIComponent leaves unsafe in a path (dot segments, e
     );
     expect(body.data).toEqual({ deleteMessagesByTransaction: { code: 'INVALID_INPUT' } });
   }
-  expect(gateway.requests).toHaveLength(0);
+  expect(gateway.service.requests).toHaveLength(0);
   await gateway.send('mutation { updateWorkflowStatus(input: { workflowId: "x?y", active: true }) { __typename } }');
-  expect(gateway.requests[0]?.path).toBe('/v1/workflows/x%3Fy/status');
+  expect(gateway.service.requests[0]?.path).toBe('/v1/workflows/x%3Fy/status');
 });
 
 it('trap 2: an error next to data does not change the HTTP status, whatever the upstream status', async () => {
-  await using gateway = await start(({ path }) =>
+  await using gateway = await startScriptedGateway(({ path }) =>
     path.endsWith('/bad')
       ? { status: 503, body: { extensions: { http: { status: 503 } }, message: 'x' } }
       : { body: { data: workflow() } },
@@ -91,7 +78,7 @@ it('trap 4: a request over a limit is 4xx without data, and does not affect late
 });
 
 it('trap 5: a 500 for a malformed id is not retried and does not open the circuit breaker', async () => {
-  await using gateway = await start(({ path }) =>
+  await using gateway = await startScriptedGateway(({ path }) =>
     path.includes('malformed') ? { status: 500, body: { message: 'Cast failed.' } } : { body: { data: workflow() } },
   );
   for (let i = 0; i < 40; i += 1) {
@@ -99,25 +86,25 @@ it('trap 5: a 500 for a malformed id is not retried and does not open the circui
       'UPSTREAM_ERROR',
     ]);
   }
-  expect(gateway.requests).toHaveLength(40);
+  expect(gateway.service.requests).toHaveLength(40);
   expect(await gateway.data('{ workflow(idOrIdentifier: "w1") { id } }')).toEqual({ workflow: { id: 'w1' } });
 });
 
 it('trap 6: an idempotency key does not make a write retryable, and keys differ between endpoints', async () => {
-  await using gateway = await start(() => ({ status: 503, body: {} }));
+  await using gateway = await startScriptedGateway(() => ({ status: 503, body: {} }));
   const key = 'caller-key';
   const { codes } = await gateway.send(
     `mutation { createFeed(input: { name: "a", idempotencyKey: "${key}" }) { __typename }
       createNotificationGroup(input: { name: "a", idempotencyKey: "${key}" }) { __typename } }`,
   );
   expect(codes).toEqual(['UPSTREAM_UNAVAILABLE', 'UPSTREAM_UNAVAILABLE']);
-  const keys = gateway.requests.map(({ headers }) => headers['idempotency-key']);
+  const keys = gateway.service.requests.map(({ headers }) => headers['idempotency-key']);
   expect(keys).toHaveLength(2);
   expect(new Set([...keys, key]).size).toBe(3);
 });
 
 it('trap 7: an error with a code is not masked, even if its cause is not a GraphQLError', async () => {
-  await using gateway = await start(() => ({ status: 403, body: { message: 'Only in development.' } }));
+  await using gateway = await startScriptedGateway(() => ({ status: 403, body: { message: 'Only in development.' } }));
   const { body } = await gateway.send('{ notificationGroups { id } workflows(idsOrIdentifiers: ["w1"]) { id } }');
   for (const error of body.errors ?? []) {
     expect(error).toMatchObject({ message: 'Only in development.', extensions: { code: 'FORBIDDEN' } });
@@ -126,15 +113,12 @@ it('trap 7: an error with a code is not masked, even if its cause is not a Graph
 });
 
 it('trap 8: a body that grows or drips endlessly is aborted', async () => {
-  await using gateway = await start(
-    ({ path }, { response }) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
+  await using gateway = await startScriptedGateway(
+    ({ path }, { send }) => {
       if (path === '/v1/notification-groups') {
-        response.write('['); // Nothing follows, so only a timeout for the whole body can end the request.
-        return 'taken over';
+        return send(`${HEAD}content-length: 100\r\n\r\n[`); // Nothing follows, so only a timeout for the whole body can end the request.
       }
-      response.end(Buffer.alloc(2_000, ' '));
-      return 'taken over';
+      return { body: ' '.repeat(2_000) };
     },
     { attemptTimeoutMs: 1_000, maxUpstreamBodyBytes: 1_024, maxRetries: 0 },
   );
@@ -146,21 +130,21 @@ it('trap 9: inexact numbers, excessive depth and __proto__ are rejected, from cl
   const deep = `${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`;
   for (const data of ['{"n":1e400}', '{"n":9007199254740993}', '{"__proto__":{"polluted":true}}', deep]) {
     const text = JSON.stringify({ data: { ...workflow(), data: 0 } }).replace('"data":0', `"data":${data}`);
-    await using gateway = await start(() => ({ body: text }));
+    await using gateway = await startScriptedGateway(() => ({ body: text }));
     const { body, codes } = await gateway.send('{ workflow(idOrIdentifier: "w1") { name data } }');
     expect(body.data).toEqual({ workflow: { name: 'Workflow', data: null } });
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
     const input = `{"query":"mutation ($d: JSONObject) { createSubscriber(input: { subscriberId: \\"a\\", data: $d }) { __typename } }","variables":{"d":${data}}}`;
     const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' };
     expect((await fetch(gateway.url, { method: 'POST', headers, body: input })).status).toBe(400);
-    expect(gateway.requests).toHaveLength(1);
+    expect(gateway.service.requests).toHaveLength(1);
   }
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
 });
 
 describe('trap 10: errors of unusual classes', () => {
   it('a DOMException of a timeout becomes an error with a code, never an empty list of errors', async () => {
-    await using gateway = await start(() => 'taken over', { operationTimeoutMs: 50 });
+    await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 50 });
     const { body, codes } = await gateway.send('{ notificationGroups { id } }');
     expect(codes).toEqual(['UPSTREAM_TIMEOUT']);
     expect(body.data).toEqual({ notificationGroups: null });
@@ -179,7 +163,7 @@ describe('trap 10: errors of unusual classes', () => {
 });
 
 it('trap 11: the same executor runs a document the first time and every later time', async () => {
-  await using gateway = await start(({ path }) => ({
+  await using gateway = await startScriptedGateway(({ path }) => ({
     body: { data: path.startsWith('/v1/feeds') ? feed() : group() },
   }));
   const document =

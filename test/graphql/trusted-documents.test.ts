@@ -4,10 +4,18 @@ import { createGateway } from '../../src/gateway.ts';
 import { type Manifest, ManifestError, sha256Of } from '../../src/graphql/documents/manifest.ts';
 import type { TrustedDocumentsMode } from '../../src/settings/clients.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireRequest,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -316,7 +324,7 @@ it('each kind of client has its own mode', async () => {
 describe('a client without a token', () => {
   it('can run nothing that it could not run with a token', async () => {
     let calls = 0;
-    await using upstream = await startScriptedUpstream((request, raw) => {
+    await using upstream = await startService((request, raw) => {
       calls += 1;
       return healthyService(request, raw);
     });

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { UpdateWorkflowStatus } from '../support/operations.gen.ts';
 import { workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const ID = '1106e4d657eb82ffb25bf536';
 const refusal = { status: 400, body: { statusCode: 400, message: 'The status is the same.' } };
@@ -23,10 +22,9 @@ it('returns changed: false if the service rejects the request because the workfl
 });
 
 it('returns the rejection if the workflow does not have that status', async () => {
-  await using upstream = await startScriptedUpstream(({ method }) =>
+  await using gateway = await startScriptedGateway(({ method }) =>
     method === 'PUT' ? refusal : { body: { data: workflow({ active: false }) } },
   );
-  await using gateway = await startGateway({ upstream: upstream.url });
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, {
     input: { workflowId: 'w1', active: true },
   });
@@ -34,10 +32,7 @@ it('returns the rejection if the workflow does not have that status', async () =
 });
 
 it.each([404, 503])('returns the rejection if reading the workflow fails with %i', async (status) => {
-  await using upstream = await startScriptedUpstream(({ method }) =>
-    method === 'PUT' ? refusal : { status, body: {} },
-  );
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(({ method }) => (method === 'PUT' ? refusal : { status, body: {} }));
   const { updateWorkflowStatus } = await gateway.data(UpdateWorkflowStatus, {
     input: { workflowId: 'w1', active: true },
   });

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { type GatewayPair, startGatewayPair, type WireRequest } from '../support/gateway-pair.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import type { Script, ScriptedResponse } from '../support/scripted-upstream.ts';
+import type { Script, ServiceResponse } from '../support/service.ts';
 
 /** Upstream responses of the current test by endpoint, which override `RESPONSES`. */
-let overrides: Record<string, ScriptedResponse> = {};
+let overrides: Record<string, ServiceResponse> = {};
 
 const step = {
   _id: 's1',
@@ -17,7 +17,7 @@ const step = {
   template: { _id: 't1', type: 'email', content: 'Hi' },
 };
 
-const RESPONSES: Record<string, ScriptedResponse> = {
+const RESPONSES: Record<string, ServiceResponse> = {
   'GET /v1/workflows': { body: { data: workflow({ steps: [step], tags: ['a', 'b'] }) } },
   'PUT /v1/workflows': { body: { data: workflow() } },
   'GET /v1/notification-groups': { body: { data: [group(), group({ _id: 'g2', name: 'Other' })] } },
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => gateways[Symbol.asyncDispose]());
 
 /** Sends a request to both gateways and expects the same response and upstream calls. @returns the response */
-async function expectSame(request: WireRequest, overridden: Record<string, ScriptedResponse> = {}) {
+async function expectSame(request: WireRequest, overridden: Record<string, ServiceResponse> = {}) {
   overrides = overridden;
   const { listener, fetch } = await gateways.ask(request);
   expect(listener).toEqual(fetch);
@@ -267,10 +267,9 @@ const PATIENT = {
 it('the listener aborts the upstream calls of a client that disconnects', async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  await using hanging = await startGatewayPair((_, { response }) => {
-    response.once('close', () => closed.resolve());
+  await using hanging = await startGatewayPair((_, connection) => {
+    void connection.closed.then(closed.resolve);
     resolve();
-    return 'taken over';
   }, PATIENT);
   const { hostname, port } = new URL(hanging.listener.url);
   const socket = connect(Number(port), hostname);

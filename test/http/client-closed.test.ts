@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const READ = '{ notificationGroups { name } }';
 const READS =
@@ -20,9 +20,8 @@ const PATIENT = {
 /** Starts a gateway whose upstream never responds. */
 async function setUp(options: Partial<GatewayOptions>, deps: GatewayDeps = {}) {
   let upstreamCalled = Promise.withResolvers<void>();
-  const upstream = await startScriptedUpstream(() => {
+  const upstream = await startService(() => {
     upstreamCalled.resolve();
-    return 'taken over';
   });
   const gateway = await startGateway({ upstream: upstream.url, ...PATIENT, ...options }, deps);
   onTestFinished(async () => {
@@ -73,7 +72,7 @@ describe('a client that disconnects', () => {
 
   it('is logged as CLIENT_CLOSED while its call waits for a retry', async () => {
     const retryDelayed = Promise.withResolvers<void>();
-    await using upstream = await startScriptedUpstream(() => ({ status: 503, body: {} }));
+    await using upstream = await startService(() => ({ status: 503, body: {} }));
     const random = () => {
       retryDelayed.resolve();
       return 1;

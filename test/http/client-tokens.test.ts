@@ -4,10 +4,10 @@ import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { healthyService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -34,7 +34,7 @@ interface SetupOptions {
 
 async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Promise<Setup> {
   let time = Date.UTC(2026, 5, 1);
-  const upstream = await startScriptedUpstream(healthyService);
+  const upstream = await startService(healthyService);
   const gateway = await startGateway(
     {
       upstream: upstream.url,
@@ -202,8 +202,7 @@ describe('the client token endpoint', () => {
   });
 
   it('does not exist if no secrets are configured', async () => {
-    await using upstream = await startScriptedUpstream(healthyService);
-    await using gateway = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
+    await using gateway = await startScriptedGateway(healthyService, { clients: clientsOf(signer) });
     expect((await requestToken({ gateway }, { scopes: ['groups:read'] })).status).toBe(404);
   });
 

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
-import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireRequest,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const signer = createSigner();

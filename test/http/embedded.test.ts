@@ -4,18 +4,18 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway, type Gateway } from '../../src/gateway.ts';
 import { connectAgent, MCP } from '../support/agent.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { listen } from '../support/listen.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { healthyService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const QUERY = '{ notificationGroups { id } }';
 const HEADERS = { authorization: 'ApiKey k', 'content-type': 'application/json' };
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(healthyService);
+  upstream = await startService(healthyService);
   gateway = createGateway({
     upstream: upstream.url,
     endpoint: '/api/graphql',

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { startServer } from '../../src/server/server.ts';
 import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
-import { startHoldingUpstream } from '../support/holding-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
@@ -91,12 +91,14 @@ describe('the page of GraphiQL', () => {
 
 describe('a gateway that sheds load', () => {
   it('answers requests for the page and its files, but no others', async () => {
-    await using upstream = await startHoldingUpstream();
-    await using busy = await startGateway({ upstream: upstream.url, graphiql: true }, {}, 'listener', {
-      maxInFlightRequests: 1,
-    });
-    const held = busy.send('{ notificationGroups { id } }');
-    await upstream.asked;
+    await using upstream = await startService(() => ({ body: { data: [] } }));
+    const held = upstream.hold(undefined, Infinity);
+    await using busy = await startGateway(
+      { upstream: upstream.url, graphiql: true },
+      { server: { maxInFlightRequests: 1 } },
+    );
+    const response = busy.send('{ notificationGroups { id } }');
+    await held.arrived;
     expect((await busy.send('{ __typename }')).status).toBe(503);
     const page = await request(busy.url, BROWSER);
     expect(page.status).toBe(200);
@@ -108,14 +110,12 @@ describe('a gateway that sheds load', () => {
       const expected = path === '?graphiql' ? 404 : 503;
       expect([path, (await request(busy.url + path, headers)).status]).toEqual([path, expected]);
     }
-    upstream.release();
-    expect((await held).status).toBe(200);
+    held.release();
+    expect((await response).status).toBe(200);
   });
 
   it('has no page to answer requests with if GraphiQL is off', async () => {
-    await using busy = await startGateway({ upstream: 'http://127.0.0.1:9' }, {}, 'listener', {
-      maxInFlightRequests: 0,
-    });
+    await using busy = await startGateway({ upstream: 'http://127.0.0.1:9' }, { server: { maxInFlightRequests: 0 } });
     expect((await request(busy.url, BROWSER)).status).toBe(503);
   });
 

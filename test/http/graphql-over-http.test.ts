@@ -1,8 +1,8 @@
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
+import { HEAD } from '../support/service.ts';
 
 let gateway: SandboxedGateway;
 
@@ -159,17 +159,14 @@ it('responds with 404 on other paths and sends no CORS headers', async () => {
 it('a client that disconnects aborts its upstream calls', async () => {
   const arrived = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
-  await using upstream = await startScriptedUpstream((_, { response }) => {
-    response.once('close', aborted.resolve);
-    response.writeHead(200, { 'content-type': 'application/json' }).write('{'); // Sends headers in time, so that only the client ends the call.
-    arrived.resolve();
-    return 'taken over';
-  });
-  await using slow = await startGateway({
-    upstream: upstream.url,
-    attemptTimeoutMs: 60_000,
-    operationTimeoutMs: 60_000,
-  });
+  await using slow = await startScriptedGateway(
+    (_, { closed, send }) => {
+      void closed.then(aborted.resolve);
+      send(`${HEAD}content-length: 100\r\n\r\n{`); // Sends headers in time, so that only the client ends the call.
+      arrived.resolve();
+    },
+    { attemptTimeoutMs: 60_000, operationTimeoutMs: 60_000 },
+  );
   const client = new AbortController();
   const left = fetch(slow.url, {
     method: 'POST',

@@ -3,9 +3,8 @@ import { request as sendRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 let gateway: SandboxedGateway;
 
@@ -375,8 +374,7 @@ describe('numbers that JavaScript cannot represent', () => {
 
   it('in an upstream response fail only their field', async () => {
     const record = JSON.stringify({ data: workflow() }).replace('"tags"', '"data":{"n":9007199254740993},"tags"');
-    await using upstream = await startScriptedUpstream(() => ({ body: record }));
-    await using other = await startGateway({ upstream: upstream.url });
+    await using other = await startScriptedGateway(() => ({ body: record }));
     const { body, codes } = await other.send('{ workflow(idOrIdentifier: "w1") { name data } }');
     expect(body.data).toEqual({ workflow: { name: 'Workflow', data: null } });
     expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);

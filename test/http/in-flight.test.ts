@@ -3,17 +3,17 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { group } from '../support/records.ts';
+import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
 
 const READ = '{ notificationGroups { name } }';
 
 /** Starts a gateway with an upstream that hangs until `release()`, at `/held`, and a healthy one. */
 async function setUp(options: Partial<GatewayOptions> = {}) {
-  const pending: RawConnection[] = [];
-  const respond = (connection: RawConnection) => connection.answer({ body: { data: [group()] } });
-  const held = await startRawUpstream((_: RawRequest, connection) => void pending.push(connection));
-  const healthy = await startRawUpstream((_, connection) => respond(connection));
+  const pending: Connection[] = [];
+  const respond = (connection: Connection) => connection.answer({ body: { data: [group()] } });
+  const held = await startService((_: ServiceRequest, connection) => void pending.push(connection));
+  const healthy = await startService((_, connection) => respond(connection));
   const gateway = await startGateway({
     upstreams: { held: { url: held.url, pathPrefix: '/held' }, healthy: { url: healthy.url, default: true } },
     maxInFlightRequests: 8, // So 2 per caller and 4 per upstream.
@@ -174,7 +174,7 @@ describe('requests in flight', () => {
   });
 
   it('have the limits that are set, also for a single upstream', async () => {
-    await using upstream = await startRawUpstream(() => {});
+    await using upstream = await startService(() => {});
     const outcomes = async (options: Partial<GatewayOptions>) => {
       await using gateway = createGateway(
         { upstream: upstream.url, operationTimeoutMs: 400, ...options },

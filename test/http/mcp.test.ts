@@ -9,10 +9,10 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { type Entry, startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { healthyService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const KEY = 'ApiKey key-of-a-server';
@@ -28,11 +28,11 @@ const OPTIONS: Partial<GatewayOptions> = {
   trustedDocuments: { manifests: [{ other: '{ __typename }' }] },
 };
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream((request, raw) =>
+  upstream = await startService((request, raw) =>
     request.path.includes('missing')
       ? { status: 404, body: { message: 'not found' } }
       : request.path.includes('broken')
@@ -101,7 +101,7 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
 
   it('gets the data of a GraphQL response, through the fetch API too', async () => {
     const { body } = await gateway.send(TOOLS.Groups, {}, { authorization: KEY });
-    await using other = await startGateway({ upstream: upstream.url, ...OPTIONS }, {}, 'fetch' satisfies Entry);
+    await using other = await startGateway({ upstream: upstream.url, ...OPTIONS }, { entry: 'fetch' });
     for (const entry of [gateway, other]) {
       await using agent = await connectAgent(entry, KEY, { era });
       expect(await agent.call('Groups')).toEqual({
@@ -322,10 +322,9 @@ describe('a call is a GraphQL request', () => {
   it('that ends when the agent disconnects', async () => {
     const called = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
-    await using silent = await startScriptedUpstream((_, { response }) => {
-      response.once('close', ended.resolve);
+    await using silent = await startService((_, { closed }) => {
+      void closed.then(ended.resolve);
       called.resolve();
-      return 'taken over';
     });
     await using waiting = await startGateway({ ...OPTIONS, upstream: silent.url });
     const abort = new AbortController();
@@ -350,7 +349,7 @@ describe('a call is a GraphQL request', () => {
   });
 
   it('to the upstream that the path selects', async () => {
-    await using eu = await startScriptedUpstream(healthyService);
+    await using eu = await startService(healthyService);
     await using several = await startGateway({
       upstreams: { us: { url: upstream.url, default: true }, eu: { url: eu.url, pathPrefix: '/eu' } },
       mcp: MCP,

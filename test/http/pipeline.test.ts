@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
-import { type SandboxedGateway, startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const CREATE = 'mutation Create { createFeed(input: { name: "Unwanted" }) { __typename } }';
 const HEADERS = { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` };
@@ -82,8 +81,7 @@ describe('before execution', () => {
 describe('the executor', () => {
   it('executes the first request of an operation and stops at its limits', async () => {
     const steps = Array.from({ length: 150 }, (_, i) => ({ _id: `s${i}`, name: { not: 'a string' } }));
-    await using upstream = await startScriptedUpstream(() => ({ body: { data: { ...workflow(), steps } } }));
-    await using fresh = await startGateway({ upstream: upstream.url });
+    await using fresh = await startScriptedGateway(() => ({ body: { data: { ...workflow(), steps } } }));
     const { status, codes } = await fresh.send('{ workflow(idOrIdentifier: "w") { steps { id name } } }');
     expect(status).toBe(200);
     expect(codes).toHaveLength(101);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { UpstreamReport } from '../../src/http/respond.ts';
 import { READ_WORKFLOW, startCachedGateway } from '../support/cached-gateway.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { group, workflow } from '../support/records.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Runs an operation, and returns its report with the other parts of the response. */
 async function report(gateway: TestGateway, document: string, authorization = 'ApiKey a') {
@@ -31,7 +31,7 @@ const service = (path: string) => {
 
 it('reports calls, shared responses, retries, the rate limit, and the calls of each field', async () => {
   let failures = 1;
-  await using upstream = await startScriptedUpstream(({ path }) =>
+  await using upstream = await startService(({ path }) =>
     path === '/v1/workflows/w2' && failures-- > 0
       ? { status: 503 }
       : {
@@ -69,17 +69,19 @@ it('reports calls, shared responses, retries, the rate limit, and the calls of e
 });
 
 it('reports the calls of mutations with those of bulk items and of loaders', async () => {
-  await using upstream = await startScriptedUpstream(({ method, path }) => {
-    switch (method) {
-      case 'PUT':
-        return { status: 400, body: { message: 'Workflow is already active' } };
-      case 'POST':
-        return { body: { data: { subscriberId: 's', _organizationId: 'o', _environmentId: 'e', deleted: false } } };
-      default:
-        return { body: { data: workflow({ _id: path.slice(14), active: true, _notificationGroupId: 'g1' }) } };
-    }
-  });
-  await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
+  await using gateway = await startScriptedGateway(
+    ({ method, path }) => {
+      switch (method) {
+        case 'PUT':
+          return { status: 400, body: { message: 'Workflow is already active' } };
+        case 'POST':
+          return { body: { data: { subscriberId: 's', _organizationId: 'o', _environmentId: 'e', deleted: false } } };
+        default:
+          return { body: { data: workflow({ _id: path.slice(14), active: true, _notificationGroupId: 'g1' }) } };
+      }
+    },
+    { maxUpstreamCalls: 2 },
+  );
   const result = await report(
     gateway,
     `mutation {
@@ -95,16 +97,16 @@ it('reports the calls of mutations with those of bulk items and of loaders', asy
   expect(result.data).toMatchObject({ updateWorkflowStatus: { changed: false }, createSubscribers: { succeeded: 3 } });
   expect(result).toMatchObject({ calls: 5, shared: 0, cached: 0, retries: 0 });
   expect(result.fields).toEqual({ 'Mutation.updateWorkflowStatus': 2, 'Mutation.createSubscribers': 3 });
-  expect(sentOf(result)).toBe(upstream.requests.length);
+  expect(sentOf(result)).toBe(gateway.service.requests.length);
 });
 
 it('counts stored responses only if no request was made for them, and calls that were not sent', async () => {
   await using cached = await startCachedGateway({ maxRetries: 0, breakerMinimumCalls: 2 });
   const read = async () => {
-    cached.forget();
-    const { fields, ...result } = await report(cached.gateway, READ_WORKFLOW);
+    cached.service.forget();
+    const { fields, ...result } = await report(cached, READ_WORKFLOW);
     expect(fields).toEqual({ 'Query.workflow': 1 });
-    expect(sentOf({ fields, ...result })).toBe(cached.calls().length);
+    expect(sentOf({ fields, ...result })).toBe(cached.service.calls().length);
     return result;
   };
   expect(await read()).toMatchObject({ calls: 1, cached: 0 });
@@ -113,13 +115,14 @@ it('counts stored responses only if no request was made for them, and calls that
   const other = '{ workflow(idOrIdentifier: "other") { name } }';
   await cached.run(other);
   cached.advance(45);
-  const refresh = cached.hold('GET /v1/workflows/other');
-  const revalidating = await report(cached.gateway, other);
+  const refresh = cached.service.hold('GET /v1/workflows/other');
+  const revalidating = await report(cached, other);
   expect(revalidating).toMatchObject({ calls: 1, shared: 0, cached: 1, ms: 0 }); // The refresh belongs to no operation.
-  (await refresh)();
+  await refresh.arrived;
+  refresh.release();
 
   cached.advance(200);
-  cached.respond(() => ({ status: 503 }));
+  cached.service.script = () => ({ status: 503 });
   const stale = await read();
   expect(stale).toMatchObject({ calls: 1, cached: 0, extensions: { cache: { stale: true, ageSeconds: 245 } } });
   expect(stale).not.toHaveProperty('unsent');
@@ -130,7 +133,7 @@ it('counts stored responses only if no request was made for them, and calls that
 
 it('is part of responses without data, and of those whose data was too large', async () => {
   const record = { data: workflow({ _id: 'w1', name: '€'.repeat(600) }) };
-  await using upstream = await startScriptedUpstream(() => ({ body: record }));
+  await using upstream = await startService(() => ({ body: record }));
   await using gateway = await startGateway({ upstream: upstream.url, maxResponseBytes: 1_024 });
   const none = { calls: 0, shared: 0, cached: 0, retries: 0, ms: 0, fields: {} };
   expect(await report(gateway, '{ unknown }')).toMatchObject({

@@ -5,12 +5,19 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { RateLimit } from '../../src/settings/rate-limits.ts';
-import { startGateway } from '../support/gateway.ts';
-import { type GatewayPair, startGatewayPair, type WireRequest, type WireResponse } from '../support/gateway-pair.ts';
-import { startHoldingUpstream } from '../support/holding-upstream.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
+import {
+  dataOf,
+  errorOf,
+  type GatewayPair,
+  sendToBoth,
+  startGatewayPair,
+  type WireRequest,
+  type WireResponse,
+} from '../support/gateway-pair.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
-import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { dataOf, errorOf, healthyService, sendToBoth } from '../support/service.ts';
+import { type Script, startService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -133,14 +140,15 @@ describe('a rate limit', () => {
     ['as much as a read from the cache', { cache: { rateLimitCost: 0.5 } }, 7], // 7.5; headers have whole calls.
     ['one call if reads from the cache are free', { cache: { rateLimitCost: 0 } }, 6],
   ])('counts a read that joins a call: %s', async (_, options, remaining) => {
-    await using upstream = await startHoldingUpstream();
+    await using upstream = await startService(() => ({ body: { data: [] } }));
+    const held = upstream.hold(undefined, Infinity);
     await using gateway = await startGateway(
       { upstream: upstream.url, clients: { server: { rateLimit: hourly(10) } }, ...options },
       { monotonicNow: () => 0 },
     );
     const reads = Array.from({ length: 4 }, () => gateway.send('{ notificationGroups { name } }'));
     await expect.poll(() => gateway.running()).toBe(4);
-    upstream.release();
+    held.release();
     await Promise.all(reads);
     expect(upstream.requests).toHaveLength(1);
     const { headers } = await gateway.send(NO_CALL);
@@ -254,18 +262,16 @@ describe('a rate limit', () => {
 describe('an operation whose client disconnects', () => {
   it('is charged for the calls that it has made', async () => {
     let held = 0;
-    await using upstream = await startScriptedUpstream((request, raw) => {
-      if (/\/hang/.test(request.path)) {
-        held += 1;
-        return 'taken over';
-      }
-      return healthyService(request, raw);
-    });
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      maxRetries: 0,
-      clients: { server: { rateLimit: hourly(10) } },
-    });
+    await using gateway = await startScriptedGateway(
+      (request, connection) => {
+        if (/\/hang/.test(request.path)) {
+          held += 1;
+          return;
+        }
+        return healthyService(request, connection);
+      },
+      { maxRetries: 0, clients: { server: { rateLimit: hourly(10) } } },
+    );
     const body = JSON.stringify({
       query: '{ workflows(idsOrIdentifiers: ["hang-a", "hang-b", "hang-c", "hang-d", "hang-e"]) { name } }',
     });
@@ -292,9 +298,9 @@ describe('an operation whose client disconnects', () => {
 describe('the rate limit of the service', () => {
   const limitedService =
     (headers: Record<string, string>): Script =>
-    async (request, raw) => {
-      const answer = await healthyService(request, raw);
-      return answer === 'taken over' ? answer : { ...answer, headers };
+    async (request, connection) => {
+      const answer = await healthyService(request, connection);
+      return { ...answer, headers };
     };
 
   const TIGHT = { 'ratelimit-limit': '100', 'ratelimit-remaining': '2', 'ratelimit-reset': '30' };
@@ -378,7 +384,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
   it('a client that disconnects while it is being rejected gets no refund', async () => {
     await using redis = await startRedis();
     await using proxy = await startRedisProxy(redis.url);
-    await using upstream = await startScriptedUpstream(healthyService);
+    await using upstream = await startService(healthyService);
     const clients = clientsOf(signer, { rateLimit: hourly(3) });
     await using gateway = await startGateway({
       upstream: upstream.url,
@@ -407,7 +413,7 @@ describe.skipIf(!hasRedis)(`with Redis${redisOnly}`, () => {
 
   it('two gateways share one limit', async () => {
     await using redis = await startRedis();
-    await using upstream = await startScriptedUpstream(healthyService);
+    await using upstream = await startService(healthyService);
     const options: GatewayOptions = {
       upstream: upstream.url,
       clients: clientsOf(signer, { rateLimit: hourly(8) }, { server: { rateLimit: hourly(8) } }),

@@ -7,10 +7,10 @@ import { READ_WORKFLOW, respondTo } from '../support/cached-gateway.ts';
 import { createAuthority, hasOpenssl } from '../support/certificates.ts';
 import { startGateway } from '../support/gateway.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../support/redis.ts';
-import { createRedisCache, SECRET } from '../support/redis-cache.ts';
 import { createLimiter } from '../support/redis-limiter.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
+import { createRedisCache, SECRET } from '../support/test-cache.ts';
 
 const SLOW_POLL = { timeout: 20_000, interval: 20 };
 
@@ -202,7 +202,7 @@ describe.runIf(hasRedis)(`the settings of Redis${redisOnly}`, () => {
 
   it('have the beginning of all keys', async () => {
     await using redis = await startRedis();
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
     const store = { redis: { url: redis.url, keyPrefix: 'app-1:' } };
     await using gateway = await startGateway({
       upstream: upstream.url,

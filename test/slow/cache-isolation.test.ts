@@ -2,9 +2,9 @@ import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { createRandom, digestOf, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { group, workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
+import { type Script, startService } from '../support/service.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
 
 const PAIRS = sampleSize(250, 10_000);
@@ -30,7 +30,7 @@ interface Caller {
 const markOf = ({ upstream, key }: Caller): string => upstream + digestOf(`ApiKey ${key}`);
 
 /** Returns the script of an upstream that writes a mark of its name and the key into every record, and fails now and then. */
-function serve(upstream: Caller['upstream'], random: () => number): RawScript {
+function serve(upstream: Caller['upstream'], random: () => number): Script {
   return ({ path, headers }, connection) => {
     const name = upstream + digestOf(headers.authorization ?? '');
     const shown = group({ _id: 'g1', name });
@@ -58,8 +58,8 @@ describe.each(STORES)('with a cache in %s', (kind) => {
   it(`${PAIRS} pairs of the same operation with two keys, or of two upstreams, get their own records`, async () => {
     const random = createRandom(7);
     await using cache = await startTestCache(kind);
-    await using a = await startRawUpstream(serve('a', random));
-    await using b = await startRawUpstream(serve('b', random));
+    await using a = await startService(serve('a', random));
+    await using b = await startService(serve('b', random));
     await using gateway = await startGateway(
       {
         upstreams: { a: { url: a.url, pathPrefix: '/a' }, b: { url: b.url, default: true } },

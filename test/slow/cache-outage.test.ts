@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { group, workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
+import { type Script, startService } from '../support/service.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
 
 /** Longest time that a read may take. It waits a second for the service, and on a busy machine for the processor. */
@@ -19,7 +19,7 @@ const LIMITS = { maxConcurrentCallsPerKey: 4, maxQueuedCallsPerKey: 8, breakerMa
 /** Windows that end at once, so that every read of the outage needs the service or a stale response. */
 const WINDOWS = { freshSeconds: 2, staleWhileRevalidateSeconds: 0 };
 
-const serve: RawScript = ({ path }, { answer }) =>
+const serve: Script = ({ path }, { answer }) =>
   answer({
     body: {
       data: path.endsWith('groups') ? [group()] : workflow({ _id: path.split('/').at(-1) ?? '', name: 'Stored' }),
@@ -31,7 +31,7 @@ const OUTAGES = {
   'refuses connections': undefined,
   'does not respond': () => {},
   'responds with 503': (_, { answer }) => answer({ status: 503, body: {} }),
-} satisfies Record<string, RawScript | undefined>;
+} satisfies Record<string, Script | undefined>;
 
 const DOCUMENTS = [
   ...Array.from({ length: WORKFLOWS }, (_, i) => `{ workflow(idOrIdentifier: "w${i}") { name } }`),
@@ -41,7 +41,7 @@ const DOCUMENTS = [
 describe.concurrent.each(STORES)('with a cache in %s', (kind) => {
   it.for(Object.entries(OUTAGES))('every read is answered while the service %s', async ([, outage], { expect }) => {
     await using cache = await startTestCache(kind, { workflows: WINDOWS, notificationGroups: WINDOWS });
-    await using upstream = await startRawUpstream(serve);
+    await using upstream = await startService(serve);
     await using gateway = await startGateway({ upstream: upstream.url, cache: cache.settings, ...LIMITS }, cache.deps);
     async function read(document: string) {
       const startedAt = performance.now();

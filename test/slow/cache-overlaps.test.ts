@@ -1,8 +1,10 @@
+import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type HeldUpstream, startHeldUpstream, type WriteKind } from '../support/held-service.ts';
+import { workflow } from '../support/records.ts';
 import { sampleOf } from '../support/samples.ts';
+import { type Connection, type ScriptResult, type ServiceResponse, startService } from '../support/service.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
 
 const READS = {
@@ -11,7 +13,80 @@ const READS = {
 };
 const WRITE = 'mutation { updateWorkflowStatus(input: { workflowId: "W1", active: true }) { __typename } }';
 
-const KINDS: readonly WriteKind[] = ['applied at arrival', 'applied at the end', 'refused', 'cut off once applied'];
+/** Results of a write, and the time at which it is applied. */
+const KINDS = ['applied at arrival', 'applied at the end', 'refused', 'cut off once applied'] as const;
+type WriteKind = (typeof KINDS)[number];
+
+/**
+ * The data of one key: a workflow with a version. It responds to one request at a time, as the test says. A read shows the version at the time
+ * of its arrival, so that one that is held becomes out of date.
+ */
+class KeyService {
+  /** Number of requests so far. */
+  requests = 0;
+  readonly #writeKind: WriteKind;
+  readonly #arrivals = new EventEmitter();
+  readonly #held: { method: string; release: () => void }[] = [];
+  #version = 0;
+  #isHolding = true;
+
+  constructor(writeKind: WriteKind) {
+    this.#writeKind = writeKind;
+  }
+
+  /** Waits for the next request with a method. Returns a function that lets the service respond to it. */
+  async arrival(method: 'GET' | 'PUT'): Promise<() => void> {
+    for (;;) {
+      const found = this.#held.findIndex((request) => request.method === method);
+      const [request] = found < 0 ? [] : this.#held.splice(found, 1);
+      if (request !== undefined) {
+        return request.release;
+      }
+      await once(this.#arrivals, 'arrival');
+    }
+  }
+
+  /** Responds to all requests, and from now on immediately. */
+  releaseAll(): void {
+    this.#isHolding = false;
+    for (const { release } of this.#held) {
+      release();
+    }
+  }
+
+  async respond(method: string, { end }: Connection): Promise<ScriptResult> {
+    const readVersion = this.#version;
+    this.requests += 1;
+    this.#version += method === 'PUT' && /at arrival|cut off/.test(this.#writeKind) ? 1 : 0;
+    if (this.#isHolding) {
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      this.#held.push({ method, release });
+      this.#arrivals.emit('arrival');
+      await promise;
+    }
+    if (method === 'GET') {
+      return versioned(readVersion);
+    }
+    if (this.#writeKind === 'refused') {
+      return { status: 429, body: { message: 'Later.' } };
+    }
+    if (this.#writeKind === 'cut off once applied') {
+      return end();
+    }
+    this.#version += this.#writeKind === 'applied at the end' ? 1 : 0;
+    return versioned(this.#version);
+  }
+}
+
+const versioned = (version: number): ServiceResponse => ({
+  body: {
+    data: workflow({
+      _id: 'W1',
+      name: `v${version}`,
+      triggers: [{ type: 'event', identifier: 'welcome', variables: [] }],
+    }),
+  },
+});
 
 const EVENTS = ['start first', 'end first', 'start second', 'end second', 'start write', 'end write'] as const;
 type Event = (typeof EVENTS)[number];
@@ -60,10 +135,12 @@ interface Read {
 }
 
 /** Plays one interleaving with a key of its own. Returns the problems. */
-async function play(gateway: TestGateway, upstream: HeldUpstream, { order, kind, second }: Interleaving, key: string) {
-  const authorization = `ApiKey ${key}`;
-  const service = upstream.serviceOf(authorization);
-  service.writeKind = kind;
+async function play(
+  gateway: TestGateway,
+  service: KeyService,
+  { order, kind, second }: Interleaving,
+  authorization: string,
+) {
   const problems: string[] = [];
   let phase: Phase = 'before';
 
@@ -158,13 +235,19 @@ async function play(gateway: TestGateway, upstream: HeldUpstream, { order, kind,
 describe.each(STORES)('with a cache in %s', (kind) => {
   it('two reads and a write in every possible order never show an older version than a write that has ended', async () => {
     await using cache = await startTestCache(kind);
-    await using upstream = await startHeldUpstream();
+    const services = new Map<string, KeyService>();
+    await using upstream = await startService(({ method, headers }, connection) =>
+      services.get(headers.authorization ?? '')?.respond(method, connection),
+    );
     await using gateway = await startGateway({ upstream: upstream.url, cache: cache.settings, maxRetries: 0 });
     const problems: Record<string, string[]> = {};
     await runConcurrently(SAMPLE.length, 16, async (i) => {
       const interleaving = SAMPLE[i];
       if (interleaving !== undefined) {
-        const found = await play(gateway, upstream, interleaving, `key-${i}`);
+        const authorization = `ApiKey key-${i}`;
+        const service = new KeyService(interleaving.kind);
+        services.set(authorization, service);
+        const found = await play(gateway, service, interleaving, authorization);
         if (found.length > 0) {
           problems[`${interleaving.order.join(', ')}; ${interleaving.kind}; ${interleaving.second}`] = found;
         }

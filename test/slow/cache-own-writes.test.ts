@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { readOwnWrites } from '../support/own-writes.ts';
+import { readOwnWrites, startVersionedService } from '../support/own-writes.ts';
 import { sampleSize } from '../support/samples.ts';
 import { STORES, startTestCache } from '../support/test-cache.ts';
-import { startVersionedUpstream } from '../support/versioned-upstream.ts';
 
 it.each(STORES)('no client reads anything older than its own writes, with a cache in %s', async (kind) => {
   await using cache = await startTestCache(kind);
-  await using upstream = await startVersionedUpstream();
+  await using upstream = await startVersionedService();
   await using gateways = new AsyncDisposableStack();
   const options = { upstream: upstream.url, cache: cache.settings, maxRetries: 0 };
   const urls: string[] = [];
@@ -22,5 +21,5 @@ it.each(STORES)('no client reads anything older than its own writes, with a cach
   });
   expect(result.stale).toEqual([]);
   expect(result.confirmedWrites).toBeGreaterThan(10);
-  expect(upstream.calls.GET).toBeLessThan(0.8 * result.reads);
+  expect(upstream.reads()).toBeLessThan(0.8 * result.reads);
 });

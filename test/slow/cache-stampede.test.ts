@@ -1,11 +1,13 @@
 import { Pool } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
+import type { CachedReadResult } from '../../src/upstream/call-events.ts';
 import { respondTo } from '../support/cached-gateway.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { metricValues } from '../support/metrics-text.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { countReads, STORES, startTestCache } from '../support/test-cache.ts';
+import { startService } from '../support/service.ts';
+import { STORES, startTestCache } from '../support/test-cache.ts';
 
 const READ = '{ workflow(idOrIdentifier: "welcome") { name } }';
 
@@ -20,12 +22,10 @@ const AGES = { 'to revalidate': 40, 'only for outages': 100, 'no longer stored':
 describe.each(STORES)('with a cache in %s', (kind) => {
   it.each(Object.entries(AGES))('many requests at once for a response that is %s cause one call', async (_, age) => {
     await using cache = await startTestCache(kind);
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v1'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v1'));
     await using gateway = await startGateway(
       { upstream: upstream.url, cache: cache.settings, maxInFlightRequestsPerCaller: REQUESTS },
-      cache.deps,
-      'listener',
-      { maxInFlightRequests: 2 * REQUESTS },
+      { ...cache.deps, server: { maxInFlightRequests: 2 * REQUESTS } },
     );
     const read = () => gateway.data(READ);
     const count = async () => ({ calls: upstream.requests.length, ...(await countReads(gateway)) });
@@ -60,3 +60,13 @@ describe.each(STORES)('with a cache in %s', (kind) => {
     expect(after.calls - before.calls).toBe(1);
   });
 });
+
+/** Returns how many reads a gateway has answered so far, by the source: `fresh`, `miss` and so on. */
+async function countReads(gateway: TestGateway): Promise<Partial<Record<CachedReadResult, number>>> {
+  const counts: Record<string, number> = {};
+  for (const [line, count] of Object.entries(metricValues(await gateway.metrics(), /^notigraph_cache_reads_total/))) {
+    const result = /result="([^"]+)"/.exec(line)?.[1] ?? '';
+    counts[result] = (counts[result] ?? 0) + count;
+  }
+  return counts;
+}

@@ -1,9 +1,8 @@
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
-import { type OwnWrites, readOwnWrites } from '../support/own-writes.ts';
+import { type OwnWrites, readOwnWrites, startVersionedService } from '../support/own-writes.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
-import { startVersionedUpstream } from '../support/versioned-upstream.ts';
 import { killWorker, waitForLogLines } from '../support/worker-load.ts';
 
 const OPERATIONS = 6_000;
@@ -21,7 +20,7 @@ interface Run {
 /** Sends operations to four workers, three of which are killed meanwhile. */
 async function run(): Promise<Run> {
   await using redis = await startRedis();
-  await using upstream = await startVersionedUpstream();
+  await using upstream = await startVersionedService();
   await using notigraph = await startNotigraph({
     cwd: tmpdir(),
     args: ['--upstream', upstream.url, '--workers', '4'],
@@ -46,7 +45,7 @@ async function run(): Promise<Run> {
     },
   });
   await waitForLogLines(notigraph, 'a worker ended and is replaced', 3);
-  return { result, reads: upstream.calls.GET, didWithoutRedis: notigraph.output().includes('Redis is unavailable') };
+  return { result, reads: upstream.reads(), didWithoutRedis: notigraph.output().includes('Redis is unavailable') };
 }
 
 const isAsPromised = ({ result, reads }: Run): boolean => result.stale.length === 0 && reads < MAX_SHARE * result.reads;

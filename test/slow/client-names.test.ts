@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Made-up names per kind of caller: more than have their own count. */
 const NAMES = sampleSize(110, 10_000);
@@ -10,7 +10,7 @@ const NAMES = sampleSize(110, 10_000);
 const CONCURRENCY = 10;
 
 it('made-up names of clients get at most 100 counts, and none if the caller is not authenticated', async () => {
-  await using upstream = await startScriptedUpstream(({ headers }) =>
+  await using upstream = await startService(({ headers }) =>
     headers.authorization === 'ApiKey accepted' ? { body: { data: [] } } : { status: 401, body: {} },
   );
   await using gateway = await startGateway({ upstream: upstream.url });

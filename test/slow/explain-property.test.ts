@@ -11,7 +11,7 @@ import { DocumentGenerator, type GeneratedRequest, type Scalars } from '../suppo
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { type GeneratedBehavior, generatedService } from '../support/generated-service.ts';
 import { sampleSize } from '../support/samples.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const RUNS = sampleSize(60, 1_000);
 
@@ -46,7 +46,7 @@ const example = fc.record({
 
 let behavior: GeneratedBehavior;
 let made: GatewayContext['budget'] | undefined;
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateways: Map<number, TestGateway>;
 
 /** Notes the calls of the last operation. */
@@ -57,7 +57,7 @@ const noteUsage: Plugin<GatewayContext> = {
 };
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(generatedService(() => behavior));
+  upstream = await startService(generatedService(() => behavior));
   const start = (maxUpstreamCalls: number) =>
     startGateway({
       upstream: upstream.url,

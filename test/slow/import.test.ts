@@ -6,14 +6,20 @@ import { finished } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Fault, startFaultyProxy } from '../support/faulty-proxy.ts';
 import { readResults, setUpImport } from '../support/import.ts';
 import { spawnNotigraph } from '../support/process.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
+import { forwardTo, startService } from '../support/service.ts';
 
 const ROWS = 10_000;
 
 const OUTAGE_MS = 12_000;
+
+/** Maximum time for half of the rows, in milliseconds. */
+const IMPORT_MS = 300_000;
+
+/** Fault of a service. The request is forwarded only by those with `after`, whose response is lost. */
+type Fault = 'unavailable' | 'disconnect before' | 'disconnect after' | 'silence after' | 'rate limit';
 
 /** Faults of every hundredth request. */
 const FAULTS: Readonly<Record<number, Fault>> = {
@@ -35,9 +41,24 @@ it('creates 10,000 subscribers exactly once, with 5 % faults, an outage and one 
   await using sandbox = await startSandbox({ file: folder.path('sandbox.db') });
   let requests = 0;
   let isDown = false;
-  await using proxy = await startFaultyProxy(sandbox.url, ({ method }) => {
-    requests += Number(method === 'POST');
-    return method === 'POST' ? (isDown ? 'unavailable' : faultOf(requests)) : undefined;
+  const faults: Fault[] = [];
+  const forward = forwardTo(sandbox.url);
+  await using proxy = await startService(async (request, connection) => {
+    requests += Number(request.method === 'POST');
+    const fault = request.method !== 'POST' ? undefined : isDown ? 'unavailable' : faultOf(requests);
+    if (fault === undefined) {
+      return forward(request, connection);
+    }
+    faults.push(fault);
+    if (fault === 'unavailable' || fault === 'rate limit') {
+      return fault === 'unavailable' ? { status: 503 } : { status: 429, headers: { 'retry-after': '1' } };
+    }
+    if (fault !== 'disconnect before') {
+      await forward(request, connection);
+    }
+    if (fault !== 'silence after') {
+      connection.end();
+    }
   });
   const options = {
     cwd: folder.path(),
@@ -46,11 +67,11 @@ it('creates 10,000 subscribers exactly once, with 5 % faults, an outage and one 
   };
 
   const killed = spawnNotigraph(options);
-  await proxy.received(ROWS / 2);
+  await proxy.arrived(ROWS / 2, IMPORT_MS);
   expect((await killed.stop('SIGKILL')).signal).toBe('SIGKILL');
 
   const importing = spawnNotigraph(options);
-  await proxy.received(ROWS * 0.75);
+  await proxy.arrived(ROWS * 0.75, IMPORT_MS);
   isDown = true; // Longer than the pauses of a row's tries.
   await setTimeout(OUTAGE_MS);
   isDown = false;
@@ -67,8 +88,8 @@ it('creates 10,000 subscribers exactly once, with 5 % faults, an outage and one 
   expect(database.count(subscribers)).toBe(ROWS);
   expect(database.count(`${subscribers} AND created_at = updated_at`)).toBe(ROWS);
   expect(database.count("FROM idempotent_responses WHERE body LIKE '%\"import-%'")).toBe(ROWS);
-  expect(new Set(proxy.faults)).toEqual(new Set([...Object.values(FAULTS), 'rate limit']));
-  expect(proxy.faults.length).toBeGreaterThan(ROWS / 20);
+  expect(new Set(faults)).toEqual(new Set([...Object.values(FAULTS), 'rate limit']));
+  expect(faults.length).toBeGreaterThan(ROWS / 20);
 });
 
 it('checks a million rows in a heap of 96 MB', { timeout: 600_000 }, async () => {

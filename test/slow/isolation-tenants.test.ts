@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
-import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { sampleSize } from '../support/samples.ts';
+import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
 
 const AUDIENCE = 'dashboard';
 const SCOPES = ['workflows:read', 'groups:read', 'subscribers:read', 'subscribers:write', 'feeds:write'] as const;
@@ -45,7 +45,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: PairOptions) {
   const random = createRandom(42);
   const requested = new Map<string, number>();
 
-  function serve(request: RawRequest, connection: RawConnection): void {
+  function serve(request: ServiceRequest, connection: Connection): void {
     const call = `${request.headers.authorization} ${request.method} ${request.path}`;
     requested.set(call, (requested.get(call) ?? 0) + 1);
     const dice = random();
@@ -60,7 +60,7 @@ async function sendPairs({ pairs, keys, pairOf, idOf }: PairOptions) {
     }
   }
 
-  await using upstream = await startRawUpstream(serve);
+  await using upstream = await startService(serve);
   await using gateway = await startGateway({
     upstream: upstream.url,
     retryBaseDelayMs: 5,

@@ -2,8 +2,8 @@ import { Pool } from 'undici';
 import { expect, it } from 'vitest';
 import { createRandom, digestOf, echoKeyDigest, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { sampleSize } from '../support/samples.ts';
+import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
 
 interface Operation {
   document: (id: string) => string;
@@ -39,7 +39,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
   const faults = { unavailable: 0, reset: 0, slow: 0, refused: 0 };
   const requested = new Map<string, number>();
 
-  function serve(request: RawRequest, connection: RawConnection): void {
+  function serve(request: ServiceRequest, connection: Connection): void {
     const call = `${request.headers.authorization} ${request.method} ${request.path}`;
     requested.set(call, (requested.get(call) ?? 0) + 1);
     const dice = random();
@@ -63,7 +63,7 @@ async function sendPairs({ pairs, atOnce, keyOf, idOf }: PairOptions) {
     }
   }
 
-  await using upstream = await startRawUpstream(serve);
+  await using upstream = await startService(serve);
   await using gateway = await startGateway({
     upstream: upstream.url,
     retryBaseDelayMs: 5,

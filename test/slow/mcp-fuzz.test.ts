@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent } from '../support/agent.ts';
 import { startGateway } from '../support/gateway.ts';
+import { healthyService } from '../support/healthy-service.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { healthyService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 const KEY = 'ApiKey key-of-a-server';
 
@@ -84,7 +84,7 @@ function validValue(schema: Schema): unknown {
 }
 
 it('1,000 invalid calls cause no REST call, and each is answered with an error', async () => {
-  await using upstream = await startScriptedUpstream(healthyService);
+  await using upstream = await startService(healthyService);
   const operations = loadOperations();
   const mutations = operations.filter(({ query }) => /^mutation/m.test(query)).map(({ name }) => name);
   const manifest = Object.fromEntries(operations.map(({ name, query }) => [name, query]));

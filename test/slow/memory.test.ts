@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Attack, JSON_TYPE, post, postWithLongKey, repeat, startTarget } from '../support/attack.ts';
 import { MAX_CALLERS_MB, measureGrowth } from '../support/growth.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 /** Maximum memory of the caches of documents, errors and plans together, in MB. */
 const MAX_CACHES_MB = 32;
@@ -10,11 +10,11 @@ const MAX_CACHES_MB = 32;
 /** Allowance for memory other than caches: compiled code, inline caches, connection buffers. */
 const MARGIN_MB = 8;
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: ProbedGateway;
 
 beforeEach(async () => {
-  upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+  upstream = await startService(() => ({ body: { data: {} } }));
   gateway = await startTarget(upstream.url);
 });
 

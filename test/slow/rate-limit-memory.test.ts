@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { postWithLongKey, startTarget } from '../support/attack.ts';
 import { MAX_CALLERS_MB, measureGrowth } from '../support/growth.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 it("API keys of 2 KB leave little memory allocated, with the gateway's limit and with the service's limit", async () => {
-  await using upstream = await startScriptedUpstream(() => ({
+  await using upstream = await startService(() => ({
     status: 429,
     headers: { 'retry-after': '60' },
     body: {},

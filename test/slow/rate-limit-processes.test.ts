@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
+import { healthyService } from '../support/healthy-service.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { healthyService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 const LIMIT = 100;
 const REQUESTS_PER_PROCESS = 50;
@@ -19,7 +19,7 @@ it.runIf(hasRedis)(
   `four busy processes permit exactly the limit, in ten of ten rounds${redisOnly}`,
   async () => {
     await using redis = await startRedis();
-    await using upstream = await startScriptedUpstream(healthyService);
+    await using upstream = await startService(healthyService);
     await using processes = new AsyncDisposableStack();
     const start = async () =>
       processes.use(

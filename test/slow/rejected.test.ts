@@ -12,7 +12,7 @@ import {
 } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { sampleOf } from '../support/samples.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 /** Limits for a request that is rejected or has no credential. */
 const MAX_CPU_MS = 50;
@@ -25,11 +25,11 @@ const MAX_PARSES_OF_VARIABLES = 10;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 const MAX_MESSAGE = 300;
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: ProbedGateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => ({ body: { data: {} } }));
+  upstream = await startService(() => ({ body: { data: {} } }));
   gateway = await startTarget(upstream.url);
   for (let i = 0; i < 200; i += 1) {
     const { headers, body } = post(`query ($a: ID!) { a${i}: __typename x${i} workflow(idOrIdentifier: $a) { id } }`);

@@ -6,7 +6,7 @@ import { type NotigraphProcess, startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
 import { TENANT_ENV, writeConfig } from '../support/reloads.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { createSigner } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -18,12 +18,12 @@ const signer = createSigner();
 
 /** Working directory of the processes, and the service. */
 let cwd: string;
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 
 beforeEach(async () => {
   const folder = await createTemporaryFolder();
   cwd = folder.path();
-  upstream = await startScriptedUpstream(async ({ method }) => {
+  upstream = await startService(async ({ method }) => {
     await sleep(5);
     return method === 'POST' ? { status: 201, body: { data: feed({ name: 'News' }) } } : { body: { data: [group()] } };
   });

@@ -5,14 +5,14 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { digestOf, runConcurrently } from '../support/concurrent-load.ts';
 import { startGateway } from '../support/gateway.ts';
-import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
+import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
 
 const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
 
 /** Returns a response with a digest of the credential. */
-const echo = ({ path, headers }: RawRequest): string =>
+const echo = ({ path, headers }: ServiceRequest): string =>
   formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
@@ -20,7 +20,7 @@ const echo = ({ path, headers }: RawRequest): string =>
 /** Sends every response a second time, 0 to 10 ms after the first. */
 function echoTwice() {
   let turn = 0;
-  return (request: RawRequest, connection: RawConnection) => {
+  return (request: ServiceRequest, connection: Connection) => {
     const delay = turn % 11;
     turn += 1;
     const response = echo(request);
@@ -81,7 +81,7 @@ interface LoadOptions {
 
 /** Sends reads with alternating credentials to an upstream that sends every response twice. */
 async function sendLoad({ calls, atOnce, credentials, connections }: LoadOptions) {
-  await using upstream = await startRawUpstream(echoTwice());
+  await using upstream = await startService(echoTwice());
   using sockets = watchSockets(upstream.url);
   await using gateway = await startGateway({ upstream: upstream.url, ...connections });
   const { origin, pathname } = new URL(gateway.url);

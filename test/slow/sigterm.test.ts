@@ -5,7 +5,7 @@ import { startNotigraph } from '../support/process.ts';
 import { feed, group } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const CREATE_FEED = 'mutation { createFeed(input: { name: "News" }) { ... on CreateFeedSuccess { feed { name } } } }';
@@ -55,7 +55,7 @@ describe('SIGTERM under load', () => {
   }
 
   /** Runs a process under load and stops it after this number of responses. @returns its exit and the outcomes that clients saw */
-  async function stopUnderLoad(upstream: ScriptedUpstream, answers: number) {
+  async function stopUnderLoad(upstream: TestService, answers: number) {
     await using notigraph = await startNotigraph({
       cwd,
       args: ['--upstream', upstream.url],
@@ -77,7 +77,7 @@ describe('SIGTERM under load', () => {
   }
 
   it('lets every accepted request finish, with exit code 0, in repeated runs', async () => {
-    await using upstream = await startScriptedUpstream(async ({ method }) => {
+    await using upstream = await startService(async ({ method }) => {
       await sleep(5);
       return method === 'POST'
         ? { status: 201, body: { data: feed({ name: 'News' }) } }

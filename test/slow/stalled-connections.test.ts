@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startProbedGateway } from '../support/probed-gateway.ts';
 import { connectRaw, postHead, type RawClient } from '../support/raw-client.ts';
 import { sampleSize } from '../support/samples.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const STALLED = sampleSize(1_200, 6_000);
 
@@ -49,7 +49,7 @@ it.each([
   ],
   ['sending more data than the memory limit permits', ['after half of their bodies'], {}],
 ] as const)(`${STALLED} stalled connections, %s, do not delay responses to other clients`, async (_, stalls, env) => {
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using upstream = await startService(() => ({ body: { data: [] } }));
   await using gateway = await startProbedGateway(upstream.url, {
     ...env,
     // The gateway's default timeouts would end the attack.

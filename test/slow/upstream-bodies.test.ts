@@ -3,15 +3,15 @@ import { repeat, startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { workflow } from '../support/records.ts';
 import { sampleOf } from '../support/samples.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService, type TestService } from '../support/service.ts';
 import { expectCheap, fillBody } from '../support/upstream-body.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: ProbedGateway;
 let body = '';
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(({ path }) =>
+  upstream = await startService(({ path }) =>
     path.includes('/stats')
       ? {
           body: [

@@ -6,7 +6,7 @@ import { listen } from '../support/listen.ts';
 import { runNotigraph, startNotigraph } from '../support/process.ts';
 import { hasRedis, redisOnly, startRedis } from '../support/redis.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import { findWorkerPids, killWorker, scrape, sendLoad, waitForLogLines } from '../support/worker-load.ts';
 
 /** Working directory of the processes of one test. */
@@ -134,7 +134,7 @@ it.runIf(hasRedis)(
   `a replacement has the cache's secret of the other workers, not that of a newer file${redisOnly}`,
   async () => {
     await using redis = await startRedis();
-    await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+    await using upstream = await startService(() => ({ body: { data: [] } }));
     const config = {
       upstream: upstream.url,
       workers: 2,

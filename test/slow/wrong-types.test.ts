@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
 import { sampleOf } from '../support/samples.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Values that are wrong for most members. Some break code that trusts their type. */
 const WRONG: readonly unknown[] = [
@@ -117,7 +117,7 @@ const CONCURRENCY = 20;
 
 it('a value of a wrong type is a fault of the service, wherever it is', async () => {
   const bodies = new Map<string | undefined, unknown>();
-  await using upstream = await startScriptedUpstream(({ headers: { authorization } }) => {
+  await using upstream = await startService(({ headers: { authorization } }) => {
     const isFirst = bodies.has(authorization);
     const data = bodies.get(authorization);
     bodies.delete(authorization);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RawRequest, RawResponse } from './raw-upstream.ts';
 import { group, subscriber, workflow } from './records.ts';
+import type { ServiceRequest, ServiceResponse } from './service.ts';
 
 /** Returns the digest that test upstreams write into records instead of the credential. */
 export const digestOf = (authorization: string): string =>
@@ -16,7 +16,7 @@ export function createRandom(seed: number): () => number {
 }
 
 /** Responds with a digest of the key in every text field that a client can read. */
-export function echoKeyDigest({ method, path, headers }: RawRequest): RawResponse {
+export function echoKeyDigest({ method, path, headers }: ServiceRequest): ServiceResponse {
   const name = digestOf(headers.authorization ?? '');
   const id = decodeURIComponent(path.split('/').at(-1) ?? '');
   if (method === 'POST') {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Document, OpenAPIBackend } from 'openapi-backend';
 import { parse } from 'yaml';
-import type { Exchange } from './recorder.ts';
+import type { Exchange } from './service.ts';
 
 /** Validates an exchange against the OpenAPI document. Returns one sentence per violation. */
 export type ContractCheck = (exchange: Exchange, prefix?: string) => string[];
@@ -34,9 +34,7 @@ async function readContract(): Promise<ContractCheck> {
     const request = {
       method,
       path: path.slice(prefix.length),
-      headers: Object.fromEntries(
-        Object.entries(headers).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
-      ),
+      headers: { ...headers },
       ...(body !== '' && { body: JSON.parse(body) }),
     };
     const operation = api.matchOperation(request);

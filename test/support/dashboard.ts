@@ -10,12 +10,7 @@ import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Scope } from '../../src/settings/scopes.ts';
 import { CHILD_ENV } from './child-env.ts';
 import { startGateway, type TestGateway } from './gateway.ts';
-import {
-  type Script,
-  type ScriptedRequest,
-  type ScriptedResponse,
-  startScriptedUpstream,
-} from './scripted-upstream.ts';
+import { type Script, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
 import { startStaticFiles } from './static-files.ts';
 
 const APP = fileURLToPath(new URL('../../examples/dashboard/', import.meta.url));
@@ -47,11 +42,11 @@ export interface Dashboard extends AsyncDisposable {
   readonly gateway: TestGateway;
   readonly issuer: Issuer;
   /** Returns the upstream requests since the last `forget()`, optionally only those that start with a prefix such as `PUT /v1/workflows/`. */
-  upstream(endpoint?: string): ScriptedRequest[];
+  upstream(endpoint?: string): ServiceRequest[];
   /** Discards the requests recorded so far. */
   forget(): void;
   /** Overrides the response of endpoints that start with a prefix, until the returned object is disposed. */
-  answering(endpoint: string, answer: ScriptedResponse | Script): Disposable;
+  answering(endpoint: string, answer: ServiceResponse | Script): Disposable;
   /** Advances the clock of the gateway and the issuer, but not of browsers. */
   advance(seconds: number): void;
   /** Returns the texts of all files of the built app. */
@@ -67,7 +62,7 @@ export async function startDashboard({
   await using stack = new AsyncDisposableStack();
   let passed = 0;
   const now = () => new Date(Date.now() + passed * 1000);
-  const scripts = new Map<string, ScriptedResponse | Script>();
+  const scripts = new Map<string, ServiceResponse | Script>();
   let recordStart = 0;
 
   const folder = await mkdtemp(join(tmpdir(), 'notigraph-dashboard-'));
@@ -76,7 +71,7 @@ export async function startDashboard({
   const issuer = stack.use(await startIssuer({ origins: [files.url], now }));
   const sandbox = stack.use(await startSandbox());
   const service = stack.use(
-    await startScriptedUpstream((request, raw) => {
+    await startService((request, raw) => {
       const called = `${request.method} ${request.path}`;
       const script = [...scripts].find(([endpoint]) => called.startsWith(endpoint))?.[1];
       return script === undefined
@@ -140,7 +135,7 @@ export async function startDashboard({
   };
 }
 
-async function forward(target: string, { method, path, headers, body }: ScriptedRequest): Promise<ScriptedResponse> {
+async function forward(target: string, { method, path, headers, body }: ServiceRequest): Promise<ServiceResponse> {
   const names = ['authorization', 'content-type', 'idempotency-key'];
   const passed = Object.entries(headers).filter(([name]) => names.includes(name));
   const response = await fetch(target + path, {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { startGateway } from './gateway.ts';
-import { type RawRequest, type RawResponse, type RawScript, startRawUpstream } from './raw-upstream.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
+import { type Script, type ServiceRequest, type ServiceResponse, startService } from './service.ts';
 
 export const READ = '{ workflow(idOrIdentifier: "w1") { id name } }';
 export const LIST = '{ notificationGroups { name } }';
@@ -39,7 +39,7 @@ export const OPERATIONS = {
 export const SHORT_RETRY_DELAYS = { retryBaseDelayMs: 2, retryMaxDelayMs: 4 };
 
 /** Returns the response of a healthy service. */
-export function healthyResponse({ method, path }: RawRequest): RawResponse {
+export function healthyResponse({ method, path }: ServiceRequest): ServiceResponse {
   const [, , noun, id] = path.split('/');
   switch (noun) {
     case 'workflows':
@@ -60,10 +60,10 @@ export function healthyResponse({ method, path }: RawRequest): RawResponse {
   }
 }
 
-export const respondHealthy: RawScript = (request, { answer }) => answer(healthyResponse(request));
+export const respondHealthy: Script = (request, { answer }) => answer(healthyResponse(request));
 
 /** Runs the script for the first request and responds normally to all others. */
-export function firstOnly(first: RawScript): RawScript {
+export function firstOnly(first: Script): Script {
   let isFirst = true;
   return (request, connection) => {
     const script = isFirst ? first : respondHealthy;
@@ -73,7 +73,7 @@ export function firstOnly(first: RawScript): RawScript {
 }
 
 export const respondWithStatus =
-  (code: number, answer: RawResponse = {}): RawScript =>
+  (code: number, answer: ServiceResponse = {}): Script =>
   (_, connection) =>
     connection.answer({ status: code, body: {}, ...answer });
 
@@ -116,17 +116,15 @@ export interface SetupOptions extends Omit<GatewayOptions, 'upstream'> {
  * and that it leaves no sockets and no timers behind.
  */
 export async function setUp(
-  script: RawScript,
+  script: Script,
   { random, ...options }: SetupOptions = {},
   limits: Partial<ServerSettings> = {},
 ) {
   const socketsBefore = openSockets();
-  const upstream = await startRawUpstream(script);
+  const upstream = await startService(script);
   const gateway = await startGateway(
     { upstream: upstream.url, ...options },
-    { ...(random && { random }) },
-    'listener',
-    limits,
+    { ...(random && { random }), server: limits },
   );
 
   async function run(document: string) {

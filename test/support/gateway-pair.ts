@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
 import { type Entry, startGateway, type TestGateway } from './gateway.ts';
-import { type Script, type ScriptedRequest, startScriptedUpstream } from './scripted-upstream.ts';
+import { type Script, type ServiceRequest, startService } from './service.ts';
 
 /** Request as sent over the wire. */
 export interface WireRequest {
@@ -26,7 +27,7 @@ export interface WireResponse {
   upstream: Call[];
 }
 
-type Call = Pick<ScriptedRequest, 'method' | 'path' | 'headers' | 'body'>;
+type Call = Pick<ServiceRequest, 'method' | 'path' | 'headers' | 'body'>;
 
 /** Two gateways with the same configuration, one used through `listener` and one through `fetch`. */
 export interface GatewayPair extends AsyncDisposable {
@@ -42,8 +43,8 @@ export async function startGatewayPair(
   deps: GatewayDeps = {},
 ): Promise<GatewayPair> {
   const start = async (entry: Entry) => {
-    const upstream = await startScriptedUpstream(script);
-    const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, deps, entry);
+    const upstream = await startService(script);
+    const gateway = await startGateway({ maxRetries: 0, ...options, upstream: upstream.url }, { ...deps, entry });
     return { upstream, gateway };
   };
   const pair = { listener: await start('listener'), fetch: await start('fetch') };
@@ -100,7 +101,7 @@ const sortReads = (calls: readonly Call[]): Call[] => {
   return [...reads, ...calls.filter((call) => !isRead(call))];
 };
 
-const comparable = ({ method, path, headers: { host: _, ...headers }, body }: ScriptedRequest) => ({
+const comparable = ({ method, path, headers: { host: _, ...headers }, body }: ServiceRequest) => ({
   method,
   path,
   headers,
@@ -120,3 +121,39 @@ function sortErrors(text: string): unknown {
       }
     : body;
 }
+
+/** Sends a request to both gateways and expects the same response, headers and upstream calls. @returns the response */
+export async function sendToBoth(pair: GatewayPair, request: WireRequest): Promise<WireResponse> {
+  const { listener, fetch } = await pair.ask(request);
+  expect(normalizeWaits(listener)).toEqual(normalizeWaits(fetch));
+  return normalizeWaits(listener);
+}
+
+const toMinutes = (seconds: string): string =>
+  String(Number(seconds) > 60 ? Math.round(Number(seconds) / 60) * 60 : seconds);
+
+/** Rounds long waits to minutes, because the two gateways do not respond in the same second. */
+function normalizeWaits({ headers, body, ...others }: WireResponse): WireResponse {
+  const waits = Object.entries(headers).filter(([name]) => name === 'retry-after' || name === 'ratelimit-reset');
+  const text = JSON.stringify(body).replace(
+    /"retryAfterSeconds":(\d+)/g,
+    (_, seconds) => `"retryAfterSeconds":${toMinutes(seconds)}`,
+  );
+  return {
+    ...others,
+    headers: { ...headers, ...Object.fromEntries(waits.map(([name, value]) => [name, toMinutes(String(value))])) },
+    body: JSON.parse(text),
+  };
+}
+
+/** Returns the first error of a response. */
+export function errorOf({ body }: Pick<WireResponse, 'body'>): {
+  message: string;
+  extensions: Record<string, unknown>;
+} {
+  const [error] = Reflect.get(Object(body), 'errors') ?? [];
+  return error ?? { message: '(there is no error)', extensions: {} };
+}
+
+/** Returns the data of a response. */
+export const dataOf = ({ body }: Pick<WireResponse, 'body'>): unknown => Reflect.get(Object(body), 'data');

@@ -1,12 +1,13 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import { createGateway, createGatewayState, type GatewayDeps, type GatewayOptions } from '../../src/gateway.ts';
 import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { startServer } from '../../src/server/server.ts';
 import type { ServerSettings } from '../../src/settings/settings.ts';
 import { createContractCheck } from './contract.ts';
-import { fetchListener } from './fetch-listener.ts';
-import { type Exchange, startRecorder } from './recorder.ts';
+import { type Exchange, forwardTo, type Script, startService, type TestService } from './service.ts';
 
 /** Typed document from codegen, or document text. */
 export type TestDocument<Data, Variables> = { toString(): string; __apiType?: (variables: Variables) => Data };
@@ -58,12 +59,18 @@ export type Entry = 'listener' | 'fetch';
 /** Longest wait for Redis, in milliseconds. Long, because on a busy machine Redis may get no processor for a while. */
 const REDIS_TIMEOUT_MS = 20_000;
 
+/** Parts that tests can replace beside the options: clocks, random numbers, the log, and the following. */
+export interface TestDeps extends GatewayDeps {
+  /** @default listener */
+  entry?: Entry;
+  /** Settings of the server. @default without waiting before the drain */
+  server?: Partial<ServerSettings>;
+}
+
 /** Starts a gateway in front of the given upstream. */
 export async function startGateway(
   options: GatewayOptions,
-  deps: GatewayDeps = {},
-  entry: Entry = 'listener',
-  limits: Partial<ServerSettings> = {},
+  { entry = 'listener', server: limits = {}, ...deps }: TestDeps = {},
 ): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
@@ -119,6 +126,60 @@ export async function startGateway(
   };
 }
 
+/** Gateway in front of a service that the test scripts, with a clock. */
+export interface ScriptedGateway extends TestGateway {
+  readonly service: TestService;
+  /** Lets time pass. */
+  advance(seconds: number): void;
+  /** Runs an operation with a key, and returns its data; the codes of its errors if it has some. */
+  run(document: string, key?: string, headers?: Record<string, string>): Promise<unknown>;
+  /** Runs an operation whose client disconnects when this request has arrived at the service. Returns the function that sends the response. */
+  disconnectDuring(endpoint: string, document: string): Promise<() => void>;
+}
+
+/** Starts a gateway and its service. Pauses are as short as they can be. */
+export async function startScriptedGateway(
+  script: Script,
+  options: Partial<GatewayOptions> = {},
+  deps: TestDeps = {},
+): Promise<ScriptedGateway> {
+  let time = 1_000;
+  const service = await startService(script);
+  const gateway = await startGateway(
+    { ...options, upstream: service.url },
+    { monotonicNow: () => time, random: () => 0, ...deps },
+  );
+  return {
+    ...gateway,
+    service,
+    advance(seconds) {
+      time += seconds * 1_000;
+    },
+    async run(document, key = 'a', headers = {}) {
+      const { body, codes } = await gateway.send(document, {}, { authorization: `ApiKey ${key}`, headers });
+      return codes.length > 0 ? codes : body.data;
+    },
+    async disconnectDuring(endpoint, document) {
+      const held = service.hold(endpoint);
+      const client = new AbortController();
+      const operation = fetch(gateway.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
+        body: JSON.stringify({ query: document }),
+        signal: client.signal,
+      });
+      await held.arrived;
+      client.abort();
+      await expect(operation).rejects.toThrow();
+      return held.release;
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
 /** Returns the places at which the gateway found deviations from the contract. */
 export const deviationsIn = (log: TestGateway['log']): string[] =>
   log.flatMap(({ msg, method, route, path, kind }) =>
@@ -143,25 +204,63 @@ export async function startSandboxedGateway({
   now,
 }: SandboxedGatewayOptions = {}): Promise<SandboxedGateway> {
   const sandbox = await startSandbox({ ...(now && { now }) });
-  const recorder = await startRecorder(sandbox.url);
+  const exchanges: Exchange[] = [];
+  const recorder = await startService(forwardTo(sandbox.url, exchanges));
   const gateway = await startGateway({ upstream: recorder.url, ...options }, { ...(now && { now }) });
   const check = await createContractCheck();
   let recordStart = 0;
   return {
     ...gateway,
     upstream: (endpoint = '') =>
-      recorder.exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
+      exchanges.slice(recordStart).filter(({ method, path }) => `${method} ${path}`.startsWith(endpoint)),
     forget() {
-      recordStart = recorder.exchanges.length;
+      recordStart = exchanges.length;
     },
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await recorder[Symbol.asyncDispose]();
       await sandbox.close();
-      const problems = [...recorder.exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(gateway.log)];
+      const problems = [...exchanges.flatMap((exchange) => check(exchange)), ...deviationsIn(gateway.log)];
       if (problems.length > 0) {
         throw new Error(`Requests or responses violate the contract:\n${problems.join('\n')}`);
       }
     },
   };
+}
+
+/** Adapts a Fetch handler to `node:http`, as a framework that mounts `gateway.fetch` would. */
+const fetchListener =
+  (handle: (request: Request) => Promise<Response>): RequestListener =>
+  async (incoming, outgoing) => {
+    const { method = '', headers, url = '' } = incoming;
+    const disconnected = new AbortController();
+    outgoing.once('close', () => outgoing.writableFinished || disconnected.abort());
+    const init: RequestInit & { duplex: 'half' } = {
+      method,
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      signal: disconnected.signal,
+      body: method === 'GET' || method === 'HEAD' ? null : streamOf(incoming),
+      duplex: 'half',
+    };
+    const response = await handle(new Request(new URL(url, 'http://gateway.example'), init));
+    const body = Buffer.from(await response.arrayBuffer());
+    outgoing.writeHead(response.status, {
+      ...Object.fromEntries(response.headers),
+      ...(response.status !== 204 && { 'content-length': body.byteLength }),
+    });
+    outgoing.end(body);
+  };
+
+function streamOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  let isCancelled = false; // The rest of the body arrives all the same.
+  return new ReadableStream({
+    start(controller) {
+      incoming.on('data', (chunk: Buffer) => isCancelled || controller.enqueue(new Uint8Array(chunk)));
+      incoming.once('end', () => isCancelled || controller.close());
+      incoming.once('error', (error) => controller.error(error));
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
 }

@@ -1,6 +1,6 @@
 import { type Choices, createRandom } from './fuzz/choices.ts';
 import { feed, group, subscriber, workflow } from './records.ts';
-import type { Script, ScriptedResponse } from './scripted-upstream.ts';
+import type { Script, ServiceResponse } from './service.ts';
 
 /** Behavior of a service that the contract permits. */
 export interface GeneratedBehavior {
@@ -49,7 +49,7 @@ const statistics = ({ workflowsPerEntry }: Options, random: Choices) =>
     templates: Array.from({ length: workflowsPerEntry }, () => `w${random.pick(60)}`),
   }));
 
-function groupsOf(method: string, id: string, { groups, omitsIds }: Options): ScriptedResponse {
+function groupsOf(method: string, id: string, { groups, omitsIds }: Options): ServiceResponse {
   if (method === 'DELETE') {
     return { body: { data: { acknowledged: true, status: 'deleted' } } };
   }
@@ -65,7 +65,7 @@ function workflowOf(
   id: string,
   { embeds, groups, rejects }: Options,
   random: Choices,
-): ScriptedResponse {
+): ServiceResponse {
   if (rejects && method === 'GET' && random.oneIn(8)) {
     return { status: 404, body: { message: 'not found' } };
   }

@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { runNotigraph, spawnNotigraph } from './process.ts';
 import { group, subscriber } from './records.ts';
 import { createTemporaryFolder } from './sandbox-files.ts';
-import { type ScriptedResponse, startScriptedUpstream } from './scripted-upstream.ts';
+import { type ServiceResponse, startService } from './service.ts';
 
 /** API key of the imports. */
 export const KEY = 'canaryKeyOfTheImport';
@@ -24,8 +23,7 @@ export interface Sent {
  */
 export async function setUpImport(
   content: string,
-  respond: (row: Sent, raw: { request: IncomingMessage }) => ScriptedResponse | 'taken over' | undefined = () =>
-    undefined,
+  respond: (row: Sent, path: string) => ServiceResponse | 'broken connection' | undefined = () => undefined,
   env: Readonly<Record<string, string>> = {},
   isDown: (method: string) => boolean = () => false,
 ) {
@@ -33,16 +31,19 @@ export async function setUpImport(
   const folder = await createTemporaryFolder();
   onTestFinished(() => folder[Symbol.asyncDispose]());
   await writeFile(folder.path('users.csv'), content);
-  const service = await startScriptedUpstream(({ method, body }, raw) => {
+  const service = await startService(({ method, path, body }, { end }) => {
     if (isDown(method)) {
-      raw.request.socket.destroy();
-      return 'taken over';
+      return end();
     }
     if (method === 'GET') {
       return { body: { data: [group({ _environmentId: environment })] } };
     }
     const row: Sent = JSON.parse(body);
-    return respond(row, raw) ?? { status: 201, body: { data: subscriber({ subscriberId: row.subscriberId }) } };
+    const response = respond(row, path) ?? {
+      status: 201,
+      body: { data: subscriber({ subscriberId: row.subscriberId }) },
+    };
+    return response === 'broken connection' ? end() : response;
   });
   onTestFinished(() => service[Symbol.asyncDispose]());
   const optionsOf = (...args: string[]) => ({

@@ -1,12 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { createRandom } from './concurrent-load.ts';
-import type { VersionedUpstream, WriteOutcome } from './versioned-upstream.ts';
+import { group, workflow } from './records.ts';
+import { type Script, startService } from './service.ts';
+
+/** Response to a write: `late` breaks the connection, and applies it afterwards; `lost` applies it, and breaks the connection. */
+type WriteOutcome = 'applied' | 'refused' | 'late' | 'lost';
+
+/** Time after which a late write is applied, in milliseconds. */
+const LATE_MS = 100;
+
+/**
+ * Starts a service that has one group per credential. Every write gives it the next version as its name. Every second response takes a few
+ * milliseconds, so that reads and writes overlap.
+ */
+export async function startVersionedService() {
+  const versions = new Map<string, number>();
+  const apply = (authorization: string) => versions.set(authorization, (versions.get(authorization) ?? 0) + 1);
+  let answered = 0;
+  const script: Script = async ({ method, path, headers: { authorization = '' } }, { end }) => {
+    const outcome = method === 'PATCH' ? versioned.outcomeOf(authorization) : undefined;
+    if (outcome === 'applied' || outcome === 'lost') {
+      apply(authorization);
+    }
+    const record = group({ _id: 'g1', name: `v${versions.get(authorization) ?? 0}` });
+    answered += 1;
+    if (answered % 2 === 0) {
+      await sleep(answered % 7);
+    }
+    if (outcome === 'late') {
+      setTimeout(apply, LATE_MS, authorization).unref();
+    }
+    if (outcome === 'late' || outcome === 'lost') {
+      return end();
+    }
+    const list = path.endsWith('groups') ? [record] : undefined;
+    const data = list ?? (path.includes('workflows') ? workflow({ notificationGroup: record }) : record);
+    return { status: outcome === 'refused' ? 429 : 200, body: { data } };
+  };
+  const service = await startService(script);
+  const versioned = {
+    ...service,
+    /** Returns the number of reads so far. */
+    reads: () => service.requests.filter(({ method }) => method === 'GET').length,
+    /** Returns how the service responds to the next write of a credential. */
+    outcomeOf: (_authorization: string): WriteOutcome => 'applied',
+  };
+  return versioned;
+}
 
 /** Options of `readOwnWrites`. */
 export interface OwnWritesOptions {
   /** Returns the URL of the GraphQL endpoint that an operation is sent to. */
   urlOf: (operation: number) => string;
-  upstream: VersionedUpstream;
+  upstream: Awaited<ReturnType<typeof startVersionedService>>;
   /** Clients, each with a key of its own and two operations at a time. */
   clients: number;
   /** Number of all operations. */

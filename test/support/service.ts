@@ -1,94 +1,312 @@
-import { readFileSync } from 'node:fs';
-import { type Document, OpenAPIBackend } from 'openapi-backend';
-import { expect } from 'vitest';
-import { parse } from 'yaml';
-import { isScope, type Scope } from '../../src/settings/scopes.ts';
-import type { GatewayPair, WireRequest, WireResponse } from './gateway-pair.ts';
-import { feed, group, subscriber, workflow } from './records.ts';
-import type { Script, ScriptedResponse } from './scripted-upstream.ts';
+import { EventEmitter, once } from 'node:events';
+import { request as sendRequest } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
-/** Nouns of scopes that differ from those of paths. */
-const NOUNS: Record<string, string> = { 'notification-groups': 'groups', notifications: 'stats' };
+/** Request as received over the wire. */
+export interface ServiceRequest {
+  method: string;
+  /** Target of the request line, byte for byte. */
+  path: string;
+  /** Headers by lowercase name; repeated headers are joined with a comma. */
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** Request line and headers as received. */
+  head: string;
+  /** Number of the connection that carried the request, counted from 1. */
+  connection: number;
+}
 
-const endpointOf = ({ method, path }: { method: string; path: string }): string =>
-  `${method} ${/^\/v1\/([\w-]+)/.exec(path)?.[1]}`;
+export interface ServiceResponse {
+  /** @default 200 */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+  /** Text or bytes; everything else is sent as JSON. */
+  body?: unknown;
+}
 
-/** Returns the scope that an upstream call requires, derived from its method and path. */
-export function scopeOfCall(call: { method: string; path: string }): Scope {
-  const [method = '', noun = ''] = endpointOf(call).split(' ');
-  const scope = `${NOUNS[noun] ?? noun}:${method === 'GET' ? 'read' : 'write'}`;
-  if (!isScope(scope)) {
-    throw new Error(`There is no scope ${scope} for ${call.method} ${call.path}.`);
+/** Connection that carried a request. */
+export interface Connection {
+  /** Sends a complete response and keeps the connection open. */
+  answer(response?: ServiceResponse): void;
+  /** Sends arbitrary bytes. */
+  send(bytes: string | Uint8Array): void;
+  /** Sends one byte per interval until the connection closes. */
+  drip(byte: string, everyMs: number): void;
+  /** Sends the same bytes repeatedly, as fast as the peer reads them, until the connection closes. */
+  flood(bytes: Uint8Array): void;
+  /** Closes the connection gracefully. */
+  end(): void;
+  /** Resets the connection (RST). */
+  reset(): void;
+  /** Returns the number of bytes written. */
+  written(): number;
+  /** Resolves when the connection is closed. */
+  readonly closed: Promise<void>;
+}
+
+/** Response of a script. Without one, the request stays pending, and the script can write to the connection itself. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a script that writes to the connection returns nothing
+export type ScriptResult = ServiceResponse | void;
+
+/** Returns the response to a request. */
+export type Script = (request: ServiceRequest, connection: Connection) => ScriptResult | Promise<ScriptResult>;
+
+/** Responses that are held back. */
+export interface Hold {
+  /** Resolves when the first request has arrived. */
+  arrived: Promise<void>;
+  /** Sends the responses, and holds no more. */
+  release(): void;
+}
+
+/** Service that responds as scripted, on a socket, so that it can violate HTTP in any way. */
+export interface TestService extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: readonly ServiceRequest[];
+  /** Script for subsequent requests. */
+  script: Script;
+  /** Returns method and path of the requests so far. */
+  calls(): string[];
+  /** Discards the requests so far. */
+  forget(): void;
+  /**
+   * Holds back the responses to requests that have a key, by default to the next one. The script runs when a request arrives, so that a
+   * response shows the data of that moment.
+   *
+   * @param endpoint method and path. @default any
+   */
+  hold(endpoint?: string, count?: number): Hold;
+  /** Returns the number of connections accepted so far. */
+  connections(): number;
+  /** Returns the number of open connections. */
+  open(): number;
+  /** Returns the maximum number of connections that were open at once. */
+  mostOpen(): number;
+  /** Waits until so many requests have arrived. */
+  arrived(count: number, withinMs?: number): Promise<void>;
+  /** Waits until no connection is open. */
+  allClosed(withinMs?: number): Promise<void>;
+  /** Stops listening, so that new connections are refused. */
+  refuse(): Promise<void>;
+  /** Listens again on the same port. */
+  listen(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** Called for each connection before anything is read from it. */
+  onConnect?: (connection: Connection) => void;
+}
+
+export async function startService(script: Script, { onConnect }: ServiceOptions = {}): Promise<TestService> {
+  const requests: ServiceRequest[] = [];
+  const sockets = new Set<Socket>();
+  const changes = new EventEmitter().setMaxListeners(0);
+  const holds = new Set<{ matches(request: ServiceRequest): boolean; take(): Promise<void> }>();
+  let [connections, mostOpen, port] = [0, 0, 0];
+  let server: Server | undefined;
+
+  async function respond(request: ServiceRequest, connection: Connection): Promise<void> {
+    requests.push(request);
+    changes.emit('change');
+    const hold = [...holds].find(({ matches }) => matches(request));
+    const released = hold?.take();
+    const response = await service.script(request, connection);
+    await released;
+    if (response) {
+      connection.answer(response);
+    }
   }
-  return scope;
-}
 
-const RESPONSES: Record<string, ScriptedResponse> = {
-  'GET workflows': { body: { data: workflow({ triggers: [{ identifier: 'w', variables: [{ name: 'city' }] }] }) } },
-  'PUT workflows': { body: { data: workflow() } },
-  'GET notification-groups': { body: { data: group() } },
-  'POST notification-groups': { status: 201, body: { data: group() } },
-  'PATCH notification-groups': { body: { data: group() } },
-  'DELETE notification-groups': { body: { data: { acknowledged: true, status: 'deleted' } } },
-  'GET notifications': { body: [{ _id: '2026-01-02', count: 3, templates: ['w1', 'w2'], channels: ['email'] }] },
-  'POST subscribers': { status: 201, body: { data: subscriber() } },
-  'POST feeds': { status: 201, body: { data: feed() } },
-  'DELETE feeds': { body: { data: [feed()] } },
-  'DELETE messages': { status: 204 },
-};
-
-/** Returns the example of the OpenAPI document, for endpoints without a response in `RESPONSES`. */
-async function exampleOf({ method, path }: { method: string; path: string }): Promise<ScriptedResponse> {
-  const definition: Document = parse(
-    readFileSync(new URL('../../schema/upstream.openapi.yaml', import.meta.url), 'utf8'),
-  );
-  const api = await new OpenAPIBackend({ definition, quick: true }).init();
-  const operation = api.matchOperation({ method, path, headers: {} });
-  if (operation?.operationId === undefined) {
-    return { status: 404, body: { message: 'unknown path' } };
+  function accept(socket: Socket): void {
+    connections += 1;
+    const number = connections;
+    const connection = connect(socket);
+    sockets.add(socket);
+    mostOpen = Math.max(mostOpen, sockets.size);
+    socket.on('error', () => {}); // Many scripts reset the connection.
+    socket.on('close', () => {
+      sockets.delete(socket);
+      changes.emit('change');
+    });
+    onConnect?.(connection);
+    readRequests(socket, (request) => void respond({ ...request, connection: number }, connection));
   }
-  const { status, mock } = api.mockResponseForOperation(operation.operationId);
-  return { status, body: mock };
+
+  async function until(what: string, isTrue: () => boolean, withinMs: number): Promise<void> {
+    const signal = AbortSignal.timeout(withinMs);
+    while (!isTrue()) {
+      await once(changes, 'change', { signal }).catch(() => {
+        throw new Error(
+          `not within ${withinMs} ms: ${what}; ${requests.length} requests, ${sockets.size} open sockets`,
+        );
+      });
+    }
+  }
+
+  async function listen(): Promise<void> {
+    server = createServer({ noDelay: true }, accept).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = portOf(server.address());
+  }
+
+  async function refuse(): Promise<void> {
+    if (server?.listening) {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      await closed;
+    }
+  }
+
+  await listen();
+  const service: TestService = {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    script,
+    calls: () => requests.map(({ method, path }) => `${method} ${path}`),
+    forget: () => void requests.splice(0),
+    hold(endpoint, count = 1) {
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+      const { promise: released, resolve } = Promise.withResolvers<void>();
+      let left = count;
+      const hold = {
+        matches: ({ method, path, headers }: ServiceRequest) =>
+          headers.authorization !== undefined && (endpoint === undefined || endpoint === `${method} ${path}`),
+        take() {
+          left -= 1;
+          if (left === 0) {
+            holds.delete(hold);
+          }
+          arrive();
+          return released;
+        },
+      };
+      holds.add(hold);
+      return {
+        arrived,
+        release() {
+          holds.delete(hold);
+          resolve();
+        },
+      };
+    },
+    connections: () => connections,
+    open: () => sockets.size,
+    mostOpen: () => mostOpen,
+    arrived: (count, withinMs = 20_000) => until(`${count} requests`, () => requests.length >= count, withinMs),
+    allClosed: (withinMs = 20_000) => until('every socket closed', () => sockets.size === 0, withinMs),
+    refuse,
+    listen,
+    [Symbol.asyncDispose]: refuse,
+  };
+  return service;
 }
 
-/** Script of a service that responds to every request with success. */
-export const healthyService: Script = (request) =>
-  request.path === '/v1/notification-groups' && request.method === 'GET'
-    ? { body: { data: [group(), group({ _id: 'g2' })] } }
-    : (RESPONSES[endpointOf(request)] ?? exampleOf(request));
-
-/** Sends a request to both gateways and expects the same response, headers and upstream calls. @returns the response */
-export async function sendToBoth(pair: GatewayPair, request: WireRequest): Promise<WireResponse> {
-  const { listener, fetch } = await pair.ask(request);
-  expect(normalizeWaits(listener)).toEqual(normalizeWaits(fetch));
-  return normalizeWaits(listener);
+/** Request and its response, as sent over the wire. */
+export interface Exchange extends ServiceRequest {
+  status: number;
+  responseBody: string;
 }
 
-const toMinutes = (seconds: string): string =>
-  String(Number(seconds) > 60 ? Math.round(Number(seconds) / 60) * 60 : seconds);
-
-/** Rounds long waits to minutes, because the two gateways do not respond in the same second. */
-function normalizeWaits({ headers, body, ...others }: WireResponse): WireResponse {
-  const waits = Object.entries(headers).filter(([name]) => name === 'retry-after' || name === 'ratelimit-reset');
-  const text = JSON.stringify(body).replace(
-    /"retryAfterSeconds":(\d+)/g,
-    (_, seconds) => `"retryAfterSeconds":${toMinutes(seconds)}`,
-  );
-  return {
-    ...others,
-    headers: { ...headers, ...Object.fromEntries(waits.map(([name, value]) => [name, toMinutes(String(value))])) },
-    body: JSON.parse(text),
+/** Creates the script of a proxy in front of a service. @param exchanges gets the requests with their responses */
+export function forwardTo(target: string, exchanges: Exchange[] = []): Script {
+  const { hostname, port } = new URL(target);
+  return async (request, connection) => {
+    const { method, path, headers, body } = request;
+    const forwarded = sendRequest({ hostname, port, method, path, headers, agent: false });
+    try {
+      forwarded.end(body);
+      const [response] = await once(forwarded, 'response');
+      const responseBody = await buffer(response);
+      exchanges.push({ ...request, status: response.statusCode, responseBody: String(responseBody) });
+      const { connection: _, 'transfer-encoding': __, 'content-length': ___, ...passed } = response.headers;
+      return { status: response.statusCode, headers: passed, body: responseBody };
+    } catch {
+      return connection.end();
+    }
   };
 }
 
-/** Returns the first error of a response. */
-export function errorOf({ body }: Pick<WireResponse, 'body'>): {
-  message: string;
-  extensions: Record<string, unknown>;
-} {
-  const [error] = Reflect.get(Object(body), 'errors') ?? [];
-  return error ?? { message: '(there is no error)', extensions: {} };
+/** Status line and content type of a response whose body the script writes itself. */
+export const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+
+/** Formats a complete HTTP response that keeps the connection open. */
+export const formatResponse = (response: ServiceResponse = {}): string => String(toBytes(response));
+
+function toBytes({ status = 200, headers = {}, body }: ServiceResponse = {}): Buffer {
+  const isText = body === undefined || typeof body === 'string';
+  const content = body instanceof Uint8Array ? body : Buffer.from(isText ? (body ?? '') : JSON.stringify(body));
+  const all = {
+    'content-type': 'application/json',
+    ...(status === 204 || status === 304 ? {} : { 'content-length': String(content.byteLength) }),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} Status\r\n${lines.join('')}\r\n`, 'latin1'), content]);
 }
 
-/** Returns the data of a response. */
-export const dataOf = ({ body }: Pick<WireResponse, 'body'>): unknown => Reflect.get(Object(body), 'data');
+function connect(socket: Socket): Connection {
+  const write = (bytes: string | Uint8Array) => void (socket.destroyed || socket.write(bytes));
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  socket.once('close', () => resolve());
+  return {
+    answer: (response) => write(toBytes(response)),
+    send: write,
+    drip(byte, everyMs) {
+      const timer = setInterval(() => socket.write(byte), everyMs);
+      socket.once('close', () => clearInterval(timer));
+    },
+    flood(bytes) {
+      const pour = () => {
+        while (!socket.destroyed && socket.write(bytes)) {}
+      };
+      socket.on('drain', pour);
+      pour();
+    },
+    end: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+    written: () => socket.bytesWritten,
+    closed,
+  };
+}
+
+/** Parses incoming bytes into requests. Supports bodies with Content-Length only, which is what the gateway sends. */
+function readRequests(socket: Socket, onRequest: (request: Omit<ServiceRequest, 'connection'>) => void): void {
+  let unread: Buffer = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    unread = unread.length === 0 ? chunk : Buffer.concat([unread, chunk]);
+    for (;;) {
+      const headEnd = unread.indexOf('\r\n\r\n');
+      if (headEnd < 0) {
+        return;
+      }
+      const head = unread.toString('latin1', 0, headEnd);
+      const [line = '', ...fields] = head.split('\r\n');
+      const [method = '', path = ''] = line.split(' ');
+      const headers: Record<string, string> = {};
+      for (const field of fields) {
+        const colon = field.indexOf(':');
+        const name = field.slice(0, colon).toLowerCase();
+        const value = field.slice(colon + 1).trim();
+        headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+      }
+      const bodyEnd = headEnd + 4 + Number(headers['content-length'] ?? 0);
+      if (unread.length < bodyEnd) {
+        return;
+      }
+      const body = unread.toString('utf8', headEnd + 4, bodyEnd);
+      unread = unread.subarray(bodyEnd);
+      onRequest({ method, path, headers, body, head });
+    }
+  });
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') {
+    throw new Error('The server has no port.');
+  }
+  return address.port;
+}

@@ -1,7 +1,7 @@
+import { pino } from 'pino';
 import type { GatewayDeps, GatewayOptions } from '../../src/gateway.ts';
-import type { CachedReadResult } from '../../src/upstream/call-events.ts';
-import type { TestGateway } from './gateway.ts';
-import { metricValues } from './metrics-text.ts';
+import { createRedisCacheStore, type RedisCacheStoreOptions } from '../../src/upstream/cache/redis-store.ts';
+import { UNKNOWN_MS } from './cache-store-contract.ts';
 import { hasRedis, startRedis } from './redis.ts';
 
 /** Stores of the cache, each of which must keep every promise. */
@@ -46,7 +46,7 @@ export async function startTestCache(
   }
   const redis = await startRedis();
   return {
-    settings: { ...options, store: { redis: { url: redis.url } }, secret: 'secret-of-the-tests-0123456789abcdef' },
+    settings: { ...options, store: { redis: { url: redis.url } }, secret: SECRET },
     deps,
     async pass(seconds) {
       advance(seconds);
@@ -56,12 +56,20 @@ export async function startTestCache(
   };
 }
 
-/** Returns how many reads a gateway has answered so far, by the source: `fresh`, `miss` and so on. */
-export async function countReads(gateway: TestGateway): Promise<Partial<Record<CachedReadResult, number>>> {
-  const counts: Record<string, number> = {};
-  for (const [line, count] of Object.entries(metricValues(await gateway.metrics(), /^notigraph_cache_reads_total/))) {
-    const result = /result="([^"]+)"/.exec(line)?.[1] ?? '';
-    counts[result] = (counts[result] ?? 0) + count;
-  }
-  return counts;
+/** Secret of the caches. */
+export const SECRET = 'secret-of-the-tests-0123456789abcdef';
+
+/** Creates a store with its log. Waits longer for Redis than usual, because the machine may be busy. */
+export function createRedisCache(url: RedisCacheStoreOptions['url'], options: Partial<RedisCacheStoreOptions> = {}) {
+  const log: { msg: string; reason?: string }[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(JSON.parse(line)) });
+  const store = createRedisCacheStore({
+    url,
+    logger,
+    secret: SECRET,
+    timeoutMs: 10_000,
+    unknownWriteMs: UNKNOWN_MS,
+    ...options,
+  });
+  return { store, log, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }

@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { type Entry, startGateway, type TestGateway } from './gateway.ts';
-import { type RawScript, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { type Script, startService, type TestService } from './service.ts';
 import { clientsOf, createSigner, type TestSigner } from './tokens.ts';
 
 /** Names of the upstreams. All keys of an upstream begin with its name. */
@@ -21,7 +21,7 @@ export interface UpstreamRequest {
 /** Gateway in front of three upstreams. */
 export interface ThreeUpstreams extends AsyncDisposable {
   gateway: TestGateway;
-  upstreams: Readonly<Record<Name, RawUpstream>>;
+  upstreams: Readonly<Record<Name, TestService>>;
   signer: TestSigner;
   send(request: UpstreamRequest): Promise<{ status: number; text: string }>;
   /** Returns the keys that upstreams received although they belong to another one. */
@@ -43,21 +43,16 @@ export const upstreamsOf = (urls: Readonly<Record<Name, { url: string }>>) => ({
 });
 
 export async function startThreeUpstreams(
-  script: RawScript,
+  script: Script,
   options: Partial<GatewayOptions> = {},
   entry: Entry = 'listener',
 ): Promise<ThreeUpstreams> {
-  const [eu, us, ap] = await Promise.all([
-    startRawUpstream(script),
-    startRawUpstream(script),
-    startRawUpstream(script),
-  ]);
+  const [eu, us, ap] = await Promise.all([startService(script), startService(script), startService(script)]);
   const upstreams = { eu, us, ap };
   const signer = createSigner();
   const gateway = await startGateway(
     { upstreams: upstreamsOf(upstreams), clients: clientsOf(signer, { tenants: TENANTS }), ...options },
-    {},
-    entry,
+    { entry },
   );
   const { origin } = new URL(gateway.url);
   const client = new Pool(origin, { connections: 60 });

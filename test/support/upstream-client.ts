@@ -8,8 +8,8 @@ import type { UpstreamRequest } from '../../src/upstream/request.ts';
 import { Service } from '../../src/upstream/service.ts';
 import type { Signal } from '../../src/upstream/signal.ts';
 import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
-import { type RawConnection, type RawRequest, type RawScript, startRawUpstream } from './raw-upstream.ts';
 import { workflow } from './records.ts';
+import { type Connection, type Script, type ServiceRequest, startService } from './service.ts';
 import { settingsOf } from './settings.ts';
 
 /** Options of one operation. */
@@ -23,8 +23,8 @@ export interface CallerOptions {
 }
 
 /** Starts the upstream client without a gateway, so that the test controls callers and deadlines. */
-export async function startClient(script: RawScript, changes: Partial<GatewaySettings> = {}, random?: () => number) {
-  const upstream = await startRawUpstream(script);
+export async function startClient(script: Script, changes: Partial<GatewaySettings> = {}, random?: () => number) {
+  const upstream = await startService(script);
   const settings = settingsOf(upstream.url, changes);
   const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool, random });
@@ -57,15 +57,15 @@ export async function startClient(script: RawScript, changes: Partial<GatewaySet
 
 /** Creates a script that keeps requests pending until the test responds to them. */
 export function deferResponses() {
-  const pending: { request: RawRequest; connection: RawConnection }[] = [];
+  const pending: { request: ServiceRequest; connection: Connection }[] = [];
   return {
     pending,
-    script: (request: RawRequest, connection: RawConnection) => void pending.push({ request, connection }),
+    script: (request: ServiceRequest, connection: Connection) => void pending.push({ request, connection }),
   };
 }
 
 /** Responds to a pending request with a workflow. */
-export const respondWithName = (pending: { connection: RawConnection } | undefined, name: string) =>
+export const respondWithName = (pending: { connection: Connection } | undefined, name: string) =>
   pending?.connection.answer({ body: { data: workflow({ name }) } });
 
 /** Returns the code of a failure. */

@@ -4,7 +4,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, subscriber } from '../support/records.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 import { clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 const CREATE_FEED = 'mutation { createFeed(input: { name: "canary-name" }) { __typename } }';
@@ -26,7 +26,7 @@ async function startAudited(required: boolean) {
       .split('\n')
       .map((line): unknown => JSON.parse(line));
   const sentWith: unknown[][] = [];
-  const upstream = await startScriptedUpstream(async ({ method, path: address }) => {
+  const upstream = await startService(async ({ method, path: address }) => {
     sentWith.push(required ? await readLines() : []);
     if (method === 'DELETE') {
       return { status: 500, body: {} };

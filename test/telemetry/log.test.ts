@@ -3,9 +3,9 @@ import { type Logger, pino } from 'pino';
 import { expect, it } from 'vitest';
 import { SANDBOX_KEYS } from '../../src/sandbox/sandbox.ts';
 import { createJsonLogger, infoWriterOf } from '../../src/telemetry/json-logger.ts';
-import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
+import { startGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startService } from '../support/service.ts';
 
 /** Texts that could forge or break a line. */
 const HOSTILE_TEXTS = [
@@ -91,7 +91,7 @@ it('the line of an operation is the one that pino writes for the same fields', (
 it('operations are logged through the level, bindings and redaction of the logger', async () => {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
-  await using upstream = await startScriptedUpstream(() => ({ body: { data: [] } }));
+  await using upstream = await startService(() => ({ body: { data: [] } }));
   const log = async (logger: Logger) => {
     await using gateway = await startGateway({ upstream: upstream.url }, { logger });
     await gateway.data('query Groups { notificationGroups { id } }');
@@ -126,8 +126,7 @@ it('failed operations are logged with their code, including those rejected befor
 });
 
 it('a fault of an endpoint is logged as one warning, however many fields fail', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ status: 500, body: {} }));
-  await using gateway = await startGateway({ upstream: upstream.url });
+  await using gateway = await startScriptedGateway(() => ({ status: 500, body: {} }));
   const { codes } = await gateway.send(
     '{ workflows(idsOrIdentifiers: ["a", "b", "c", "d"]) { id } notificationGroups { id } }',
   );

@@ -8,8 +8,8 @@ import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metr
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
 import { metricValues } from '../support/metrics-text.ts';
-import { type Script, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { type Script, startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
@@ -22,7 +22,7 @@ interface Options {
 
 /** Starts a gateway with metrics in front of a scripted upstream. */
 async function start(script: Script, options: Options = {}) {
-  const upstream = await startScriptedUpstream(script);
+  const upstream = await startService(script);
   const logger = pino({ level: 'silent' });
   const gateway = createGateway({ upstream: upstream.url, ...options.gateway }, { logger });
   const server = await startServer({
@@ -62,10 +62,9 @@ function createBarrier() {
 }
 
 describe('the metrics', () => {
-  const script: Script = ({ method, path }, { response }) => {
+  const script: Script = ({ method, path }, { end }) => {
     if (method === 'POST') {
-      response.destroy();
-      return 'taken over';
+      return end();
     }
     const [, status] = /workflows\/s(\d+)$/.exec(path) ?? [];
     return status === undefined ? { body: { data: [] } } : { status: Number(status), body: {} };
@@ -170,7 +169,6 @@ describe('the metrics', () => {
     const barrier = createBarrier();
     const never: Script = () => {
       barrier.wait();
-      return 'taken over';
     };
     await using notigraph = await start(never, { gateway: { operationTimeoutMs: 2_000 } });
     const leaving = new AbortController();

@@ -2,7 +2,7 @@ import { trace } from '@opentelemetry/api';
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
-import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type Script, startService, type TestService } from '../support/service.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 import { type RecordedSpan, registerTestTraces, type TestTraces } from '../support/traces.ts';
 
@@ -15,7 +15,7 @@ const ok: Script = () => ({ body: { data: [] } });
 
 let script: Script = ok;
 let activeTraceId: string | undefined;
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
 let traces: TestTraces;
 
@@ -27,7 +27,7 @@ const readsActiveSpan = {
 };
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream((...request) => script(...request));
+  upstream = await startService((...request) => script(...request));
   gateway = await startGateway(
     {
       upstream: `${upstream.url}/prefix`,

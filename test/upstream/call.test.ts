@@ -2,17 +2,17 @@ import { getEventListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { auditUnavailable, isUpstreamError, type UpstreamError } from '../../src/upstream/errors.ts';
-import type { RawScript } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
+import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, RecordedEvents, respondWithName, startClient } from '../support/upstream-client.ts';
 
 // The transitions of a call: see the diagram in ARCHITECTURE.md. Each test asserts the result, the requests and the events in their order.
 
-const succeed: RawScript = (_, { answer }) => answer({ body: { data: workflow() } });
-const fail: RawScript = (_, { answer }) => answer({ status: 503, body: {} });
+const succeed: Script = (_, { answer }) => answer({ body: { data: workflow() } });
+const fail: Script = (_, { answer }) => answer({ status: 503, body: {} });
 
 /** Fails the first request only. */
-const failOnce = (): RawScript => {
+const failOnce = (): Script => {
   let requests = 0;
   return (request, connection) => {
     requests += 1;

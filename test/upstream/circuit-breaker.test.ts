@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
-import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
+import { type Script, startService } from '../support/service.ts';
 
-const answer: RawScript = (_, connection) => connection.answer({ body: { data: workflow() } });
-const hang: RawScript = () => {};
+const answer: Script = (_, connection) => connection.answer({ body: { data: workflow() } });
+const hang: Script = () => {};
 
 /** Names of the upstream, so that lines about the breaker name it. */
 const optionsFor = (url: string, options: Partial<GatewayOptions>): GatewayOptions => ({
@@ -28,7 +28,7 @@ describe('a service that accepts requests and never answers', () => {
   it('opens the circuit breaker, with one line in the log, and one when it answers again', async () => {
     let time = 0;
     const now = () => new Date(Date.UTC(2030, 0, 1) + time);
-    await using upstream = await startRawUpstream(hang);
+    await using upstream = await startService(hang);
     await using gateway = await startGateway(optionsFor(upstream.url, {}), { monotonicNow: () => time, now });
     const failed = await Promise.all(Array.from({ length: 10 }, (_, i) => read(gateway, i, `k${i % 2}`)));
     time += 3_000;
@@ -68,7 +68,7 @@ describe('a service that accepts requests and never answers', () => {
   });
 
   it('opens it also if the time limit of the attempt is shorter than that of headers', async () => {
-    await using upstream = await startRawUpstream(hang);
+    await using upstream = await startService(hang);
     await using gateway = await startGateway(
       optionsFor(upstream.url, { attemptTimeoutMs: 1_000, headersTimeoutMs: 5_000, breakerMinimumCalls: 2 }),
     );
@@ -77,7 +77,7 @@ describe('a service that accepts requests and never answers', () => {
   });
 
   it('does not open it for a request that waited for a connection most of the time', async () => {
-    await using upstream = await startRawUpstream((request, connection) => {
+    await using upstream = await startService((request, connection) => {
       upstream.script = hang;
       setTimeout(() => answer(request, connection), 1_400);
     });
@@ -96,7 +96,7 @@ describe('a service that accepts requests and never answers', () => {
   });
 
   it('does not open it because of the time limit of operations, or clients that leave', async () => {
-    await using upstream = await startRawUpstream(hang);
+    await using upstream = await startService(hang);
     await using gateway = await startGateway(
       optionsFor(upstream.url, { operationTimeoutMs: 500, headersTimeoutMs: 5_000, breakerMinimumCalls: 1 }),
     );
@@ -122,7 +122,7 @@ describe('a service that accepts requests and never answers', () => {
 });
 
 it('requests that only one API key makes slow pause only the calls with this key', async () => {
-  await using upstream = await startRawUpstream((request, connection) => {
+  await using upstream = await startService((request, connection) => {
     if (request.headers.authorization !== 'ApiKey slow') {
       answer(request, connection);
     }

@@ -3,8 +3,8 @@ import { SANDBOX_KEYS, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type ContractCheck, createContractCheck } from '../support/contract.ts';
 import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
 import * as operations from '../support/operations.gen.ts';
-import { PREFIX, startPlainUpstream } from '../support/plain-upstream.ts';
-import { type Recorder, startRecorder } from '../support/recorder.ts';
+import { PREFIX, startPlainService } from '../support/plain-service.ts';
+import { type Exchange, forwardTo, startService, type TestService } from '../support/service.ts';
 
 /** Implementation of the contract, with ids of its initial records. */
 interface Service {
@@ -28,7 +28,7 @@ const services: Record<string, Service> = {
     transactionId: 'sample-transaction-0001',
   },
   'another server, with a path prefix and without envelopes': {
-    start: startPlainUpstream,
+    start: startPlainService,
     prefix: PREFIX,
     authorization: 'ApiKey some=Other/key+~',
     workflowId: 'wf-1',
@@ -57,15 +57,15 @@ if (url !== undefined && key !== undefined) {
 
 describe.each(Object.entries(services))('every operation on %s', (_, service) => {
   let upstream: Awaited<ReturnType<Service['start']>>;
-  let recorder: Recorder;
+  let recorder: TestService;
+  const recorded: Exchange[] = [];
   let gateway: TestGateway;
   let check: ContractCheck;
-  let seen = 0;
 
   beforeAll(async () => {
     upstream = await service.start();
     const { origin } = new URL(upstream.url);
-    recorder = await startRecorder(origin);
+    recorder = await startService(forwardTo(origin, recorded));
     gateway = await startGateway({ upstream: recorder.url + service.prefix });
     check = await createContractCheck();
   });
@@ -86,8 +86,7 @@ describe.each(Object.entries(services))('every operation on %s', (_, service) =>
 
   /** Returns the upstream calls since the previous call. Checks that they follow the contract and carry the key. */
   function takeCalls(): string[] {
-    const exchanges = recorder.exchanges.slice(seen);
-    seen = recorder.exchanges.length;
+    const exchanges = recorded.splice(0);
     expect(exchanges.flatMap((exchange) => check(exchange, service.prefix))).toEqual([]);
     expect(exchanges.filter(({ headers }) => headers.authorization !== service.authorization)).toEqual([]);
     return exchanges.map(({ method, path, body }) => `${method} ${path.slice(service.prefix.length)} ${body}`.trim());

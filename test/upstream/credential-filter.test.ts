@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { sampleSize } from '../support/samples.ts';
-import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
 
-let upstream: ScriptedUpstream;
+let upstream: TestService;
 let gateway: TestGateway;
-let response: ScriptedResponse;
+let response: ServiceResponse;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream(() => response);
+  upstream = await startService(() => response);
   gateway = await startGateway({ upstream: upstream.url });
 });
 
@@ -23,7 +23,7 @@ const CREATE = `mutation { createFeed(input: { name: "a" }) {
   ... on MutationError { message } ... on InvalidInputError { issues { message } } } }`;
 
 /** Sends an operation that fails with this response. Returns the body, and all text that the client and the log receive. */
-async function failWith(key: string, failure: ScriptedResponse, document = READ) {
+async function failWith(key: string, failure: ServiceResponse, document = READ) {
   response = failure;
   const from = gateway.log.length;
   const { body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });

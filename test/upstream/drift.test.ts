@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCounts } from '../../src/telemetry/counts.ts';
-import { deviationsIn, startGateway, type TestGateway } from '../support/gateway.ts';
+import { deviationsIn, startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { sendOperation } from '../support/send-operation.ts';
+import { type ServiceResponse, startService, type TestService } from '../support/service.ts';
 
 /** Text in deviating values and in names of further fields. It must not appear in the log and the metrics. */
 const CANARY = 'canary4711@example.com';
@@ -20,7 +20,7 @@ function without(record: object, ...names: string[]): object {
 /** Successful operation, the response of the service, and its deviations from the contract. */
 interface Seed {
   operation: string;
-  response: ScriptedResponse;
+  response: ServiceResponse;
   deviations: readonly string[];
 }
 
@@ -118,14 +118,14 @@ const endpointOf = ({ method, path }: { method: string; path: string }): string 
   }) ?? '';
 
 describe('deviations of responses from the contract', () => {
-  let upstream: ScriptedUpstream;
+  let upstream: TestService;
   let gateway: TestGateway;
   const expected = Object.entries(SEEDS).flatMap(([endpoint, { deviations }]) =>
     deviations.map((deviation) => `${endpoint} ${deviation}`),
   );
 
   beforeAll(async () => {
-    upstream = await startScriptedUpstream((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
+    upstream = await startService((request) => SEEDS[endpointOf(request)]?.response ?? { status: 500 });
     gateway = await startGateway({ upstream: upstream.url });
     for (const { operation } of [...Object.values(SEEDS), ...Object.values(SEEDS)]) {
       await gateway.data(operation);
@@ -165,7 +165,7 @@ it('known differences of real services are no deviations, nor are free-form valu
     notificationGroup: { ...group(), ...bookkeeping },
     workflowIntegrationStatus: { hasActiveIntegrations: true, channels: { email: {} } },
   };
-  const responses: Record<string, ScriptedResponse[]> = {
+  const responses: Record<string, ServiceResponse[]> = {
     'GET /v1/workflows/{workflowIdOrIdentifier}': [
       { body: { data: live } },
       { body: live },
@@ -178,16 +178,15 @@ it('known differences of real services are no deviations, nor are free-form valu
     ],
     'GET /v1/notifications/graph/stats': [{ body: { data: [entry()] } }, { body: [] }],
   };
-  await using upstream = await startScriptedUpstream(
+  await using gateway = await startScriptedGateway(
     (request) => responses[endpointOf(request)]?.shift() ?? { status: 500 },
   );
-  await using gateway = await startGateway({ upstream: upstream.url });
   for (const endpoint of Object.keys(responses)) {
     while (responses[endpoint]?.length !== 0) {
       await gateway.data(SEEDS[endpoint]?.operation ?? '');
     }
   }
-  expect(upstream.requests).toHaveLength(9);
+  expect(gateway.service.requests).toHaveLength(9);
   expect(deviationsIn(gateway.log)).toEqual([]);
 });
 
@@ -202,7 +201,7 @@ it('the number of reported places is limited', () => {
 });
 
 it('several upstreams have their own counts and log lines', async () => {
-  await using upstream = await startScriptedUpstream(() => ({ body: [{ ...group(), _environmentId: null }] }));
+  await using upstream = await startService(() => ({ body: [{ ...group(), _environmentId: null }] }));
   const url = new URL(upstream.url).href;
   await using gateway = await startGateway({
     upstreams: { eu: { url, default: true }, us: { url, pathPrefix: '/us' } },
@@ -220,32 +219,24 @@ it('several upstreams have their own counts and log lines', async () => {
 });
 
 describe('the cost of inspections', () => {
-  /** Starts a gateway whose service returns the list, with a clock that the test moves. */
-  async function start(list: object[]) {
-    const clock = { now: 0 };
-    const upstream = await startScriptedUpstream(() => ({ body: list }));
-    const gateway = await startGateway({ upstream: upstream.url }, { monotonicNow: () => clock.now });
-    const ask = async (query: string, times: number) => {
-      for (let i = 0; i < times; i += 1) {
-        await gateway.data(query);
-      }
-    };
-    const stop = () => Promise.all([gateway[Symbol.asyncDispose](), upstream[Symbol.asyncDispose]()]);
-    return { clock, gateway, ask, [Symbol.asyncDispose]: async () => void (await stop()) };
-  }
+  const ask = async (gateway: TestGateway, query: string, times: number) => {
+    for (let i = 0; i < times; i += 1) {
+      await gateway.data(query);
+    }
+  };
 
   it('is limited per response, and every item of a long list gets its turn', async () => {
     const groups: object[] = Array.from({ length: 2_500 }, () => group());
     groups[1_000] = { ...group(), _environmentId: null };
     groups[2_400] = { ...group(), name: null };
-    await using service = await start(groups);
+    await using gateway = await startScriptedGateway(() => ({ body: groups }));
     let found: readonly string[] = [];
     for (let inspections = 0; found.length < 2; inspections += 1) {
       expect(inspections).toBeLessThan(200);
-      await service.ask('{ notificationGroups { id } }', 1);
-      service.clock.now += 1_000;
+      await ask(gateway, '{ notificationGroups { id } }', 1);
+      gateway.advance(1);
       const before = found.length;
-      found = deviationsIn(service.gateway.log);
+      found = deviationsIn(gateway.log);
       expect(found.length - before).toBeLessThan(2); // One inspection doesn't reach both.
     }
     const route = 'GET /v1/notification-groups';
@@ -255,13 +246,13 @@ describe('the cost of inspections', () => {
   it('is limited per second, and inspections resume later', async () => {
     const templates = Array.from({ length: 60 }, () => 'w1');
     const entries: object[] = Array.from({ length: 100 }, () => entry({ templates }));
-    await using service = await start(entries);
-    await service.ask('{ notificationStats { key } }', 20); // Of 5,000 values each, which uses up what an endpoint starts with.
+    await using gateway = await startScriptedGateway(() => ({ body: entries }));
+    await ask(gateway, '{ notificationStats { key } }', 20); // Of 5,000 values each, which uses up what an endpoint starts with.
     entries.fill(entry({ templates, count: null }));
-    await service.ask('{ notificationStats { key } }', 2);
-    expect(deviationsIn(service.gateway.log)).toEqual([]);
-    service.clock.now = 1_000;
-    await service.ask('{ notificationStats { key } }', 1);
-    expect(deviationsIn(service.gateway.log)).toEqual(['GET /v1/notifications/graph/stats [].count null']);
+    await ask(gateway, '{ notificationStats { key } }', 2);
+    expect(deviationsIn(gateway.log)).toEqual([]);
+    gateway.advance(1);
+    await ask(gateway, '{ notificationStats { key } }', 1);
+    expect(deviationsIn(gateway.log)).toEqual(['GET /v1/notifications/graph/stats [].count null']);
   });
 });

@@ -19,14 +19,9 @@ import {
   watchTimers,
 } from '../support/faults.ts';
 import { startGateway } from '../support/gateway.ts';
-import {
-  formatResponse,
-  MISBEHAVIORS,
-  type Misbehavior,
-  type RawResponse,
-  startRawUpstream,
-} from '../support/raw-upstream.ts';
+import { MISBEHAVIORS, type Misbehavior } from '../support/misbehaviors.ts';
 import { workflow } from '../support/records.ts';
+import { formatResponse, type ServiceResponse, startService } from '../support/service.ts';
 
 watchTimers();
 
@@ -63,7 +58,7 @@ describe('a connection that is refused', () => {
 
 describe('a TLS connection', () => {
   it('that fails with a protocol error is not retried, and a write has outcome NOT_APPLIED', async () => {
-    await using upstream = await startRawUpstream(() => {}, {
+    await using upstream = await startService(() => {}, {
       onConnect: ({ send }) => send('HTTP/1.1 400 No\r\n\r\n'),
     });
     await using gateway = await startGateway({ upstream: upstream.url.replace('http:', 'https:') });
@@ -80,7 +75,7 @@ describe('a TLS connection', () => {
   });
 
   it('that closes during its handshake is retried even for a write, which has outcome NOT_APPLIED', async () => {
-    await using upstream = await startRawUpstream(() => {}, { onConnect: ({ end }) => end() });
+    await using upstream = await startService(() => {}, { onConnect: ({ end }) => end() });
     await using gateway = await startGateway({
       upstream: upstream.url.replace('http:', 'https:'),
       ...SHORT_RETRY_DELAYS,
@@ -325,7 +320,7 @@ describe.each([500, 501, 505])('a %i', (code) => {
 
 describe('an error response', () => {
   const HTML = '<h1>Front door of 10.0.0.7</h1>';
-  const bodies: [string, RawResponse, string | undefined][] = [
+  const bodies: [string, ServiceResponse, string | undefined][] = [
     ['a sentence', { body: { message: 'Said once.' } }, 'Said once.'],
     ['a list', { body: { message: ['Said once.', 'Said twice.'] } }, 'Said once.; Said twice.'],
     ['an object', { body: { message: { message: 'Said once.' }, secret: 'internal' } }, 'Said once.'],
@@ -359,7 +354,7 @@ describe('an error response', () => {
   });
 
   it.each([301, 302, 307, 308])('with a redirect (%i) to another origin is not followed', async (code) => {
-    await using elsewhere = await startRawUpstream(respondHealthy);
+    await using elsewhere = await startService(respondHealthy);
     await using setup = await setUp(
       respondWithStatus(code, { headers: { location: `${elsewhere.url}/v1/workflows/w1` } }),
     );

@@ -12,7 +12,7 @@ import { findTlsProblems } from '../../src/upstream/transport/tls-files.ts';
 import { createAuthority, hasOpenssl, type TestAuthority, type TestCertificate } from '../support/certificates.ts';
 import { startConnectProxy } from '../support/connect-proxy.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startRawUpstream } from '../support/raw-upstream.ts';
+import { startService } from '../support/service.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
 const WRITE = 'mutation { createFeed(input: { name: "f" }) { __typename ... on CreateFeedSuccess { feed { name } } } }';
@@ -111,7 +111,7 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
   });
 
   it('tunnels http too, and its credentials never reach the service', async () => {
-    await using service = await startRawUpstream((_request, { answer }) => answer({ body: { data: [] } }));
+    await using service = await startService((_request, { answer }) => answer({ body: { data: [] } }));
     await using proxy = await startConnectProxy(service.url);
     const { host } = new URL(proxy.url);
     await using gateway = await startGateway({ upstream: 'http://service.test', proxy: `http://ada:secret@${host}` });
@@ -121,7 +121,7 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
   });
 
   it('that fails makes the service unavailable, and no write is applied', async () => {
-    await using service = await startRawUpstream((_request, { answer }) => answer({ body: { data: [] } }));
+    await using service = await startService((_request, { answer }) => answer({ body: { data: [] } }));
     await using proxy = await startConnectProxy(service.url);
     await using gateway = await startGateway({
       upstream: 'http://service.test',
@@ -171,7 +171,7 @@ describe.skipIf(!hasOpenssl)('a proxy', () => {
   });
 
   it('is not used with off', async () => {
-    await using service = await startRawUpstream((_request, { answer }) => answer({ body: { data: [] } }));
+    await using service = await startService((_request, { answer }) => answer({ body: { data: [] } }));
     await using proxy = await startConnectProxy(service.url);
     await using gateway = createGateway({
       upstreams: { eu: { url: service.url, proxy: 'off', default: true } },

@@ -12,10 +12,10 @@ import {
 import { createCircuitBreaker } from '../../src/upstream/policies/circuit-breaker.ts';
 import { Retry, type RetrySettings } from '../../src/upstream/policies/retry.ts';
 import { errorFromFailure, errorFromResponse } from '../../src/upstream/transport/to-error.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { bytesInUse } from '../support/heap.ts';
-import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
 import { feed, subscriber, workflow } from '../support/records.ts';
+import type { Script } from '../support/service.ts';
 import { DEFAULTS } from '../support/settings.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
@@ -412,28 +412,25 @@ describe('the circuit breaker', () => {
 
   it('stops requests of all callers to a service that is down, but not because of 500 responses', async () => {
     let time = 0;
-    await using upstream = await startRawUpstream((_, { answer }) => answer({ status: 500, body: {} }));
-    await using gateway = await startGateway(
-      {
-        upstream: upstream.url,
-        maxRetries: 0,
-      },
+    await using gateway = await startScriptedGateway(
+      (_, { answer }) => answer({ status: 500, body: {} }),
+      { maxRetries: 0 },
       { monotonicNow: () => time },
     );
     const read = (id: number, key: string) =>
       gateway.send(`{ workflow(idOrIdentifier: "w${id}") { id } }`, {}, { authorization: `ApiKey ${key}` });
     for (const status of [500, 404, 429]) {
-      upstream.script = (_, { answer }) => answer({ status, body: {} });
+      gateway.service.script = (_, { answer }) => answer({ status, body: {} });
       for (let i = 0; i < 40; i += 1) {
         await read(i, 'bad-ids');
       }
     }
     time += 11_000;
-    upstream.script = (_, { answer }) => answer({ status: 503, body: {} });
+    gateway.service.script = (_, { answer }) => answer({ status: 503, body: {} });
     for (let i = 0; i < 25; i += 1) {
       await read(i, `key-${i % 2}`);
     }
-    expect(upstream.requests).toHaveLength(120 + 20);
+    expect(gateway.service.requests).toHaveLength(120 + 20);
     const { body } = await read(0, 'another');
     expect(body.errors?.[0]?.extensions).toEqual({
       code: 'UPSTREAM_UNAVAILABLE',
@@ -444,7 +441,7 @@ describe('the circuit breaker', () => {
     const write = await gateway.send('mutation { createFeed(input: { name: "n" }) { __typename } }');
     expect(write.body.errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', outcome: 'NOT_APPLIED' });
     time += 2_000;
-    upstream.script = (_, { answer }) => answer({ body: { data: workflow() } });
+    gateway.service.script = (_, { answer }) => answer({ body: { data: workflow() } });
     expect((await read(1, 'another')).codes).toEqual([]);
     expect((await read(2, 'bad-ids')).codes).toEqual([]);
   });
@@ -453,21 +450,20 @@ describe('the circuit breaker', () => {
 describe('calls of one credential', () => {
   it('are limited to ten at a time and a hundred queued, without delaying other credentials', async () => {
     const { pending, script } = deferResponses();
-    await using upstream = await startRawUpstream((request, connection) => {
+    await using gateway = await startScriptedGateway((request, connection) => {
       if (request.headers.authorization === 'ApiKey quiet') {
         connection.answer({ body: { data: workflow() } });
       } else {
         script(request, connection);
       }
     });
-    await using gateway = await startGateway({ upstream: upstream.url });
     const ask = (document: string, key = 'busy') => gateway.send(document, {}, { authorization: `ApiKey ${key}` });
     const read = (id: number) => ask(`{ workflow(idOrIdentifier: "w${id}") { name } }`);
 
     const reads = Array.from({ length: 111 }, (_, i) => read(i));
     const { codes } = await Promise.race(reads); // The only call that can have ended.
     expect(codes).toEqual(['OVERLOADED']);
-    expect(upstream.requests).toHaveLength(10);
+    expect(gateway.service.requests).toHaveLength(10);
 
     const { body } = await ask('mutation { createFeed(input: { name: "n" }) { __typename } }');
     expect(body.errors?.[0]?.extensions).toEqual({
@@ -481,7 +477,7 @@ describe('calls of one credential', () => {
 
     let most = 0;
     for (let answered = 0; answered < 110; answered += 1) {
-      await upstream.arrived(answered + 2); // Includes the call of the other credential.
+      await gateway.service.arrived(answered + 2); // Includes the call of the other credential.
       most = Math.max(most, pending.length - answered);
       respondWithName(pending[answered], 'late');
     }
@@ -526,11 +522,10 @@ describe('calls of one credential', () => {
 
 describe('identical in-flight reads', () => {
   it('of one operation share a request', async () => {
-    await using upstream = await startRawUpstream((_, { answer }) => answer({ body: [] }));
-    await using gateway = await startGateway({ upstream: upstream.url });
+    await using gateway = await startScriptedGateway((_, { answer }) => answer({ body: [] }));
     await gateway.data(`{ a: notificationStats(days: 5) { key } b: notificationStats(days: 5) { key }
       c: notificationStats(days: 6) { key } }`);
-    expect(upstream.requests.map(({ path }) => path).sort()).toEqual([
+    expect(gateway.service.requests.map(({ path }) => path).sort()).toEqual([
       '/v1/notifications/graph/stats?days=5',
       '/v1/notifications/graph/stats?days=6',
     ]);
@@ -577,45 +572,42 @@ describe('identical in-flight reads', () => {
 
 describe('one operation', () => {
   const ids = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`);
-  const answerAll: RawScript = ({ method, path }, { answer }) =>
+  const answerAll: Script = ({ method, path }, { answer }) =>
     answer({ body: { data: method === 'GET' ? (path === '/v1/notification-groups' ? [] : workflow()) : feed() } });
 
   it('can make fifty upstream calls; the next one fails with BUDGET_EXCEEDED without being sent', async () => {
-    await using upstream = await startRawUpstream(answerAll);
-    await using gateway = await startGateway({ upstream: upstream.url });
+    await using gateway = await startScriptedGateway(answerAll);
     const document = `query ($ids: [ID!]!, $one: Boolean!) {
       workflows(idsOrIdentifiers: $ids) { id } notificationGroups @include(if: $one) { id } }`;
     expect((await gateway.send(document, { ids: ids(50), one: false })).codes).toEqual([]);
     expect((await gateway.send(document, { ids: ids(49), one: true })).codes).toEqual([]);
-    expect(upstream.requests).toHaveLength(100);
+    expect(gateway.service.requests).toHaveLength(100);
     const { body, status } = await gateway.send(document, { ids: ids(50), one: true });
     expect(status).toBe(200);
     expect(body.errors?.map(({ extensions }) => extensions)).toEqual([
       { code: 'BUDGET_EXCEEDED', retryable: false, requestId: expect.any(String) },
     ]);
-    expect(upstream.requests).toHaveLength(150);
+    expect(gateway.service.requests).toHaveLength(150);
   });
 
   it('that exceeds its budget with a write reports NOT_APPLIED', async () => {
-    await using upstream = await startRawUpstream(answerAll);
-    await using gateway = await startGateway({ upstream: upstream.url, maxUpstreamCalls: 2 });
+    await using gateway = await startScriptedGateway(answerAll, { maxUpstreamCalls: 2 });
     const field = (name: string) => `${name}: createFeed(input: { name: "${name}" }) { __typename }`;
     const { body } = await gateway.send(`mutation { ${['a', 'b', 'c'].map(field).join(' ')} }`);
     expect(body.data).toMatchObject({ a: {}, b: {}, c: null });
     expect(body.errors).toMatchObject([
       { path: ['c'], extensions: { code: 'BUDGET_EXCEEDED', outcome: 'NOT_APPLIED' } },
     ]);
-    expect(upstream.requests.map(({ body: sent }) => sent)).toEqual(['{"name":"a"}', '{"name":"b"}']);
+    expect(gateway.service.requests.map(({ body: sent }) => sent)).toEqual(['{"name":"a"}', '{"name":"b"}']);
   });
 
   it('can write a hundred bulk items, which do not count as calls; only the next one fails, with NOT_APPLIED', async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => void warnings.push(warning);
     process.on('warning', onWarning);
-    await using upstream = await startRawUpstream(({ path }, { answer }) =>
+    await using gateway = await startScriptedGateway(({ path }, { answer }) =>
       answer({ status: 201, body: { data: path === '/v1/feeds' ? feed() : subscriber() } }),
     );
-    await using gateway = await startGateway({ upstream: upstream.url });
     const item = '{ results { __typename ... on UpstreamFailure { outcome retryable } } succeeded failed }';
     const document = `mutation ($many: CreateSubscribersInput!, $one: CreateSubscribersInput!) {
       many: createSubscribers(input: $many) ${item} one: createSubscribers(input: $one) ${item}
@@ -632,7 +624,7 @@ describe('one operation', () => {
         createFeed: { __typename: 'CreateFeedSuccess' },
       },
     });
-    expect(upstream.requests).toHaveLength(101);
+    expect(gateway.service.requests).toHaveLength(101);
     process.off('warning', onWarning);
     expect(warnings).toEqual([]); // For example about too many listeners on the operation's signal.
   });
@@ -739,7 +731,7 @@ describe('an upstream call', () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
   /** Responds to workflows according to their ids: with success, with an error, or never. */
-  const script: RawScript = ({ path }, connection) => {
+  const script: Script = ({ path }, connection) => {
     if (path.endsWith('/well')) {
       connection.answer({ body: { data: workflow() } });
     } else if (path.endsWith('/refused')) {

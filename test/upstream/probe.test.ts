@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type ScriptedResponse, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { type ServiceResponse, startService } from '../support/service.ts';
 
 /** Returns the result of the check, and the requests it sent. */
-async function check(answer: ScriptedResponse, path = '') {
-  await using upstream = await startScriptedUpstream(() => answer);
+async function check(answer: ServiceResponse, path = '') {
+  await using upstream = await startService(() => answer);
   await using gateway = createGateway({ upstream: `${upstream.url}${path}` });
   const problem = await gateway.checkUpstream();
   return { problem, requests: upstream.requests };
@@ -13,7 +13,7 @@ async function check(answer: ScriptedResponse, path = '') {
 
 const HTML = { 'content-type': 'text/html; charset=utf-8' };
 
-it.each<[string, ScriptedResponse]>([
+it.each<[string, ServiceResponse]>([
   ['401 in JSON', { status: 401, body: { statusCode: 401, message: 'Unauthorized' } }],
   ['401 without a body', { status: 401 }],
   ['403', { status: 403, body: {} }],
@@ -28,7 +28,7 @@ it.each<[string, ScriptedResponse]>([
   expect(requests[0]?.headers).not.toHaveProperty('authorization');
 });
 
-it.each<[string, ScriptedResponse, RegExp]>([
+it.each<[string, ServiceResponse, RegExp]>([
   [
     'a website',
     { headers: HTML, body: '<!doctype html>' },
@@ -76,7 +76,7 @@ it('the sandbox passes the check, and a server that is gone is unreachable', asy
 });
 
 it('a service that does not respond is not said to be unreachable', async () => {
-  await using upstream = await startScriptedUpstream(() => 'taken over');
+  await using upstream = await startService(() => {});
   await using gateway = createGateway({ upstream: upstream.url, headersTimeoutMs: 100 });
   expect(await gateway.checkUpstream()).toBe('The upstream did not respond in time.');
 });

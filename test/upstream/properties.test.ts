@@ -6,10 +6,10 @@ import { unwrap } from '../../src/upstream/contract/envelope.ts';
 import type { Endpoint, UpstreamError } from '../../src/upstream/errors.ts';
 import { parseRetryAfter } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
-import { startGateway } from '../support/gateway.ts';
-import { formatResponse, startRawUpstream } from '../support/raw-upstream.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
 import { sampleSize } from '../support/samples.ts';
+import { formatResponse } from '../support/service.ts';
 
 /** Any UTF-16 text, with more control characters, lone surrogates and nearly valid texts. */
 const anyText = fc.oneof(
@@ -149,11 +149,10 @@ describe('a credential', () => {
   });
 
   it('arrives upstream byte for byte', async () => {
-    await using upstream = await startRawUpstream((_, { answer }) => answer({ body: { data: workflow() } }));
-    await using gateway = await startGateway({ upstream: upstream.url });
+    await using gateway = await startScriptedGateway((_, { answer }) => answer({ body: { data: workflow() } }));
     const send = async (key: string) => {
       await gateway.data('{ workflow(idOrIdentifier: "w1") { id } }', {}, { authorization: `ApiKey ${key}` });
-      expect(upstream.requests.at(-1)?.head).toContain(`\r\nauthorization: ApiKey ${key}\r\n`);
+      expect(gateway.service.requests.at(-1)?.head).toContain(`\r\nauthorization: ApiKey ${key}\r\n`);
     };
     await fc.assert(fc.asyncProperty(visible, send), { numRuns: 100 });
     await send('"\'<>&%0d%0a\\;,:=');
@@ -256,16 +255,13 @@ describe('a response of any bytes', () => {
   it('results in data or an error with an upstream error code', async () => {
     const whole = Buffer.from(formatResponse({ body: { data: workflow() } }));
     let sent: Uint8Array = whole;
-    await using upstream = await startRawUpstream((_, { send, end }) => {
-      send(sent);
-      end();
-    });
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      maxRetries: 0,
-      breakerMinimumCalls: 1e5,
-      attemptTimeoutMs: 1_000,
-    });
+    await using gateway = await startScriptedGateway(
+      (_, { send, end }) => {
+        send(sent);
+        end();
+      },
+      { maxRetries: 0, breakerMinimumCalls: 1e5, attemptTimeoutMs: 1_000 },
+    );
     const anyBytes = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc.nat({ max: whole.length }).map((length) => whole.subarray(0, length)),

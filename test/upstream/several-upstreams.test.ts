@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway as create, type Gateway, type GatewayOptions } from '../../src/gateway.ts';
-import { type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
+import { type Script, startService } from '../support/service.ts';
 import { NAMES, startThreeUpstreams, TENANTS } from '../support/three-upstreams.ts';
 import { clientsOf, createSigner } from '../support/tokens.ts';
 
-const answer: RawScript = (_request, { answer }) => answer({ body: { data: [] } });
+const answer: Script = (_request, { answer }) => answer({ body: { data: [] } });
 
 const createGateway = (options: GatewayOptions) => create(options, { logger: pino({ level: 'silent' }) });
 
@@ -77,8 +77,8 @@ describe('several upstreams', () => {
   });
 
   it('reject requests that select none before anything is sent, and count each key per upstream', async () => {
-    await using eu = await startRawUpstream(answer);
-    await using us = await startRawUpstream(answer);
+    await using eu = await startService(answer);
+    await using us = await startService(answer);
     await using gateway = createGateway({
       upstreams: {
         eu: { url: eu.url, hosts: ['eu.test'] },
@@ -105,8 +105,8 @@ describe('several upstreams', () => {
   });
 
   it('fail by themselves: another has its own circuit breaker, and the check names those that fail', async () => {
-    await using eu = await startRawUpstream((_request, { answer }) => answer({ status: 503, body: {} }));
-    await using us = await startRawUpstream(answer);
+    await using eu = await startService((_request, { answer }) => answer({ status: 503, body: {} }));
+    await using us = await startService(answer);
     await using gateway = createGateway({
       upstreams: { eu: { url: eu.url, maxRetries: 0, hosts: ['eu.test'] }, us: { url: us.url, hosts: ['us.test'] } },
       breakerMinimumCalls: 1,
@@ -148,8 +148,8 @@ describe('a client token', () => {
     );
 
   it('is issued at the address of its upstream, and is invalid for every other one', async () => {
-    await using eu = await startRawUpstream(answer);
-    await using us = await startRawUpstream(answer);
+    await using eu = await startService(answer);
+    await using us = await startService(answer);
     const urls = { eu: eu.url, us: us.url };
     await using gateway = createGateway(optionsOf(urls, 'eu'));
     expect((await issue(gateway, '/us/client-tokens')).status).toBe(421);

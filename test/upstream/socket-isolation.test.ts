@@ -5,9 +5,9 @@ import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { Service } from '../../src/upstream/service.ts';
 import { SocketPool, type SocketPoolSettings } from '../../src/upstream/transport/socket-pool.ts';
 import { digestOf } from '../support/concurrent-load.ts';
-import { startGateway } from '../support/gateway.ts';
-import { formatResponse, type RawConnection, type RawRequest, startRawUpstream } from '../support/raw-upstream.ts';
+import { startGateway, startScriptedGateway } from '../support/gateway.ts';
 import { workflow } from '../support/records.ts';
+import { type Connection, formatResponse, type ServiceRequest, startService } from '../support/service.ts';
 import { settingsOf } from '../support/settings.ts';
 
 const MODES = ['none', 'credential'] as const;
@@ -15,12 +15,12 @@ const MODES = ['none', 'credential'] as const;
 const DOCUMENT = 'query Read($id: ID!) { workflow(idOrIdentifier: $id) { id name } }';
 
 /** Formats a response with a digest of the credential. */
-const echoKeyDigest = ({ path, headers }: RawRequest): string =>
+const echoKeyDigest = ({ path, headers }: ServiceRequest): string =>
   formatResponse({
     body: { data: workflow({ _id: path.split('/').at(-1) ?? '', name: digestOf(headers.authorization ?? '') }) },
   });
 
-const echoOnce = (request: RawRequest, connection: RawConnection): void => connection.send(echoKeyDigest(request));
+const echoOnce = (request: ServiceRequest, connection: Connection): void => connection.send(echoKeyDigest(request));
 
 /** Creates a script that keeps requests pending until the test responds to them. */
 function deferResponses() {
@@ -33,8 +33,8 @@ function deferResponses() {
 }
 
 /** Starts the upstream client without a gateway, so that calls start in the order in which the test makes them. */
-async function startClient(script: Parameters<typeof startRawUpstream>[0], connections: Partial<SocketPoolSettings>) {
-  const upstream = await startRawUpstream(script);
+async function startClient(script: Parameters<typeof startService>[0], connections: Partial<SocketPoolSettings>) {
+  const upstream = await startService(script);
   const settings = settingsOf(upstream.url, connections);
   const pool = new SocketPool(upstream.url, settings);
   const service = new Service(settings, { pool });
@@ -64,11 +64,10 @@ afterEach(() => {
 describe('a socket', () => {
   it('is reused by the same credential, and by another one after 20 ms without use', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    await using upstream = await startRawUpstream(echoOnce);
-    await using gateway = await startGateway({ upstream: upstream.url });
+    await using gateway = await startScriptedGateway(echoOnce);
     const used = async (key: string) => {
       await gateway.data(DOCUMENT, { id: `of-${key}` }, { authorization: `ApiKey ${key}` });
-      return upstream.requests.at(-1)?.connection;
+      return gateway.service.requests.at(-1)?.connection;
     };
     expect([await used('a'), await used('b'), await used('a'), await used('b'), await used('a')]).toEqual([
       1, 2, 1, 2, 1,
@@ -80,16 +79,15 @@ describe('a socket', () => {
   });
 
   it('is reused by any credential if all sockets are taken', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
-    await using gateway = await startGateway({ upstream: upstream.url, sockets: 2 });
+    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2 });
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
       await gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     }
-    expect(upstream.connections()).toBe(2);
+    expect(gateway.service.connections()).toBe(2);
   });
 
   it('with isolation serves only one credential, and is closed if another one needs its place', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     const connections = { sockets: 2, isolateConnections: 'credential' as const };
     await using gateway = await startGateway({ upstream: upstream.url, ...connections });
     for (const key of ['a', 'b', 'a', 'b', 'a', 'c', 'a', 'c', 'b', 'b']) {
@@ -104,20 +102,19 @@ describe('a socket', () => {
     ['a line break', '\r\n'],
     ['garbage', '\0garbage'],
   ])('is closed if it receives %s while it is idle', async (_, bytes) => {
-    const sends: RawConnection['send'][] = [];
-    await using upstream = await startRawUpstream((request, connection) => {
+    const sends: Connection['send'][] = [];
+    await using gateway = await startScriptedGateway((request, connection) => {
       sends.push(connection.send);
       echoOnce(request, connection);
     });
-    await using gateway = await startGateway({ upstream: upstream.url });
     const read = () => gateway.data(DOCUMENT, { id: 'x' });
     await read();
     await read();
-    expect(upstream.connections()).toBe(1);
+    expect(gateway.service.connections()).toBe(1);
     sends[0]?.(bytes);
-    await upstream.allClosed();
+    await gateway.service.allClosed();
     await read();
-    expect(upstream.connections()).toBe(2);
+    expect(gateway.service.connections()).toBe(2);
   });
 });
 
@@ -172,21 +169,15 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it('a service that restarts is reconnected', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
-    await using gateway = await startGateway({
-      upstream: upstream.url,
-      sockets: 2,
-      isolateConnections,
-      maxRetries: 0,
-    });
+    await using gateway = await startScriptedGateway(echoOnce, { sockets: 2, isolateConnections, maxRetries: 0 });
     const read = (key: string) => gateway.send(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` });
     for (let i = 0; i < 3; i += 1) {
       expect((await read('a')).codes).toEqual([]);
-      await upstream.refuse();
+      await gateway.service.refuse();
       for (const key of ['a', 'b', 'c', 'a']) {
         expect((await read(key)).codes).toEqual(['UPSTREAM_UNAVAILABLE']);
       }
-      await upstream.listen();
+      await gateway.service.listen();
     }
   });
 
@@ -206,7 +197,7 @@ describe.each(MODES)('with isolation %s', (isolateConnections) => {
   });
 
   it('disposing the gateway closes idle sockets', async () => {
-    await using upstream = await startRawUpstream(echoOnce);
+    await using upstream = await startService(echoOnce);
     const gateway = await startGateway({ upstream: upstream.url, isolateConnections });
     await Promise.all(
       ['a', 'b', 'c'].map((key) => gateway.data(DOCUMENT, { id: 'x' }, { authorization: `ApiKey ${key}` })),

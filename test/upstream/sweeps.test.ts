@@ -4,8 +4,8 @@ import { createPerCredential } from '../../src/lib/per-credential.ts';
 import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limiter.ts';
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
-import type { RawScript } from '../support/raw-upstream.ts';
 import { sampleSize } from '../support/samples.ts';
+import type { Script } from '../support/service.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
 // What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
@@ -74,7 +74,7 @@ describe('a sweep at every point', () => {
     const slots = 2;
     const { pending, script } = deferResponses();
     const isOwn = (authorization = '') => /^ApiKey [ab]-/.test(authorization);
-    const respondToStrangers: RawScript = (request, connection) => {
+    const respondToStrangers: Script = (request, connection) => {
       if (isOwn(request.headers.authorization)) {
         script(request, connection);
       } else {

@@ -6,9 +6,9 @@ import { Endpoints } from '../../src/upstream/endpoints/index.gen.ts';
 import { Service } from '../../src/upstream/service.ts';
 import { readRateLimit } from '../../src/upstream/transport/rate-limit-headers.ts';
 import { SocketPool } from '../../src/upstream/transport/socket-pool.ts';
-import { startGateway } from '../support/gateway.ts';
-import { type RawConnection, type RawScript, startRawUpstream } from '../support/raw-upstream.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { feed, workflow } from '../support/records.ts';
+import { type Connection, type Script, startService } from '../support/service.ts';
 import { DEFAULTS, settingsOf } from '../support/settings.ts';
 
 const READ = '{ workflow(idOrIdentifier: "w1") { name } }';
@@ -17,51 +17,41 @@ const CREATE = 'mutation { createFeed(input: { name: "News" }) { __typename } }'
 type Headers = Record<string, string>;
 
 const succeed =
-  (headers: Headers = {}): RawScript =>
+  (headers: Headers = {}): Script =>
   ({ method }, { answer }) =>
     answer({ headers, body: { data: method === 'POST' ? feed() : workflow() } });
 
 const respond429 =
-  (headers: Headers): RawScript =>
+  (headers: Headers): Script =>
   (_, { answer }) =>
     answer({ status: 429, headers, body: {} });
 
-/** Starts a gateway in front of a scripted upstream, with a clock for its throttle. */
-async function setUp(script: RawScript, options: Omit<GatewayOptions, 'upstream'> = {}) {
-  const upstream = await startRawUpstream(script);
-  let time = 1_000;
-  const gateway = await startGateway({ upstream: upstream.url, ...options }, { monotonicNow: () => time });
+/** Starts a gateway and its service. */
+async function setUp(script: Script, options: Omit<GatewayOptions, 'upstream'> = {}) {
+  const gateway = await startScriptedGateway(script, options);
   return {
-    upstream,
-    gateway,
-    calls: () => upstream.requests.length,
-    advance(seconds: number) {
-      time += seconds * 1_000;
-    },
+    ...gateway,
+    calls: () => gateway.service.requests.length,
     /** Runs an operation. @returns the extensions of the first error, if any */
     async run(document = READ, key = 'a') {
       const { status, body } = await gateway.send(document, {}, { authorization: `ApiKey ${key}` });
       expect(status).toBe(200);
       return body.errors?.[0]?.extensions;
     },
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await upstream[Symbol.asyncDispose]();
-    },
   };
 }
 
 /** Creates a script that keeps requests pending until the test responds to them. */
 function deferResponses() {
-  const pending: RawConnection[] = [];
-  return { pending, script: (_: unknown, connection: RawConnection) => void pending.push(connection) };
+  const pending: Connection[] = [];
+  return { pending, script: (_: unknown, connection: Connection) => void pending.push(connection) };
 }
 
 describe('after a 429 with Retry-After 30', () => {
   it('calls of this key fail immediately and retryably for 30 seconds, without being sent', async () => {
     await using setup = await setUp(respond429({ 'retry-after': '30' }));
     expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 30, upstream: { status: 429 } });
-    setup.upstream.script = succeed();
+    setup.service.script = succeed();
     setup.advance(9.5);
     expect(await setup.run()).toEqual({
       code: 'RATE_LIMITED',
@@ -86,7 +76,7 @@ describe('after a 429 with Retry-After 30', () => {
   it('calls of other keys are still sent', async () => {
     await using setup = await setUp(respond429({ 'retry-after': '30' }));
     await setup.run();
-    setup.upstream.script = succeed();
+    setup.service.script = succeed();
     expect(await setup.run(READ, 'b')).toBeUndefined();
     expect(await setup.run(CREATE, 'b')).toBeUndefined();
     expect(await setup.run(READ, 'a')).toMatchObject({ code: 'RATE_LIMITED' });
@@ -96,7 +86,7 @@ describe('after a 429 with Retry-After 30', () => {
   it('queued calls are not sent either', async () => {
     await using setup = await setUp(respond429({ 'retry-after': '30' }), { maxConcurrentCallsPerKey: 2 });
     const ids = Array.from({ length: 8 }, (_, i) => `w${i}`);
-    const { body, codes } = await setup.gateway.send(
+    const { body, codes } = await setup.send(
       `{ ${ids.map((id) => `${id}: workflow(idOrIdentifier: "${id}") { name }`)} }`,
     );
     expect(body.data).toEqual(Object.fromEntries(ids.map((id) => [id, null])));
@@ -132,7 +122,7 @@ describe('a service that reports the remaining calls', () => {
   ])('and responds with %s receives no calls of this key until the reset', async (_, headers) => {
     await using setup = await setUp(succeed(headers));
     expect(await setup.run()).toBeUndefined(); // The call that reported the limit succeeded.
-    setup.upstream.script = succeed();
+    setup.service.script = succeed();
     expect(await setup.run(CREATE)).toMatchObject({
       code: 'RATE_LIMITED',
       retryable: true,
@@ -187,12 +177,12 @@ describe('a limit that lasts longer than a minute', () => {
     expect(await setup.run()).toMatchObject({ code: 'RATE_LIMITED' });
     setup.advance(0.1);
     const { pending, script } = deferResponses();
-    setup.upstream.script = script;
+    setup.service.script = script;
     const probe = setup.run();
     await expect.poll(() => pending.length).toBe(1);
     expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
     expect(setup.calls()).toBe(2);
-    setup.upstream.script = succeed();
+    setup.service.script = succeed();
     pending[0]?.answer({ body: { data: workflow() } });
     expect(await probe).toBeUndefined();
     expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
@@ -213,23 +203,23 @@ describe('a limit that lasts longer than a minute', () => {
     await using setup = await setUp(respond429(TOO_LONG));
     await setup.run();
     setup.advance(60);
-    setup.upstream.script = (_, { answer }) => answer({ status: 401, body: {} });
+    setup.service.script = (_, { answer }) => answer({ status: 401, body: {} });
     expect(await setup.run()).toMatchObject({ code: 'UNAUTHENTICATED' });
-    setup.upstream.script = succeed();
+    setup.service.script = succeed();
     expect(await Promise.all([setup.run(), setup.run(CREATE)])).toEqual([undefined, undefined]);
   });
 
-  it.each<[string, RawScript]>([
+  it.each<[string, Script]>([
     ['gets no response', (_, { reset }) => reset()],
     ['is rate limited without Retry-After', respond429({})],
   ])('is probed again when the probe %s', async (_, script) => {
     await using setup = await setUp(respond429(TOO_LONG), { maxRetries: 0 });
     await setup.run();
     setup.advance(60);
-    setup.upstream.script = script;
+    setup.service.script = script;
     expect(await setup.run()).toHaveProperty('code');
     const { pending, script: keep } = deferResponses();
-    setup.upstream.script = keep;
+    setup.service.script = keep;
     const tried = setup.run();
     await expect.poll(() => pending.length).toBe(1);
     expect(await setup.run(CREATE)).toMatchObject({ code: 'RATE_LIMITED' });
@@ -241,8 +231,8 @@ describe('a limit that lasts longer than a minute', () => {
 
 describe('the usage of an operation', () => {
   /** Starts an upstream client in front of a script, so that the test can read the usage of an operation. */
-  async function startClient(script: RawScript) {
-    const upstream = await startRawUpstream(script);
+  async function startClient(script: Script) {
+    const upstream = await startService(script);
     const pool = new SocketPool(upstream.url, DEFAULTS);
     const settings = settingsOf(upstream.url);
     const service = new Service(settings, { pool });

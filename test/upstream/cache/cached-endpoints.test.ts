@@ -30,11 +30,11 @@ const WRITES: readonly [mutation: string, changes: readonly string[]][] = [
 it('reads are cached, and each write empties exactly the kinds that its line says', async () => {
   await using cached = await startCachedGateway();
   const readAll = async () => {
-    cached.forget();
+    cached.service.forget();
     for (const document of Object.values(READS)) {
       await cached.run(document);
     }
-    return cached.calls();
+    return cached.service.calls();
   };
   expect(await readAll()).toEqual(ALL);
   expect(await readAll()).toEqual([]);

@@ -5,12 +5,14 @@ import { createGateway, createGatewayState, type Gateway, type GatewayOptions } 
 import { type CachedGateway, READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { metricValues } from '../../support/metrics-text.ts';
 import { createTemporaryFolder } from '../../support/sandbox-files.ts';
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { startService } from '../../support/service.ts';
 
 const READ_BOTH = '{ workflow(idOrIdentifier: "welcome") { name } notificationGroups { name } }';
 const RENAME = 'mutation { updateNotificationGroup(input: { id: "G1", name: "new" }) { __typename } }';
 
-const fail = (cached: CachedGateway) => cached.respond(() => ({ status: 503, body: {} }));
+const fail = (cached: CachedGateway) => {
+  cached.service.script = () => ({ status: 503, body: {} });
+};
 
 /** Adds an extension to every response, as a host's plugin. */
 const useHostExtension = (): NonNullable<GatewayOptions['plugins']>[number] => ({
@@ -32,7 +34,7 @@ describe('the cache', () => {
   it('tells clients, log and metrics the age of data that is used because the service fails', async () => {
     await using cached = await startCachedGateway({ plugins: [useHostExtension()] });
     const send = async () => {
-      const { body, headers } = await cached.gateway.send(READ_BOTH, {}, { authorization: 'ApiKey a' });
+      const { body, headers } = await cached.send(READ_BOTH, {}, { authorization: 'ApiKey a' });
       return { extensions: body.extensions, cacheControl: headers.get('cache-control'), age: headers.get('age') };
     };
     const current = { extensions: { host: 'here' }, cacheControl: null, age: null };
@@ -45,13 +47,13 @@ describe('the cache', () => {
       ...current,
       extensions: { host: 'here', cache: { stale: true, ageSeconds: 90 } },
     });
-    const lines = cached.gateway.log.filter(({ msg }) => msg === 'operation');
+    const lines = cached.log.filter(({ msg }) => msg === 'operation');
     expect(lines.map(({ upstreamCalls, cached, staleSeconds }) => [upstreamCalls, cached, staleSeconds])).toEqual([
       [2, undefined, undefined],
       [0, 2, undefined],
       [2, 2, 90],
     ]);
-    const metrics = metricValues(await cached.gateway.metrics(), /^notigraph_cache_(?:reads|stale)/);
+    const metrics = metricValues(await cached.metrics(), /^notigraph_cache_(?:reads|stale)/);
     const samples = (resource: string) => ({
       [`notigraph_cache_reads_total{resource="${resource}",result="miss"}`]: 1,
       [`notigraph_cache_reads_total{resource="${resource}",result="fresh"}`]: 1,
@@ -64,7 +66,7 @@ describe('the cache', () => {
   it('counts refreshes in the background, invalidations by their reason, and what is stored', async () => {
     await using cached = await startCachedGateway();
     await cached.run(READ_BOTH);
-    const size = metricValues(await cached.gateway.metrics(), /^notigraph_cache_(?:bytes|entries|evictions|store)/);
+    const size = metricValues(await cached.metrics(), /^notigraph_cache_(?:bytes|entries|evictions|store)/);
     expect(size).toEqual({
       notigraph_cache_entries: 2,
       notigraph_cache_bytes: expect.any(Number),
@@ -73,21 +75,19 @@ describe('the cache', () => {
     expect(size.notigraph_cache_bytes).toBeGreaterThan(500);
     cached.advance(31);
     await cached.run(READ_WORKFLOW);
-    await expect.poll(() => cached.calls().length).toBe(3);
+    await expect.poll(() => cached.service.calls().length).toBe(3);
     await cached.run(RENAME);
-    cached.respond(({ method }) => (method === 'GET' ? { status: 401, body: {} } : { status: 500, body: {} }));
+    cached.service.script = ({ method }) => (method === 'GET' ? { status: 401, body: {} } : { status: 500, body: {} });
     await cached.run(RENAME);
     await cached.run(READ_WORKFLOW);
-    expect(metricValues(await cached.gateway.metrics(), /^notigraph_cache_(?:inval|entries|reads.*workflows)/)).toEqual(
-      {
-        notigraph_cache_entries: 2, // Nobody finds them any more. They go when the room is needed.
-        'notigraph_cache_reads_total{resource="workflows",result="miss"}': 2,
-        'notigraph_cache_reads_total{resource="workflows",result="revalidating"}': 1,
-        'notigraph_cache_invalidations_total{reason="write"}': 1,
-        'notigraph_cache_invalidations_total{reason="unknown write"}': 1,
-        'notigraph_cache_invalidations_total{reason="rejected key"}': 1,
-      },
-    );
+    expect(metricValues(await cached.metrics(), /^notigraph_cache_(?:inval|entries|reads.*workflows)/)).toEqual({
+      notigraph_cache_entries: 2, // Nobody finds them any more. They go when the room is needed.
+      'notigraph_cache_reads_total{resource="workflows",result="miss"}': 2,
+      'notigraph_cache_reads_total{resource="workflows",result="revalidating"}': 1,
+      'notigraph_cache_invalidations_total{reason="write"}': 1,
+      'notigraph_cache_invalidations_total{reason="unknown write"}': 1,
+      'notigraph_cache_invalidations_total{reason="rejected key"}': 1,
+    });
   });
 
   it('is bypassed by clients that ask for current data, and keeps what they get', async () => {
@@ -96,7 +96,7 @@ describe('the cache', () => {
     const isAsked = async (cacheControl: string) => {
       await cached.run(READ_WORKFLOW, 'a', { 'cache-control': cacheControl });
       const before = calls;
-      calls = cached.calls().length;
+      calls = cached.service.calls().length;
       return calls > before;
     };
     expect(await isAsked('')).toBe(true);
@@ -109,7 +109,7 @@ describe('the cache', () => {
     cached.change();
     await isAsked('no-cache');
     expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'v1' } });
-    expect(metricValues(await cached.gateway.metrics(), /^notigraph_cache_reads.*bypass/)).toEqual({
+    expect(metricValues(await cached.metrics(), /^notigraph_cache_reads.*bypass/)).toEqual({
       'notigraph_cache_reads_total{resource="workflows",result="bypass"}': 6,
     });
   });
@@ -125,7 +125,7 @@ describe('the cache', () => {
     });
     const remaining: number[] = [];
     for (const query of [READ_WORKFLOW, READ_WORKFLOW, READ_BOTH, '{ __typename }']) {
-      const { headers } = await cached.gateway.send(query, {}, { authorization: 'ApiKey a' });
+      const { headers } = await cached.send(query, {}, { authorization: 'ApiKey a' });
       remaining.push(Number(headers.get('ratelimit-remaining')));
     }
     expect(remaining).toEqual(expected);
@@ -133,7 +133,7 @@ describe('the cache', () => {
 
   it('stays when the gateway is replaced, unless its store changes, and is closed with the last gateway', async () => {
     await using folder = await createTemporaryFolder();
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
     const state = createGatewayState(pino({ level: 'silent' }));
     const open = (options: Partial<GatewayOptions>) => createGateway({ ...options, upstream: upstream.url }, {}, state);
     const read = async (gateway: Gateway) => {
@@ -169,7 +169,7 @@ describe('the cache', () => {
   });
 
   it('of several upstreams is kept apart, and can be off for one', async () => {
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path.slice(3), 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path.slice(3), 'v0'));
     await using gateway = createGateway({
       cache: true,
       upstreams: {
@@ -194,7 +194,7 @@ describe('the cache', () => {
   });
 
   it('in a Redis that is down is named by health checks and metrics, and every read asks the service', async () => {
-    await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v0'));
+    await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
     await using gateway = createGateway(
       {
         cache: { store: { redis: { url: 'redis://127.0.0.1:9' } }, secret: 'a-fake-secret-of-more-than-32-characters' },

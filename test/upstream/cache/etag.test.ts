@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/sandbox.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
 import { startGateway } from '../../support/gateway.ts';
-import { startRecorder } from '../../support/recorder.ts';
+import { type Exchange, forwardTo, startService } from '../../support/service.ts';
 
 const nameOf = (name: string) => ({ workflow: { name } });
 
@@ -16,44 +16,45 @@ const withETag =
 
 it.each(['"1"', 'W/"a-b"', '""'])('a 304 to If-None-Match: %s renews a response', async (etag) => {
   await using cached = await startCachedGateway();
-  cached.respond(withETag(etag, 'v0'));
+  cached.service.script = withETag(etag, 'v0');
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
   const results = await Promise.all([cached.run(READ_WORKFLOW), cached.run(READ_WORKFLOW)]);
   expect(results).toEqual([nameOf('v0'), nameOf('v0')]); // The second one has joined the first one's call.
-  expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, etag]);
+  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, etag]);
   cached.advance(30);
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf('v0'));
-  expect(cached.calls()).toHaveLength(2);
+  expect(cached.service.calls()).toHaveLength(2);
   cached.advance(31);
-  cached.respond(withETag('"2"', 'v1'));
+  cached.service.script = withETag('"2"', 'v1');
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf('v1'));
 });
 
 it.each(['1', '"a"b"', `"${'x'.repeat(255)}"`, '"é"'])('an invalid or long ETag is not sent back: %s', async (etag) => {
   await using cached = await startCachedGateway();
-  cached.respond(withETag(etag, 'v0'));
+  cached.service.script = withETag(etag, 'v0');
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
   await cached.run(READ_WORKFLOW);
-  expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
+  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
 });
 
 it('a 304 that was not asked for is an invalid response', async () => {
   await using cached = await startCachedGateway();
-  cached.respond(() => ({ status: 304 }));
+  cached.service.script = () => ({ status: 304 });
   expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_BAD_RESPONSE']);
 });
 
 it('the sandbox confirms what has not changed', async () => {
   let time = 0;
   const sandbox = await startSandbox({});
-  await using recorder = await startRecorder(sandbox.url);
+  const exchanges: Exchange[] = [];
+  await using recorder = await startService(forwardTo(sandbox.url, exchanges));
   await using gateway = await startGateway({ cache: true, upstream: recorder.url }, { monotonicNow: () => time });
   const read = () => gateway.data('{ workflow(idOrIdentifier: "payment-failed") { name steps { name } } }');
   const first = await read();
   time += 61_000;
   expect(await read()).toEqual(first);
-  expect(recorder.exchanges.map(({ status }) => status)).toEqual([200, 304]);
+  expect(exchanges.map(({ status }) => status)).toEqual([200, 304]);
   await sandbox.close();
 });

@@ -15,19 +15,19 @@ it('no key reads what another one has loaded, and its writes and rejections chan
   cached.change();
   expect(await cached.run(READ_GROUPS, 'b')).toEqual({ notificationGroups: [{ name: 'v1' }] });
   await cached.run(WRITE, 'b');
-  cached.respond(() => ({ status: 401, body: {} }));
+  cached.service.script = () => ({ status: 401, body: {} });
   expect(await cached.run(READ_WORKFLOW, 'b')).toEqual(['UNAUTHENTICATED']);
   expect(await cached.run(READ_GROUPS, 'a')).toEqual({ notificationGroups: [{ name: 'v0' }] });
 });
 
 /** Returns the result of a read during which the service rejects another read with the same key. */
 async function readWhileKeyIsRejected(cached: CachedGateway): Promise<unknown> {
-  const arrived = cached.hold(GET);
+  const held = cached.service.hold(GET);
   const read = cached.run(READ_WORKFLOW);
-  const release = await arrived;
-  cached.respond(() => ({ status: 401, body: {} }));
+  await held.arrived;
+  cached.service.script = () => ({ status: 401, body: {} });
   await cached.run(READ_GROUPS);
-  release();
+  held.release();
   return read;
 }
 
@@ -39,7 +39,7 @@ describe('a rejected key', () => {
   ])('loses all its entries after a %i in response to %s', async (status, document) => {
     await using cached = await startCachedGateway();
     await cached.run(READ_WORKFLOW);
-    cached.respond(() => ({ status, body: {} }));
+    cached.service.script = () => ({ status, body: {} });
     await cached.run(document);
     cached.change();
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
@@ -50,7 +50,7 @@ describe('a rejected key', () => {
     await cached.run(READ_WORKFLOW);
     await cached.run(READ_GROUPS);
     cached.advance(31);
-    cached.respond(() => ({ status: 401, body: {} }));
+    cached.service.script = () => ({ status: 401, body: {} });
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
     await expect.poll(() => cached.run(READ_GROUPS)).toEqual(['UNAUTHENTICATED']);
   });
@@ -58,32 +58,32 @@ describe('a rejected key', () => {
   it('stores nothing from a read that was in flight', async () => {
     await using cached = await startCachedGateway();
     expect(await readWhileKeyIsRejected(cached)).toEqual(nameOf(0));
-    cached.forget();
+    cached.service.forget();
     expect(await cached.run(READ_WORKFLOW)).toEqual(['UNAUTHENTICATED']);
-    expect(cached.calls()).toEqual([GET]);
+    expect(cached.service.calls()).toEqual([GET]);
   });
 
   it('loses also an entry that is about to be used because the service fails', async () => {
     await using cached = await startCachedGateway();
     await cached.run(READ_WORKFLOW);
     cached.advance(61);
-    cached.respond(() => ({ status: 503, body: {} }));
+    cached.service.script = () => ({ status: 503, body: {} });
     expect(await readWhileKeyIsRejected(cached)).toEqual(['UPSTREAM_UNAVAILABLE']);
   });
 
   it('does not end a write of another operation: reads during it are not stored', async () => {
     await using cached = await startCachedGateway();
-    const arrived = cached.hold('POST /v1/notification-groups');
+    const held = cached.service.hold('POST /v1/notification-groups');
     const write = cached.run(WRITE);
-    const release = await arrived;
-    cached.respond(() => ({ status: 403, body: {} }));
+    await held.arrived;
+    cached.service.script = () => ({ status: 403, body: {} });
     await cached.run(READ_WORKFLOW);
-    cached.respond(({ method, path }) => respondTo(method, path, 'v0'));
-    cached.forget();
+    cached.service.script = ({ method, path }) => respondTo(method, path, 'v0');
+    cached.service.forget();
     await cached.run(READ_GROUPS);
     await cached.run(READ_GROUPS);
-    expect(cached.calls()).toHaveLength(2);
-    release();
+    expect(cached.service.calls()).toHaveLength(2);
+    held.release();
     await write;
     cached.change();
     expect(await cached.run(READ_GROUPS)).toEqual({ notificationGroups: [{ name: 'v1' }] });

@@ -13,22 +13,23 @@ it('concurrent requests for an expired entry cause one call', async () => {
   await cached.run(READ_WORKFLOW);
   cached.change();
   cached.advance(61);
-  cached.forget();
+  cached.service.forget();
   const results = await Promise.all(Array.from({ length: size }, () => cached.run(READ_WORKFLOW)));
   expect(results).toEqual(Array.from({ length: size }, () => nameOf(1)));
-  expect(cached.calls()).toEqual([GET]);
+  expect(cached.service.calls()).toEqual([GET]);
 });
 
 it('concurrent requests within the window of revalidation cause one call, and none waits for it', async () => {
   await using cached = await startCachedGateway();
   await cached.run(READ_WORKFLOW);
   cached.advance(31);
-  const arrived = cached.hold(GET);
+  const held = cached.service.hold(GET);
   for (let i = 0; i < 20; i += 1) {
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
   }
-  (await arrived)();
-  expect(cached.calls()).toEqual([GET, GET]);
+  await held.arrived;
+  held.release();
+  expect(cached.service.calls()).toEqual([GET, GET]);
 });
 
 it('a read of a service that does not respond in half of the time limit uses the stored response, and the late one is stored', async () => {
@@ -36,22 +37,24 @@ it('a read of a service that does not respond in half of the time limit uses the
   await cached.run(READ_WORKFLOW);
   cached.change();
   cached.advance(61);
-  const arrived = cached.hold(GET);
+  const held = cached.service.hold(GET);
   const startedAt = performance.now();
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
   expect(performance.now() - startedAt).toBeGreaterThan(2_990);
-  (await arrived)();
+  await held.arrived;
+  held.release();
   await expect.poll(() => cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-  expect(cached.calls()).toEqual([GET, GET]);
+  expect(cached.service.calls()).toEqual([GET, GET]);
 });
 
 it("a read that needs its operation's last time uses the stored response", async () => {
   await using cached = await startCachedGateway({ operationTimeoutMs: 2_000 });
   await cached.run(READ_WORKFLOW);
   cached.advance(61);
-  const arrived = cached.hold(GET);
+  const held = cached.service.hold(GET);
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-  (await arrived)();
+  await held.arrived;
+  held.release();
 });
 
 it('a client that disconnects ends its wait, but not the call', async () => {
@@ -60,12 +63,12 @@ it('a client that disconnects ends its wait, but not the call', async () => {
   cached.change();
   cached.advance(61);
   const release = await cached.disconnectDuring(GET, READ_WORKFLOW);
-  const lines = () => cached.gateway.log.filter(({ msg }) => msg === 'operation');
+  const lines = () => cached.log.filter(({ msg }) => msg === 'operation');
   await expect.poll(() => lines().length, { timeout: 20_000 }).toBe(2); // It would wait for thirty seconds.
   const next = cached.run(READ_WORKFLOW);
   release();
   expect(await next).toEqual(nameOf(1));
-  expect(cached.calls()).toEqual([GET, GET]);
+  expect(cached.service.calls()).toEqual([GET, GET]);
 });
 
 it('a read that bypasses the cache is stored for others, and uses nothing in an outage', async () => {
@@ -75,27 +78,27 @@ it('a read that bypasses the cache is stored for others, and uses nothing in an 
   cached.change();
   expect(await cached.run(READ_WORKFLOW, 'a', bypass)).toEqual(nameOf(1));
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-  cached.respond(() => ({ status: 503 }));
+  cached.service.script = () => ({ status: 503 });
   expect(await cached.run(READ_WORKFLOW, 'a', bypass)).toEqual(['UPSTREAM_UNAVAILABLE']);
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
 });
 
 it('a record that does not exist is requested each time', async () => {
   await using cached = await startCachedGateway();
-  cached.respond(() => ({ status: 404, body: {} }));
+  cached.service.script = () => ({ status: 404, body: {} });
   await cached.run(READ_WORKFLOW);
   await cached.run(READ_WORKFLOW);
-  expect(cached.calls()).toEqual([GET, GET]);
+  expect(cached.service.calls()).toEqual([GET, GET]);
 });
 
 it.each(STORES)('a response with very deep values can be read (%s)', async (kind) => {
   await using cache = await startTestCache(kind);
   await using cached = await startCachedGateway({ cache: cache.settings });
   const deep = '['.repeat(20_000) + ']'.repeat(20_000);
-  cached.respond(() => ({ body: `{"data":{"name":"deep","payload":${deep}}}` }));
+  cached.service.script = () => ({ body: `{"data":{"name":"deep","payload":${deep}}}` });
   expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
   expect(await cached.run(READ_WORKFLOW)).toEqual({ workflow: { name: 'deep' } });
-  expect(cached.calls()).toEqual(kind === 'memory' ? [GET] : [GET, GET]); // Redis stores JSON.
+  expect(cached.service.calls()).toEqual(kind === 'memory' ? [GET] : [GET, GET]); // Redis stores JSON.
 });
 
 it('each kind of read can be turned off, and the maximum age bounds all windows', async () => {
@@ -103,9 +106,9 @@ it('each kind of read can be turned off, and the maximum age bounds all windows'
   const statistics = '{ notificationStats { count } }';
   await cached.run(statistics);
   await cached.run(statistics);
-  expect(cached.calls()).toHaveLength(2);
+  expect(cached.service.calls()).toHaveLength(2);
   await cached.run(READ_WORKFLOW);
-  cached.respond(() => ({ status: 503 }));
+  cached.service.script = () => ({ status: 503 });
   cached.advance(9.999);
   expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
   cached.advance(0.002);
@@ -116,20 +119,18 @@ it('a refresh in the background ends when the gateway is closed', async () => {
   const cached = await startCachedGateway({ attemptTimeoutMs: 60_000 });
   await cached.run(READ_WORKFLOW);
   cached.advance(31);
-  const arrived = cached.hold(GET);
+  const held = cached.service.hold(GET);
   await cached.run(READ_WORKFLOW);
-  const release = await arrived;
-  await cached.gateway[Symbol.asyncDispose](); // Would wait for the time limit of an attempt.
-  release();
-  await cached[Symbol.asyncDispose]();
+  await held.arrived;
+  await cached[Symbol.asyncDispose](); // Would wait for the time limit of an attempt.
 }, 40_000);
 
 it('without a cache, every read calls the service, as before', async () => {
   await using cached = await startCachedGateway({ cache: false });
   const etag = '"1"';
-  cached.respond(({ method, path }) => ({ ...respondTo(method, path, 'v0'), headers: { etag } }));
+  cached.service.script = ({ method, path }) => ({ ...respondTo(method, path, 'v0'), headers: { etag } });
   await cached.run(READ_WORKFLOW);
   await cached.run(READ_WORKFLOW);
-  expect(cached.calls()).toEqual([GET, GET]);
-  expect(cached.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
+  expect(cached.service.calls()).toEqual([GET, GET]);
+  expect(cached.service.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, undefined]);
 });

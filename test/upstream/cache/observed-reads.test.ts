@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../../src/gateway.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { startService } from '../../support/service.ts';
 import { registerTestTraces } from '../../support/traces.ts';
 
 const GET = 'GET /v1/workflows/{workflowIdOrIdentifier}';
@@ -29,7 +29,7 @@ it('the log of calls says which were answered from the cache, and the age', asyn
   let time = 0;
   const calls: unknown[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => calls.push(JSON.parse(line).calls) });
-  await using upstream = await startScriptedUpstream(({ method, path }) => respondTo(method, path, 'v0'));
+  await using upstream = await startService(({ method, path }) => respondTo(method, path, 'v0'));
   await using gateway = createGateway({ upstream: upstream.url, cache: true }, { logger, monotonicNow: () => time });
   const run = () =>
     gateway.fetch(

@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cacheOf, newOwner } from '../../support/cache-store-contract.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
-import { createRedisCache } from '../../support/redis-cache.ts';
+import { createRedisCache } from '../../support/test-cache.ts';
 
 const UNAVAILABLE = 'Redis is unavailable. Until it is back, reads are not cached.';
 const AVAILABLE_AGAIN = 'Redis is available again. Reads are cached.';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkHistory, type History, WINDOW_MS } from '../../support/cache-history.ts';
 import { cacheOf, passRealTime, testCacheStore } from '../../support/cache-store-contract.ts';
 import { hasRedis, redisOnly, startRedis, type TestRedis } from '../../support/redis.ts';
-import { createRedisCache } from '../../support/redis-cache.ts';
+import { createRedisCache } from '../../support/test-cache.ts';
 
 type Random = (below: number) => number;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { respondTo } from '../../support/cached-gateway.ts';
 import { startGateway } from '../../support/gateway.ts';
-import { type Script, startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { type Script, startService } from '../../support/service.ts';
 import { STORES, type StoreKind, startTestCache } from '../../support/test-cache.ts';
 
 const READ = '{ workflow(idOrIdentifier: "welcome") { name } }';
@@ -14,7 +14,7 @@ async function start(kind: StoreKind) {
   const rejected = new Set<string>();
   let script: Script = ({ method, path }) => respondTo(method, path, 'v0');
   const upstream = stack.use(
-    await startScriptedUpstream((request, raw) =>
+    await startService((request, raw) =>
       rejected.has(request.headers.authorization ?? '') ? { status: 401, body: {} } : script(request, raw),
     ),
   );

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type CachedGateway, READ_WORKFLOW, startCachedGateway } from '../../support/cached-gateway.ts';
+import type { Script } from '../../support/service.ts';
 
 const nameOf = (version: number) => ({ workflow: { name: `v${version}` } });
 
 /** Waits until the refresh in the background has ended: another read then joins none. */
 async function refreshed(cached: CachedGateway, calls: number): Promise<void> {
-  await expect.poll(() => cached.calls().length).toBe(calls);
+  await expect.poll(() => cached.service.calls().length).toBe(calls);
   await nextTurn();
 }
 
@@ -17,7 +18,7 @@ describe('a stored response', () => {
     cached.change();
     cached.advance(30);
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-    expect(cached.calls()).toHaveLength(1);
+    expect(cached.service.calls()).toHaveLength(1);
     cached.advance(30);
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
     await refreshed(cached, 2);
@@ -25,17 +26,14 @@ describe('a stored response', () => {
     cached.change();
     cached.advance(60.001);
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(2));
-    expect(cached.calls()).toHaveLength(3);
+    expect(cached.service.calls()).toHaveLength(3);
   });
 });
 
-const FAILURES: Record<string, Parameters<CachedGateway['respond']>[0]> = {
+const FAILURES: Record<string, Script> = {
   'a 500': () => ({ status: 500, body: {} }),
   'a 503': () => ({ status: 503, body: {} }),
-  'a broken connection': (_, { request }) => {
-    request.socket.destroy();
-    return 'taken over';
-  },
+  'a broken connection': (_, { end }) => end(),
 };
 
 describe('after its windows, a stored response is used for 10 minutes', () => {
@@ -43,9 +41,9 @@ describe('after its windows, a stored response is used for 10 minutes', () => {
     await using cached = await startCachedGateway();
     await cached.run(READ_WORKFLOW);
     cached.advance(629.999);
-    cached.respond(fail);
+    cached.service.script = fail;
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-    expect(cached.calls()).toHaveLength(2);
+    expect(cached.service.calls()).toHaveLength(2);
     cached.advance(0.001);
     expect(await cached.run(READ_WORKFLOW)).toEqual([expect.stringMatching(/^UPSTREAM_/)]);
   });
@@ -58,11 +56,11 @@ describe('after its windows, a stored response is used for 10 minutes', () => {
       [() => ({ status: 404, body: {} }), { workflow: null }],
       [FAILURES['a 503'], ['UPSTREAM_UNAVAILABLE']], // The 404 has removed it.
     ] as const) {
-      if (cached.calls().length === 0) {
+      if (cached.service.calls().length === 0) {
         await cached.run(READ_WORKFLOW);
         cached.advance(61);
       }
-      cached.respond(fail ?? (() => ({})));
+      cached.service.script = fail ?? (() => ({}));
       expect(await cached.run(READ_WORKFLOW)).toEqual(expected);
     }
   });

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { createGateway, createGatewayState } from '../../../src/gateway.ts';
 import { READ_WORKFLOW, respondTo, startCachedGateway } from '../../support/cached-gateway.ts';
-import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
+import { startService } from '../../support/service.ts';
 
 const GET = 'GET /v1/workflows/welcome';
 const PUT = 'PUT /v1/workflows/w1/status';
@@ -20,43 +20,43 @@ const refuseWrites =
 describe('a read that overlaps a write is not stored', () => {
   it('if it starts before the write and ends after it', async () => {
     await using cached = await startCachedGateway();
-    const arrived = cached.hold(GET);
+    const held = cached.service.hold(GET);
     const early = cached.run(READ_WORKFLOW);
-    const release = await arrived;
+    await held.arrived;
     cached.change();
     expect(await cached.run(WRITE)).toEqual(SUCCESS);
     const late = cached.run(READ_WORKFLOW);
     expect(await late).toEqual(nameOf(1)); // It doesn't join the earlier one.
-    release();
+    held.release();
     expect(await early).toEqual(nameOf(0));
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
-    expect(cached.calls()).toEqual([GET, PUT, GET]);
+    expect(cached.service.calls()).toEqual([GET, PUT, GET]);
   });
 
   it('if it starts and ends during the write', async () => {
     await using cached = await startCachedGateway();
     await cached.run(READ_WORKFLOW);
-    const arrived = cached.hold(PUT);
+    const held = cached.service.hold(PUT);
     const write = cached.run(WRITE);
-    const release = await arrived;
+    await held.arrived;
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(0));
-    expect(cached.calls()).toEqual([GET, PUT, GET]); // Not even the stored response is used.
+    expect(cached.service.calls()).toEqual([GET, PUT, GET]); // Not even the stored response is used.
     cached.change();
-    release();
+    held.release();
     await write;
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
   });
 
   it('if it starts during the write and ends after it', async () => {
     await using cached = await startCachedGateway();
-    const [putArrived, getArrived] = [cached.hold(PUT), cached.hold(GET)];
+    const [put, get] = [cached.service.hold(PUT), cached.service.hold(GET)];
     const write = cached.run(WRITE);
-    const releasePut = await putArrived;
+    await put.arrived;
     const read = cached.run(READ_WORKFLOW);
-    const releaseGet = await getArrived;
-    releasePut();
+    await get.arrived;
+    put.release();
     await write;
-    releaseGet();
+    get.release();
     await read;
     cached.change();
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
@@ -69,7 +69,7 @@ describe('a write that fails', () => {
     async (status) => {
       await using cached = await startCachedGateway();
       await cached.run(READ_WORKFLOW);
-      cached.respond(refuseWrites(status));
+      cached.service.script = refuseWrites(status);
       await cached.run(WRITE);
       await cached.run(READ_WORKFLOW);
       cached.change(); // The service applies it only now.
@@ -77,29 +77,30 @@ describe('a write that fails', () => {
       cached.advance(30.001);
       cached.change();
       expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(2));
-      cached.forget();
+      cached.service.forget();
       await cached.run(READ_WORKFLOW);
-      expect(cached.calls()).toEqual([]);
+      expect(cached.service.calls()).toEqual([]);
     },
   );
 
   it.each([400, 404, 409, 429])('with %i empties the same reads as a successful one', async (status) => {
     await using cached = await startCachedGateway({ maxRetries: 0 });
     await cached.run(READ_WORKFLOW);
-    cached.respond(refuseWrites(status));
+    cached.service.script = refuseWrites(status);
     await cached.run(WRITE);
-    cached.forget();
+    cached.service.forget();
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(9));
     await cached.run(READ_WORKFLOW);
-    expect(cached.calls()).toEqual([GET]); // Its outcome is known, so that the next response is stored.
+    expect(cached.service.calls()).toEqual([GET]); // Its outcome is known, so that the next response is stored.
   });
 
   it('because its operation ran out of time may have been applied', async () => {
     await using cached = await startCachedGateway({ operationTimeoutMs: 2_000 }); // Time for the other operations on a busy machine.
     await cached.run(READ_WORKFLOW);
-    const arrived = cached.hold(PUT);
+    const held = cached.service.hold(PUT);
     expect(await cached.run(WRITE)).toEqual(['UPSTREAM_TIMEOUT']);
-    (await arrived)();
+    await held.arrived;
+    held.release();
     cached.change();
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
   });
@@ -108,7 +109,7 @@ describe('a write that fails', () => {
     await using cached = await startCachedGateway();
     await cached.run(READ_WORKFLOW);
     const release = await cached.disconnectDuring(PUT, WRITE);
-    await expect.poll(() => cached.gateway.running()).toBe(0);
+    await expect.poll(() => cached.running()).toBe(0);
     release();
     cached.change();
     expect(await cached.run(READ_WORKFLOW)).toEqual(nameOf(1));
@@ -119,7 +120,7 @@ it('a response from before a write is not used in an outage either', async () =>
   await using cached = await startCachedGateway({ maxRetries: 0 });
   await cached.run(READ_WORKFLOW);
   await cached.run(WRITE);
-  cached.respond(() => ({ status: 503 }));
+  cached.service.script = () => ({ status: 503 });
   expect(await cached.run(READ_WORKFLOW)).toEqual(['UPSTREAM_UNAVAILABLE']);
 });
 
@@ -136,7 +137,7 @@ it.each([
   const state = createGatewayState(logger);
   let version = 0;
   const held: (() => void)[] = [];
-  await using upstream = await startScriptedUpstream(async ({ method, path }) => {
+  await using upstream = await startService(async ({ method, path }) => {
     const response = respondTo(method, path, `v${version}`);
     if (method === 'GET' && version === 0) {
       await new Promise<void>((release) => held.push(release));
@@ -167,7 +168,7 @@ it.each([
 
 it('a write through another upstream with the same service counts, even if that one caches nothing', async () => {
   let version = 0;
-  await using upstream = await startScriptedUpstream(({ method, path }) =>
+  await using upstream = await startService(({ method, path }) =>
     respondTo(method, path.slice('/prefix'.length), `v${version}`),
   );
   await using gateway = createGateway({

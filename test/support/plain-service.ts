@@ -1,5 +1,5 @@
 import { feed, group, subscriber, workflow } from './records.ts';
-import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { type ServiceRequest, type ServiceResponse, startService, type TestService } from './service.ts';
 
 /** Path prefix of the service. */
 export const PREFIX = '/notify/api';
@@ -8,7 +8,7 @@ export const PREFIX = '/notify/api';
  * Starts a minimal implementation of the contract that differs from the sandbox wherever the contract allows it: it has a path prefix,
  * bodies without an envelope, the group embedded in the workflow, idempotent status updates and different ids. It ignores keys.
  */
-export async function startPlainUpstream(): Promise<ScriptedUpstream> {
+export async function startPlainService(): Promise<TestService> {
   const groups = new Map([['grp-1', group({ _id: 'grp-1', name: 'First' })]]);
   const feeds = new Map([['feed-1', feed({ _id: 'feed-1', name: 'Used', identifier: 'used' })]]);
   const subscribers = new Map<string, ReturnType<typeof subscriber>>();
@@ -22,10 +22,10 @@ export async function startPlainUpstream(): Promise<ScriptedUpstream> {
   const transactions = new Set(['tx-1']);
   let created = 0;
 
-  const notFound: ScriptedResponse = { status: 404, body: { statusCode: 404, message: 'Unknown.' } };
-  const found = (body: unknown): ScriptedResponse => (body === undefined ? notFound : { body });
+  const notFound: ServiceResponse = { status: 404, body: { statusCode: 404, message: 'Unknown.' } };
+  const found = (body: unknown): ServiceResponse => (body === undefined ? notFound : { body });
 
-  const upstream = await startScriptedUpstream(({ method, path, body }): ScriptedResponse => {
+  function respond({ method, path, body }: ServiceRequest): ServiceResponse {
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     const [, noun = '', ...ids] = pathname.slice(PREFIX.length + 1).split('/');
     const id = decodeURIComponent(ids[0] ?? '');
@@ -83,6 +83,10 @@ export async function startPlainUpstream(): Promise<ScriptedUpstream> {
       default:
         return notFound;
     }
+  }
+  const service = await startService((request) => {
+    const headers = { date: new Date().toUTCString(), 'keep-alive': 'timeout=5' };
+    return { ...respond(request), headers };
   });
-  return { ...upstream, url: upstream.url + PREFIX, [Symbol.asyncDispose]: () => upstream[Symbol.asyncDispose]() };
+  return { ...service, url: service.url + PREFIX };
 }
