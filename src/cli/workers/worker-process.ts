@@ -1,0 +1,166 @@
+import cluster, { type Worker } from 'node:cluster';
+import { setImmediate as immediate } from 'node:timers/promises';
+import {
+  Channel,
+  type Configuration,
+  type Handlers,
+  type PrimaryFunctions,
+  primaryFunctions,
+  type WorkerFunctions,
+  type WorkerState,
+  workerFunctions,
+} from './messages.ts';
+import { HEARTBEAT_MS, WORKER_ID } from './worker.ts';
+
+/** End of a worker, as fields of the log. */
+export interface Ending {
+  workerPid?: number | undefined;
+  code?: number | null;
+  signal?: string | null;
+  /** Problem that the worker reported before it ended, or that kept it from starting. */
+  problem?: string | undefined;
+}
+
+/** Functions that the group provides for a worker. The others concern only the worker itself. */
+export type GroupHandlers = Omit<Handlers<PrimaryFunctions>, 'alive' | 'refused'>;
+
+/** Time in which a worker returns its state, in milliseconds. */
+const STATE_MS = 1_000;
+
+/** Time without a sign of life in which a worker may start, in milliseconds. */
+const START_MS = 60_000;
+
+/** Worker as its primary sees it. */
+export class WorkerProcess {
+  /** Number of its place in the group, which its replacement takes over. The log and the metrics show it. */
+  readonly slot: number;
+  readonly pid: number | undefined;
+  /** Resolves when it has ended and its last messages have arrived. */
+  readonly ended: Promise<Ending>;
+  isListening = false;
+  /** Whether it got SIGTERM: it ends as soon as its replacement listens. */
+  isTerminated = false;
+  /** Whether it was told to end because its replacement listens. */
+  isRetiring = false;
+  /** Last known state. */
+  state: WorkerState = { connections: 0, degradations: {}, samples: [] };
+  /** Configuration that it uses or starts with; undefined if that is unknown. */
+  configuration: Configuration | undefined;
+  readonly #worker: Worker;
+  readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
+  /** Intervals without a sign of life. */
+  #silent = 0;
+  #refusal: string | undefined;
+
+  /**
+   * Starts the process.
+   *
+   * @param id number of the worker, counted over all that were started
+   */
+  constructor(id: number, slot: number, handlers: GroupHandlers) {
+    this.slot = slot;
+    this.#worker = cluster.fork({ [WORKER_ID]: String(id) });
+    const child = this.#worker.process;
+    this.pid = child.pid;
+    this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(
+      workerFunctions,
+      primaryFunctions,
+      {
+        ...handlers,
+        alive: (state) => {
+          this.state = state;
+        },
+        refused: (problem) => {
+          this.#refusal = problem;
+        },
+      },
+      (message, onSent) => void child.send(message, undefined, {}, onSent),
+    );
+    child.on('message', (message) => {
+      this.#silent = 0;
+      this.#channel.receive(message);
+    });
+    this.ended = this.#waitForEnd(closeLostConnection(this.#worker));
+  }
+
+  async #waitForEnd(closeLost: () => void): Promise<Ending> {
+    const { process: child } = this.#worker;
+    const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
+    this.#worker.on('error', fail);
+    if (child.pid === undefined) {
+      return { problem: `A worker could not be started (${await failed}).` };
+    }
+    await new Promise((resolve) => child.once('exit', resolve));
+    while (child.connected) {
+      await immediate(); // Its last messages arrive.
+    }
+    const { exitCode: code, signalCode: signal, pid: workerPid } = child;
+    if (code !== 0) {
+      closeLost();
+    }
+    // Otherwise, Node.js would keep the port open for a worker that was killed before it took a connection: there is no event `disconnect`.
+    this.#worker.disconnect();
+    return { problem: this.#refusal, workerPid, code, signal };
+  }
+
+  /** Passes another configuration on. Returns why the worker can't use it; undefined if it does. */
+  async configure(configuration: Configuration, timeoutMs: number): Promise<string | undefined> {
+    const answer = this.#channel.call('configure', configuration, timeoutMs).catch(() => {
+      this.configuration = undefined; // It may still use it, before the next one that it gets.
+      return 'it did not respond in time';
+    });
+    const problem = await Promise.race([answer, this.ended.then(() => 'it ended')]);
+    if (problem === undefined) {
+      this.configuration = configuration;
+    }
+    return problem;
+  }
+
+  /** Counts an interval. Returns whether the worker has been silent for longer than this. While it starts, it may be. */
+  isSilent(timeoutMs: number): boolean {
+    this.#silent += 1;
+    return this.#silent * HEARTBEAT_MS > (this.isListening ? timeoutMs : Math.max(START_MS, timeoutMs));
+  }
+
+  /** Updates the state. If the worker is busy or has ended, the last known one stays. */
+  async fetchState(): Promise<void> {
+    this.state = await this.#channel.call('state', undefined, STATE_MS).catch(() => this.state);
+  }
+
+  /** Tells it to end because its replacement listens. */
+  retire(): void {
+    this.isRetiring = true;
+    this.#channel.tell('retire', undefined);
+  }
+
+  /** Tells it to answer in-flight requests and end. */
+  stop(): void {
+    this.#channel.tell('stop', undefined);
+  }
+
+  /** Ends it immediately. */
+  kill(): void {
+    this.#worker.process.kill('SIGKILL');
+  }
+}
+
+/**
+ * Returns a function that closes the connection that was last passed to a worker, unless the worker has taken it. Node.js keeps it open if the worker
+ * is killed first, so its client would wait forever. To know the connection, this replaces the method that Node.js sends it with.
+ */
+function closeLostConnection({ process: child }: Worker): () => void {
+  const { send } = child;
+  let last: unknown;
+  child.send = (...args: readonly unknown[]): boolean => {
+    last = args[1] ?? last;
+    return Reflect.apply(send, child, args);
+  };
+  return () => {
+    if (isClosable(last)) {
+      last.close(); // Does nothing if it is closed already.
+    }
+  };
+}
+
+const isClosable = (value: unknown): value is { close(): void } =>
+  typeof value === 'object' && value !== null && 'close' in value && typeof value.close === 'function';
