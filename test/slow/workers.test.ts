@@ -92,7 +92,7 @@ it('a flood of connections that are reset leaves clients their share of every wo
   const { hostname, port } = new URL(notigraph.url);
   let isFlooding = true;
 
-  /** Connects and resets 1,400 times a second. */
+  /** Connects and resets 1,400 times a second. Returns how often. */
   async function flood(): Promise<number> {
     const startedAt = performance.now();
     let connected = 0;
@@ -108,18 +108,24 @@ it('a flood of connections that are reset leaves clients their share of every wo
     return connected;
   }
 
-  const flooded = flood();
-  const times: number[] = [];
-  for (let i = 0; i < 100; i += 1) {
-    const sentAt = performance.now();
-    const load = await sendLoad(notigraph.url, { requests: 1, connections: 1, reset: true });
-    times.push(performance.now() - sentAt);
-    expect(load).toEqual({ statuses: { 200: 1 }, cutOff: 0 });
+  /** Sends 100 operations, each on a new connection. Returns their median latency, in milliseconds. */
+  async function medianLatency(): Promise<number> {
+    const times: number[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      const sentAt = performance.now();
+      const load = await sendLoad(notigraph.url, { requests: 1, connections: 1, reset: true });
+      times.push(performance.now() - sentAt);
+      expect(load).toEqual({ statuses: { 200: 1 }, cutOff: 0 });
+    }
+    return times.toSorted((a, b) => a - b)[50] ?? 0;
   }
+
+  const before = await medianLatency();
+  const flooded = flood();
+  const during = await medianLatency();
   isFlooding = false;
-  const median = times.toSorted((a, b) => a - b)[50];
-  console.info(`${await flooded} connections were reset; median latency: ${median} ms`);
-  expect(median).toBeLessThan(100);
-  const pids = (await waitForLogLines(notigraph, 'operation', 100)).map(({ pid }) => pid);
+  console.info(`${await flooded} connections were reset; median latency before and meanwhile: ${before}, ${during} ms`);
+  expect(during).toBeLessThan(100 + 3 * before); // On an idle machine, it is below 10 ms.
+  const pids = (await waitForLogLines(notigraph, 'operation', 200)).slice(100).map(({ pid }) => pid);
   expect(new Set(pids).size).toBe(2);
 }, 300_000);

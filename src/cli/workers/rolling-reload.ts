@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import type { WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';
-import type { WorkerProcess } from './worker-process.ts';
 
 /** Options of `createRollingReload`. */
 export interface RollingReloadOptions {

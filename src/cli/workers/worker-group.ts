@@ -7,10 +7,10 @@ import { listen } from '../../server/listen.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
 import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
+import { type Ending, WorkerProcess } from './fork-worker.ts';
 import type { Configuration } from './messages.ts';
 import { createRollingReload } from './rolling-reload.ts';
 import { HEARTBEAT_MS } from './worker.ts';
-import { type Ending, WorkerProcess } from './worker-process.ts';
 
 /** Options of a group of workers. */
 export interface WorkersOptions

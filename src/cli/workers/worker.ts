@@ -10,14 +10,14 @@ import {
   workerFunctions,
 } from './messages.ts';
 
-/** Variable with the number of a worker, counted over all that were started. It is no setting, so nobody else can set it. */
+/** Variable with the number of a worker, counted over all that were started. It isn't a setting, so nobody else can set it. */
 export const WORKER_ID = 'NOTIGRAPH_WORKER_ID';
 
 /** Interval at which a worker reports that its event loop runs, in milliseconds. */
 export const HEARTBEAT_MS = 500;
 
-/** Time in which the primary sends the configuration, in milliseconds. It starts several workers at once. */
-const CONFIGURATION_MS = 30_000;
+/** Time in which the primary replies while workers start, in milliseconds. It starts several at once. */
+const START_REPLY_MS = 30_000;
 
 /** Returns the role of this process if Notigraph forked it. */
 export function findWorkerRole(host: Process): WorkerRole | undefined {
@@ -73,12 +73,12 @@ export class WorkerRole {
 
   /** Returns the configuration to start with; undefined if it should end. */
   configuration(): Promise<Configuration | undefined> {
-    return Promise.race([this.#channel.call('configuration', undefined, CONFIGURATION_MS), this.stopped]);
+    return Promise.race([this.#channel.call('configuration', undefined, START_REPLY_MS), this.stopped]);
   }
 
   /** Returns the port to listen on. */
   port(): Promise<number> {
-    return this.#channel.call('port', undefined);
+    return this.#channel.call('port', undefined, START_REPLY_MS);
   }
 
   /** Uses configurations that the primary sends from now on. The function returns why one can't be used. */

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { setImmediate as immediate } from 'node:timers/promises';
 import {
@@ -47,6 +48,7 @@ export class WorkerProcess {
   /** Configuration that it uses or starts with; undefined if that is unknown. */
   configuration: Configuration | undefined;
   readonly #worker: Worker;
+  readonly #child: ChildProcess;
   readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
   /** Intervals without a sign of life. */
   #silent = 0;
@@ -60,7 +62,8 @@ export class WorkerProcess {
   constructor(id: number, slot: number, handlers: GroupHandlers) {
     this.slot = slot;
     this.#worker = cluster.fork({ [WORKER_ID]: String(id) });
-    const child = this.#worker.process;
+    const { process: child } = this.#worker;
+    this.#child = child;
     this.pid = child.pid;
     this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(
       workerFunctions,
@@ -80,11 +83,11 @@ export class WorkerProcess {
       this.#silent = 0;
       this.#channel.receive(message);
     });
-    this.ended = this.#waitForEnd(closeLostConnection(this.#worker));
+    this.ended = this.#waitForEnd(closeLostConnection(child));
   }
 
   async #waitForEnd(closeLost: () => void): Promise<Ending> {
-    const { process: child } = this.#worker;
+    const child = this.#child;
     const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
     this.#worker.on('error', fail);
     if (child.pid === undefined) {
@@ -140,7 +143,7 @@ export class WorkerProcess {
 
   /** Ends it immediately. */
   kill(): void {
-    this.#worker.process.kill('SIGKILL');
+    this.#child.kill('SIGKILL');
   }
 }
 
@@ -148,7 +151,7 @@ export class WorkerProcess {
  * Returns a function that closes the connection that was last passed to a worker, unless the worker has taken it. Node.js keeps it open if the worker
  * is killed first, so its client would wait forever. To know the connection, this replaces the method that Node.js sends it with.
  */
-function closeLostConnection({ process: child }: Worker): () => void {
+function closeLostConnection(child: ChildProcess): () => void {
   const { send } = child;
   let last: unknown;
   child.send = (...args: readonly unknown[]): boolean => {
