@@ -38,7 +38,6 @@ import type { GatewaySettings } from './settings/settings.ts';
 import { createAccessLog, createTenantNames } from './telemetry/access-log.ts';
 import { createAuditLog } from './telemetry/audit-log.ts';
 import { createCircuitLog } from './telemetry/circuit-log.ts';
-import type { CounterMemory } from './telemetry/counter-memory.ts';
 import { createCounts } from './telemetry/counts.ts';
 import { cacheSamples, rateLimitSamples, serviceSamples } from './telemetry/gateway-metrics.ts';
 import { createJsonLogger } from './telemetry/json-logger.ts';
@@ -120,17 +119,11 @@ export type GatewayState = ReturnType<typeof createGatewayState>;
 /**
  * Creates the state of the first gateway.
  *
- * @param counters memory of the counters. By default, no other process reads it
  * @param monotonicNow clock of rate limits, in milliseconds. @default performance.now
  * @param redisTimeoutMs maximum wait for Redis, in milliseconds. @default 100
  */
-export const createGatewayState = (
-  logger: Logger,
-  counters?: CounterMemory,
-  monotonicNow?: () => number,
-  redisTimeoutMs?: number,
-) => ({
-  counts: createCounts(logger, counters),
+export const createGatewayState = (logger: Logger, monotonicNow?: () => number, redisTimeoutMs?: number) => ({
+  counts: createCounts(logger),
   rateLimiters: createRateLimiters(logger, monotonicNow, redisTimeoutMs),
   cacheStores: createCacheStores(logger, redisTimeoutMs),
   remoteKeys: createRemoteKeys(logger),
@@ -177,7 +170,7 @@ export function buildGateway(
   const { logger = createJsonLogger('warn'), now = () => new Date() } = deps;
   const { endpoint, clients, rateLimits } = settings;
   const { counts, rateLimiters, cacheStores, remoteKeys, logSecret } =
-    state ?? createGatewayState(logger, undefined, deps.monotonicNow);
+    state ?? createGatewayState(logger, deps.monotonicNow);
 
   // Clients
   const manifests = createManifestFiles(settings.trustedDocuments.manifests);
@@ -251,7 +244,7 @@ export function buildGateway(
     corsHeaders: cors.headers,
     startTrace,
     log(entry) {
-      counts.countClient(entry); // Counters first, because `metrics` saves them all.
+      counts.countClient(entry);
       counts.deprecated.add(entry.deprecated ?? []);
       metrics?.operation(entry); // Before the log, so that logging doesn't count toward the operation's duration.
       accessLog(entry);

@@ -7,7 +7,7 @@ import { ListenError } from '../server/server.ts';
 import { MissingPackageError } from '../settings/optional-packages.ts';
 import { AuditError } from '../telemetry/audit-log.ts';
 import { ConfigError } from './config/problem.ts';
-import { WorkersError } from './workers/workers-error.ts';
+import { WorkersError } from './workers/worker-group.ts';
 
 /** Returns the message and exit code for an error that ends the process. A bug is one line too: a stack trace hides what happened. */
 export function explainFailure(error: unknown): { message: string; exitCode: number } {

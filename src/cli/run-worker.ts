@@ -9,15 +9,15 @@ import type { WorkerRole } from './workers/worker.ts';
 /** Serves as one of several workers, until the primary stops it or lets it retire. The primary also sends its configuration. */
 export async function runWorker(role: WorkerRole, host: Process): Promise<void> {
   host.on('SIGINT', () => {}); // A terminal sends it to the primary too, which tells the first from the second.
-  host.on('SIGTERM', () => void role.report({ kind: 'terminated' })); // The primary knows whether others stay.
+  host.on('SIGTERM', () => void role.report('terminated', undefined)); // The primary knows whether others stay.
   try {
-    const config = await Promise.race([role.configuration(), role.stopped]);
+    const config = await role.configuration();
     if (config !== undefined) {
       await serve(config, role, host);
     }
   } catch (error) {
     const { message, exitCode } = explainFailure(error);
-    await role.report({ kind: 'refused', problem: message });
+    await role.report('refused', message);
     host.exitCode = exitCode;
   }
   await role.leave();
@@ -27,10 +27,9 @@ async function serve(config: Config, role: WorkerRole, host: Process): Promise<v
   const logger: Logger = createLogger(config, host, host.stdout);
   await serveGateway(config, { role, logger, host }, async (service, server) => {
     role.onConfigure((next) => apply(next, service));
-    await role.report({ kind: 'listening', url: service.url });
+    await role.report('listening', service.url);
     if (role.id === 1) {
-      const problem = await Promise.race([service.checkUpstream(), role.stopped]);
-      await role.report({ kind: 'checked', problem });
+      await role.report('checked', await Promise.race([service.checkUpstream(), role.stopped]));
     }
     await Promise.race([role.retired.then(server.retire), role.stopped]);
     role.onConfigure(async () => 'it is shutting down');

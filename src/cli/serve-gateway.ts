@@ -6,13 +6,11 @@ import { maxClientFiles } from '../server/connections.ts';
 import type { Probes } from '../server/health.ts';
 import { createOverloadMonitor } from '../server/load-shedding.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
-import { createCounterMemory } from '../telemetry/counter-memory.ts';
 import { formatMetrics, type MetricSamples } from '../telemetry/metrics-snapshot.ts';
 import { processSnapshot, type ServerLoad } from '../telemetry/process-metrics.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';
-import { toHealth } from './workers/primary.ts';
 import type { WorkerRole } from './workers/worker.ts';
 
 /** Gateway that listens. */
@@ -58,7 +56,7 @@ export async function serveGateway(
 ): Promise<void> {
   allocateYoung();
   const { buildGateway, createGatewayState } = await loadGateway();
-  const state = createGatewayState(logger, createCounterMemory(role?.counterFile));
+  const state = createGatewayState(logger);
   const build = (current: Config) => buildGateway(current, { logger }, state);
   await using gateways = createGenerations(build(config));
   await gateways.current().connected(); // Before requests arrive, so that none is counted by this process only.
@@ -72,6 +70,7 @@ export async function serveGateway(
   using overload = createOverloadMonitor(config);
   await using server = await startServer({
     ...config,
+    ...(role && { port: await role.port(), connectionsArrived: () => role.connectionsArrived() }),
     maxConnections: Math.min(config.maxConnections, maxClientFiles()),
     listener: gateways.listener,
     bufferedBytes: gateways.bufferedBytes,
@@ -80,7 +79,6 @@ export async function serveGateway(
     overload,
     logger,
     metrics: config.metrics ? (load) => formatMetrics([samples(load)]) : undefined,
-    connectionSource: role?.source,
     onCutOff: (requests) =>
       logger.warn(
         { requests, drainTimeoutMs: config.drainTimeoutMs },
@@ -93,7 +91,7 @@ export async function serveGateway(
     connections: server.load().connections,
     problem: server.problem(),
     degradations: gateways.current().degradations(),
-    samples: () => (config.metrics ? samples(server.load()) : []),
+    samples: config.metrics ? samples(server.load()) : [],
   }));
   const service: ServedGateway = {
     url: `${server.url}${gateways.current().endpoint}`,
@@ -118,14 +116,14 @@ const probesOf =
   (role: WorkerRole) =>
   (probes: Probes): Probes => ({
     async alive() {
-      await role.status(); // Fails if the primary doesn't answer.
+      await role.health(); // Fails if the primary doesn't answer.
       return {};
     },
     async ready() {
       const { problem } = await probes.ready();
-      return problem === 'stopping' ? { problem } : toHealth(await role.status());
+      return problem === 'stopping' ? { problem } : role.health();
     },
-    metrics: probes.metrics && role.metrics,
+    metrics: probes.metrics && (() => role.metrics()),
   });
 
 /** Gateways of this process: the one that handles new requests, and those that it replaced, until their requests have ended. */

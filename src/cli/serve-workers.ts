@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
 import type { Logger } from 'pino';
 import { readSecret } from '../settings/kinds.ts';
 import type { MetricSamples } from '../telemetry/metrics-snapshot.ts';
@@ -7,10 +6,7 @@ import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import { serveAdmin } from './serve-admin.ts';
 import { untilStopped } from './until-stopped.ts';
-import { startWorkers } from './workers/primary.ts';
-
-/** Folders for the counters of workers. The first one is in memory, and writable in containers that have no writable disk. */
-const COUNTER_FOLDERS = ['/dev/shm', tmpdir()];
+import { WorkerGroup } from './workers/worker-group.ts';
 
 /** Options of `serveWorkers`. */
 interface ServeWorkersOptions {
@@ -38,23 +34,17 @@ export async function serveWorkers(
   const forWorkers = (current: Config): Config => ({ logSecret, ...current, cache: withSecret(current.cache) });
   // Stops after the workers, so that health checks report the shutdown.
   await using admin = await serveAdmin(config);
-  const [, path = '', ...args] = host.argv;
-  await using workers = await startWorkers({
-    ...config,
-    count,
-    configuration: forWorkers(config),
-    program: { path, args, env: host.env, counterFolders: config.metrics ? COUNTER_FOLDERS : [] },
-    usage: host,
-    metrics,
-    logger,
-  });
-  admin?.answerWith({ alive: () => ({}), ready: workers.health, metrics: workers.metrics });
+  const configuration = forWorkers(config);
+  await using workers = new WorkerGroup({ ...config, count, configuration, usage: host, metrics, logger });
+  const url = await workers.start();
+  admin?.answerWith({ alive: () => ({}), ready: () => workers.health(), metrics: () => workers.metrics() });
   {
     using _ = follow(async (next) => {
       await workers.configure(forWorkers(next));
       logger.level = next.logLevel;
     });
-    await untilStopped(config, { ...workers, count, adminUrl: admin?.url }, host);
+    const service = { url, adminUrl: admin?.url, checkUpstream: () => workers.checked, kill: () => workers.kill() };
+    await untilStopped(config, { ...service, count }, host);
   }
   if (await workers.close()) {
     host.exitCode = 1;

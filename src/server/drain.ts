@@ -1,5 +1,4 @@
 import type { Server } from 'node:http';
-import type { Server as NetServer } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../settings/settings.ts';
 import type { Connections } from './connections.ts';
@@ -48,11 +47,18 @@ export function announceClose(connections: Connections): void {
 /** Upper bound, because reconnecting clients could otherwise prolong shutdown indefinitely. */
 const MAX_BACKLOG_MS = 250;
 
+/** Waits for the connections that the operating system has already established. Immediates run after the poll phase, in which one is accepted. */
+export async function turnEventLoop(): Promise<void> {
+  await immediate();
+  await immediate();
+}
+
 /**
- * Accepts the connections that the operating system has already established, one per turn of the event loop. Closing the server would reset
- * them, and requests on them would be lost.
+ * Accepts the connections that have already been established. Closing the server would reset them, and requests on them would be lost.
+ *
+ * @param connectionsArrived waits until the next one, if there is one, has reached this process
  */
-export async function acceptBacklog(server: NetServer): Promise<void> {
+export async function acceptBacklog(server: Server, connectionsArrived: () => Promise<void>): Promise<void> {
   const until = performance.now() + MAX_BACKLOG_MS;
   let hasAccepted = true;
   const onConnection = () => {
@@ -61,8 +67,7 @@ export async function acceptBacklog(server: NetServer): Promise<void> {
   server.on('connection', onConnection);
   while (hasAccepted && performance.now() < until) {
     hasAccepted = false;
-    await immediate(); // Immediates run after the poll phase, in which connections are accepted.
-    await immediate();
+    await connectionsArrived();
   }
   server.off('connection', onConnection);
 }

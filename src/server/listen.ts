@@ -1,28 +1,9 @@
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { errorCodeOf } from '../lib/error-code.ts';
 
 /** Error of a server that can't listen. The message tells the operator what to do. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
-}
-
-/** Another process that accepts the connections of a server and passes them on. */
-export interface ConnectionSource {
-  /** Address that it listens on, without a trailing slash. */
-  readonly url: string;
-  /** Resolves when no more connections will come. */
-  readonly closed: Promise<unknown>;
-  /** Calls the function for each connection from now on. */
-  open(onConnection: (socket: Socket) => void): void;
-}
-
-/** Starts to serve the connections of a source. The server itself doesn't listen. */
-export function receive(server: Server, source: ConnectionSource): void {
-  source.open((socket) => {
-    socket.allowHalfOpen = true; // As for connections that the server accepts.
-    server.emit('connection', socket);
-  });
-  server.emit('listening'); // From here on, Node.js checks the timeouts of requests.
 }
 
 /**

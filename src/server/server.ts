@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendRefusal } from '../lib/refusal.ts';
 import { defaultSettings } from '../settings/parse.ts';
@@ -6,9 +7,9 @@ import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
 import { Connections, MESSAGE_CLASSES } from './connections.ts';
-import { acceptBacklog, announceClose, drain } from './drain.ts';
+import { acceptBacklog, announceClose, drain, turnEventLoop } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
-import { type ConnectionSource, listen, receive } from './listen.ts';
+import { listen } from './listen.ts';
 import { createShedding, type SheddingDeps } from './load-shedding.ts';
 
 export { ListenError } from './listen.ts';
@@ -31,8 +32,8 @@ export interface ServerOptions extends Partial<ServerSettings>, SheddingDeps {
    * @default its own
    */
   probes?: ((probes: Probes) => Probes) | false;
-  /** Process that accepts the connections. @default this one, on `host` and `port` */
-  connectionSource?: ConnectionSource | undefined;
+  /** Waits until the next accepted connection, if there is one, has reached this process. @default two turns of the event loop */
+  connectionsArrived?: () => Promise<void>;
   /** Called with the number of requests that are aborted because of the drain timeout. @default not called */
   onCutOff?: (requests: number) => void;
   /** Option of the command that sets the port, for error messages. @default --port */
@@ -56,8 +57,8 @@ export interface RunningServer extends AsyncDisposable {
   /** Returns why the server should get no requests, in a word; undefined if it should. */
   problem(): string | undefined;
   /**
-   * Answers requests as usual, but the last one of each connection. Resolves when all connections are closed, at the latest after the drain
-   * timeout. Only for servers whose connections another process accepts, and which gets no more of them.
+   * Stops accepting connections. Requests of open ones are answered as usual, but each response is the last one of its connection. Resolves when all
+   * are closed, at the latest after the drain timeout. Only for servers that share their port: new connections go to the others.
    */
   retire(): Promise<void>;
   /** Stops accepting connections, lets in-flight requests finish within the drain timeout, and aborts the rest. */
@@ -78,7 +79,7 @@ export async function startServer({
   isNeverShed = () => false,
   degradations,
   probes: replaceProbes = (probes) => probes,
-  connectionSource: source,
+  connectionsArrived = turnEventLoop,
   onCutOff = () => {},
   portOption,
   ...options
@@ -150,25 +151,25 @@ export async function startServer({
   server.on('checkExpectation', refuseExpectation);
 
   const stopAccepting = async () => {
-    await sleep(settings.lameDuckMs);
-    await acceptBacklog(server);
+    if (!isRetiring) {
+      await sleep(settings.lameDuckMs);
+      await acceptBacklog(server, connectionsArrived);
+    }
   };
 
   async function retire(): Promise<void> {
     isRetiring = true;
+    NetServer.prototype.close.call(server); // Unlike `server.close`, it keeps idle connections: a request may be on its way.
     announceClose(connections);
     await Promise.race([connections.ended.met(), sleep(settings.drainTimeoutMs, undefined, { ref: false })]);
   }
 
   async function close(): Promise<void> {
     isDraining = true;
-    await drain(server, connections, settings, source ? () => source.closed : stopAccepting, onCutOff);
+    await drain(server, connections, settings, stopAccepting, onCutOff);
   }
 
-  if (source !== undefined) {
-    receive(server, source);
-  }
-  const url = source?.url ?? (await listen(server, host, port, portOption));
+  const url = await listen(server, host, port, portOption);
   return { url, probes, load, problem, retire, close, [Symbol.asyncDispose]: close };
 }
 

@@ -12,7 +12,7 @@ import { createCredentialFilter } from '../upstream/credential-filter.ts';
 import { auditUnavailable, isUpstreamError, type UpstreamError } from '../upstream/errors.ts';
 import type { UpstreamRequest } from '../upstream/request.ts';
 import type { TenantNames, TraceIds } from './access-log.ts';
-import type { CounterMemory } from './counter-memory.ts';
+import type { Cell, Counters } from './counters.ts';
 
 /** Author of a write. */
 export interface WriteAuthor {
@@ -130,16 +130,16 @@ export function createAuditLog(
 type CountAuditLine = (result: 'written' | 'failed') => void;
 
 /** Creates the counts of lines. They have no samples until there is a line, because most gateways have no audit log. */
-export function createAuditCounts(memory: CounterMemory): CountAuditLine {
-  const addCount = memory.addFamily({
+export function createAuditCounts(counters: Counters): CountAuditLine {
+  const addCount = counters.addFamily({
     name: 'notigraph_audit_lines_total',
     help: 'Lines of the audit log: written, or failed to be written.',
     type: 'counter',
   });
-  let positions: { written: number; failed: number } | undefined;
+  let counts: { written: Cell; failed: Cell } | undefined;
   return (result) => {
-    positions ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
-    memory.increase(positions[result], 1);
+    counts ??= { written: addCount({ result: 'written' }), failed: addCount({ result: 'failed' }) };
+    counts[result].value += 1;
   };
 }
 

@@ -2,21 +2,20 @@ import type { Logger } from 'pino';
 import type { ReportDeviation } from '../upstream/contract/drift.ts';
 import type { AccessLogEntry } from './access-log.ts';
 import { createAuditCounts } from './audit-log.ts';
-import { type CounterMemory, createCounterMemory } from './counter-memory.ts';
+import { type Cell, Counters } from './counters.ts';
 import { GatewayMetrics } from './gateway-metrics.ts';
 
-/**
- * Creates the counts of the first gateway, which those that replace it continue.
- *
- * @param memory memory of the counters. By default, no other process reads it
- */
-export const createCounts = (logger: Logger, memory = createCounterMemory()) => ({
-  metrics: new GatewayMetrics(memory),
-  deviationReporterOf: createDeviationReports(logger, memory),
-  countClient: createClientCounts(memory),
-  deprecated: createDeprecatedCounts(memory),
-  countAuditLine: createAuditCounts(memory),
-});
+/** Creates the counts of the first gateway, which those that replace it continue. */
+export function createCounts(logger: Logger) {
+  const counters = new Counters();
+  return {
+    metrics: new GatewayMetrics(counters),
+    deviationReporterOf: createDeviationReports(logger, counters),
+    countClient: createClientCounts(counters),
+    deprecated: createDeprecatedCounts(counters),
+    countAuditLine: createAuditCounts(counters),
+  };
+}
 
 type ClientEntry = Pick<AccessLogEntry, 'type' | 'code' | 'resolverCalls' | 'identity' | 'client' | 'clientVersion'>;
 
@@ -30,26 +29,26 @@ const NONE = '(none)';
 const OTHER = '(other)';
 
 /** Creates a function that counts operations by the client that sent them. Requests rejected before they are an operation are not counted. */
-function createClientCounts(memory: CounterMemory): (entry: ClientEntry) => void {
-  const addCount = memory.addFamily({
+function createClientCounts(counters: Counters): (entry: ClientEntry) => void {
+  const addCount = counters.addFamily({
     name: 'notigraph_client_operations_total',
     help: 'Operations by the name and version that the client gave itself.',
     type: 'counter',
   });
   const none = addCount({ client: NONE, version: NONE });
   const other = addCount({ client: OTHER, version: OTHER });
-  const counts = new Map<string, Map<string, number>>();
+  const counts = new Map<string, Map<string, Cell>>();
   let clients = 0;
 
-  function addClient(client: string, version: string): number {
-    const versions = counts.get(client) ?? new Map<string, number>();
-    const position = addCount({ client, version });
-    counts.set(client, versions.set(version, position));
+  function addClient(client: string, version: string): Cell {
+    const versions = counts.get(client) ?? new Map<string, Cell>();
+    const count = addCount({ client, version });
+    counts.set(client, versions.set(version, count));
     clients += 1;
-    return position;
+    return count;
   }
 
-  function positionOf(entry: ClientEntry): number {
+  function countOf(entry: ClientEntry): Cell {
     const { client, clientVersion: version = NONE } = entry;
     if (client === undefined) {
       return none;
@@ -60,7 +59,7 @@ function createClientCounts(memory: CounterMemory): (entry: ClientEntry) => void
 
   return (entry) => {
     if (entry.type !== undefined) {
-      memory.increase(positionOf(entry), 1);
+      countOf(entry).value += 1;
     }
   };
 }
@@ -90,20 +89,20 @@ const FAMILY = {
 } as const;
 
 /** Creates the counts of deprecated elements. The metric is absent as long as no element is deprecated. */
-function createDeprecatedCounts(memory: CounterMemory): DeprecatedCounts {
-  let addCount: ReturnType<CounterMemory['addFamily']> | undefined;
-  const counts = new Map<string, number>();
+function createDeprecatedCounts(counters: Counters): DeprecatedCounts {
+  let addCount: ReturnType<Counters['addFamily']> | undefined;
+  const counts = new Map<string, Cell>();
 
   const increase = (coordinates: readonly string[], by: 0 | 1) => {
     for (const coordinate of coordinates) {
-      const position = counts.get(coordinate);
-      if (position !== undefined) {
-        memory.increase(position, by);
-      } else if (counts.size < MAX_ELEMENTS) {
-        addCount ??= memory.addFamily(FAMILY);
-        const added = addCount({ field: coordinate });
-        counts.set(coordinate, added);
-        memory.increase(added, by);
+      let count = counts.get(coordinate);
+      if (count === undefined && counts.size < MAX_ELEMENTS) {
+        addCount ??= counters.addFamily(FAMILY);
+        count = addCount({ field: coordinate });
+        counts.set(coordinate, count);
+      }
+      if (count !== undefined) {
+        count.value += by;
       }
     }
   };
@@ -124,16 +123,13 @@ const OTHER_PATHS = '(other)';
  * Creates a function that returns the reporter of an upstream, which counts deviations from the contract, and logs each one that is the first of its kind
  * at its place. With a name, the metric of the upstream has the label `upstream`.
  */
-function createDeviationReports(
-  logger: Logger,
-  memory: CounterMemory,
-): (upstream: string | undefined) => ReportDeviation {
-  const addCount = memory.addFamily({
+function createDeviationReports(logger: Logger, counters: Counters): (upstream: string | undefined) => ReportDeviation {
+  const addCount = counters.addFamily({
     name: 'notigraph_upstream_deviations_total',
     help: 'Inspected responses of the service that deviate from the contract, by place and kind.',
     type: 'counter',
   });
-  const counts = new Map<string, number>();
+  const counts = new Map<string, Cell>();
   let places = 0;
 
   return (upstream) => (endpoint, deviation) => {
@@ -142,17 +138,17 @@ function createDeviationReports(
     const keyOf = (path: string) => [upstream, method, route, kind, path].join(' ');
     const isKnown = counts.has(keyOf(deviation.path));
     const path = isKnown || places < MAX_PLACES ? deviation.path : OTHER_PATHS;
-    let position = counts.get(keyOf(path));
-    if (position === undefined) {
+    let count = counts.get(keyOf(path));
+    if (count === undefined) {
       const labels = { ...(upstream !== undefined && { upstream }), method, route, path, kind };
-      position = addCount(labels);
-      counts.set(keyOf(path), position);
+      count = addCount(labels);
+      counts.set(keyOf(path), count);
       places += path === OTHER_PATHS ? 0 : 1;
       logger.warn(
         labels,
         'a response of the service deviates from the contract; operations that do not use the field are unaffected',
       );
     }
-    memory.increase(position, 1);
+    count.value += 1;
   };
 }

@@ -10,7 +10,7 @@ import type {
 } from '../upstream/call-events.ts';
 import { type Endpoint, isUpstreamError } from '../upstream/errors.ts';
 import type { AccessLogEntry } from './access-log.ts';
-import { type CounterMemory, createCounterMemory, type Family } from './counter-memory.ts';
+import { type Cell, Counters, type Family } from './counters.ts';
 import { counter, gauge, type Labels, type MetricSamples } from './metrics-snapshot.ts';
 
 /** Values of the circuit breaker metric. */
@@ -25,17 +25,15 @@ export class GatewayMetrics {
   readonly snapshot: () => MetricSamples[];
   /** Returns the metrics of an upstream. With a name, they have the label `upstream`. */
   readonly metricsOf: (upstream: string | undefined) => UpstreamMetrics;
-  readonly #memory: CounterMemory;
   readonly #operations = new Map<string, OutcomeSamples>();
   readonly #addOperations: (labels: Labels) => OutcomeSamples;
 
-  /** @param memory memory of the counters, to which other parts of the gateway may have added theirs */
-  constructor(memory = createCounterMemory()) {
-    this.#memory = memory;
-    this.snapshot = memory.snapshot;
-    const families = addCacheFamilies(memory);
+  /** @param counters counters to which other parts of the gateway may have added theirs */
+  constructor(counters = new Counters()) {
+    this.snapshot = () => counters.snapshot();
+    const families = addCacheFamilies(counters);
     this.#addOperations = addOutcomes(
-      memory,
+      counters,
       'code',
       {
         name: 'notigraph_operations_total',
@@ -44,7 +42,7 @@ export class GatewayMetrics {
       { name: 'notigraph_operation_duration_seconds', help: 'Time from the request to the response.' },
     );
     const addRequests = addOutcomes(
-      memory,
+      counters,
       'result',
       { name: 'notigraph_upstream_requests_total', help: 'Requests to the service by status class or error code.' },
       {
@@ -54,7 +52,7 @@ export class GatewayMetrics {
     );
     const upstreams = new Map<string | undefined, UpstreamMetrics>();
     this.metricsOf = (upstream) =>
-      entryOf(upstreams, upstream, () => new UpstreamMetrics(memory, families, addRequests, labelsOf(upstream)));
+      entryOf(upstreams, upstream, () => new UpstreamMetrics(families, addRequests, labelsOf(upstream)));
   }
 
   /** Counts an operation or a rejected request. Called with the response. */
@@ -62,28 +60,24 @@ export class GatewayMetrics {
     const label = type === 'query' || type === 'mutation' ? type : 'none';
     const samples = entryOf(this.#operations, label, () => this.#addOperations({ type: label }));
     samples.add(codeOf(code, status), performance.now() - startedAt);
-    this.#memory.save(); // Before the response is sent, so that no answered operation is lost if the process is killed.
   }
 }
 
 /** Metrics of one upstream. */
 export class UpstreamMetrics {
-  readonly #memory: CounterMemory;
   readonly #families: ReturnType<typeof addCacheFamilies>;
   readonly #addRequests: (labels: Labels) => OutcomeSamples;
   readonly #labels: Labels;
   readonly #requests = new Map<string, Map<string, OutcomeSamples>>();
-  readonly #reads: Partial<Record<CachedResource, Positions<CachedReadResult>>> = {};
-  readonly #staleAges: Positions<CachedResource> = {};
-  readonly #invalidations: Positions<InvalidationReason> = {};
+  readonly #reads: Partial<Record<CachedResource, Counts<CachedReadResult>>> = {};
+  readonly #staleAges: Counts<CachedResource> = {};
+  readonly #invalidations: Counts<InvalidationReason> = {};
 
   constructor(
-    memory: CounterMemory,
     families: ReturnType<typeof addCacheFamilies>,
     addRequests: (labels: Labels) => OutcomeSamples,
     labels: Labels,
   ) {
-    this.#memory = memory;
     this.#families = families;
     this.#addRequests = addRequests;
     this.#labels = labels;
@@ -99,19 +93,19 @@ export class UpstreamMetrics {
   /** Counts a read that can be cached, with the age of the stored response that answered it. */
   cachedRead(resource: CachedResource, result: CachedReadResult, ageMs = 0): void {
     this.#reads[resource] ??= {};
-    const positions = this.#reads[resource];
-    positions[result] ??= this.#families.addRead({ ...this.#labels, resource, result });
-    this.#memory.increase(positions[result], 1);
+    const counts = this.#reads[resource];
+    counts[result] ??= this.#families.addRead({ ...this.#labels, resource, result });
+    counts[result].value += 1;
     if (result === 'stale') {
       this.#staleAges[resource] ??= this.#families.addStaleAge({ ...this.#labels, resource });
-      this.#memory.increase(this.#staleAges[resource], ageMs / 1_000);
+      this.#staleAges[resource].value += ageMs / 1_000;
     }
   }
 
   /** Counts that stored responses are no longer used. */
   invalidated(reason: InvalidationReason): void {
     this.#invalidations[reason] ??= this.#families.addInvalidation({ ...this.#labels, reason });
-    this.#memory.increase(this.#invalidations[reason], 1);
+    this.#invalidations[reason].value += 1;
   }
 }
 
@@ -133,7 +127,7 @@ interface OutcomeSamples {
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /**
- * Adds the metrics of outcomes to a memory.
+ * Adds the metrics of outcomes.
  *
  * @param label label of the counts that tells the outcome
  * @param counts number of outcomes
@@ -141,36 +135,38 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
  * @returns creates the samples of outcomes with some labels
  */
 function addOutcomes(
-  memory: CounterMemory,
+  counters: Counters,
   label: string,
   counts: Omit<Family, 'type'>,
   durations: Omit<Family, 'type'>,
 ): (labels: Labels) => OutcomeSamples {
-  const addCount = memory.addFamily({ ...counts, type: 'counter' });
-  const addDuration = memory.addFamily({ ...durations, type: 'histogram' });
+  const addCount = counters.addFamily({ ...counts, type: 'counter' });
+  const addDuration = counters.addFamily({ ...durations, type: 'histogram' });
 
   return (labels) => {
-    const positions = new Map<string, number>();
-    const buckets = BOUNDS.map((le) => addDuration({ le, ...labels }, `${durations.name}_bucket`));
+    const outcomes = new Map<string, Cell>();
+    const buckets = BOUNDS.map((le) => ({ le, bucket: addDuration({ le, ...labels }, `${durations.name}_bucket`) }));
     const infinite = addDuration({ le: '+Inf', ...labels }, `${durations.name}_bucket`);
-    const count = addDuration(labels, `${durations.name}_count`); // Next to the last bucket, which has the same value.
+    const count = addDuration(labels, `${durations.name}_count`);
     const sum = addDuration(labels, `${durations.name}_sum`);
 
     return {
       add(outcome, milliseconds) {
-        let position = positions.get(outcome);
-        if (position === undefined) {
-          position = addCount({ ...labels, [label]: outcome });
-          positions.set(outcome, position);
+        let total = outcomes.get(outcome);
+        if (total === undefined) {
+          total = addCount({ ...labels, [label]: outcome });
+          outcomes.set(outcome, total);
         }
-        memory.increase(position, 1);
+        total.value += 1;
         const seconds = milliseconds / 1_000;
-        let bucket = 0;
-        while (seconds > (BOUNDS[bucket] ?? Number.POSITIVE_INFINITY)) {
-          bucket += 1;
+        for (const { le, bucket } of buckets) {
+          if (seconds <= le) {
+            bucket.value += 1;
+          }
         }
-        memory.count(buckets[bucket] ?? infinite, count);
-        memory.increase(sum, seconds);
+        infinite.value += 1;
+        count.value += 1;
+        sum.value += seconds;
       },
     };
   };
@@ -186,22 +182,22 @@ function entryOf<Key, Entry>(entries: Map<Key, Entry>, key: Key, create: () => E
   return entry;
 }
 
-/** Positions of counts in the memory, which are added when they are first needed. */
-type Positions<Key extends string> = Partial<Record<Key, number>>;
+/** Counts that are added when they are first needed. */
+type Counts<Key extends string> = Partial<Record<Key, Cell>>;
 
-/** Adds the metrics of caches to a memory. */
-const addCacheFamilies = (memory: CounterMemory) => ({
-  addRead: memory.addFamily({
+/** Adds the metrics of caches. */
+const addCacheFamilies = (counters: Counters) => ({
+  addRead: counters.addFamily({
     name: 'notigraph_cache_reads_total',
     help: 'Reads that can be cached, by the answer: from the cache (fresh, revalidating, stale) or the service (miss, bypass, unavailable).',
     type: 'counter',
   }),
-  addStaleAge: memory.addFamily({
+  addStaleAge: counters.addFamily({
     name: 'notigraph_cache_stale_seconds_total',
     help: 'Sum of the ages of stored responses that were used because the service failed.',
     type: 'counter',
   }),
-  addInvalidation: memory.addFamily({
+  addInvalidation: counters.addFamily({
     name: 'notigraph_cache_invalidations_total',
     help: 'Times that stored responses became unusable because of a write or a rejected key.',
     type: 'counter',

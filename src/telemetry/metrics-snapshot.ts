@@ -56,42 +56,18 @@ export async function formatMetrics(processes: readonly (readonly MetricSamples[
   return AggregatorRegistry.aggregate([...processes]).metrics();
 }
 
-/** Returns the counters and histograms. Gauges of a process that has ended have no meaning. */
-export const onlyCounters = (samples: readonly MetricSamples[]): MetricSamples[] =>
-  samples.filter(({ type }) => type !== 'gauge');
-
 /** Adds counters to others, value by value. */
-export const addCounters = (a: readonly MetricSamples[], b: readonly MetricSamples[]): MetricSamples[] =>
-  combine(a, b, (x, y) => x + y);
-
-/** Returns the larger one of each value. Counters only increase, so it is the newer one. */
-export const newerCounters = (a: readonly MetricSamples[], b: readonly MetricSamples[]): MetricSamples[] =>
-  combine(a, b, Math.max);
-
-function combine(
-  a: readonly MetricSamples[],
-  b: readonly MetricSamples[],
-  operation: (x: number, y: number) => number,
-): MetricSamples[] {
-  const result = new Map(a.map((metric) => [metric.name, metric]));
+export function addCounters(a: readonly MetricSamples[], b: readonly MetricSamples[]): MetricSamples[] {
+  const sums = new Map(a.map((metric) => [metric.name, metric]));
   for (const metric of b) {
-    const other = result.get(metric.name);
-    result.set(
-      metric.name,
-      other === undefined ? metric : { ...metric, values: combineValues(other, metric, operation) },
-    );
+    const values = new Map(sums.get(metric.name)?.values.map((value) => [keyOf(value), value]));
+    for (const value of metric.values) {
+      const key = keyOf(value);
+      values.set(key, { ...value, value: value.value + (values.get(key)?.value ?? 0) });
+    }
+    sums.set(metric.name, { ...metric, values: [...values.values()] });
   }
-  return [...result.values()];
-}
-
-function combineValues(a: MetricSamples, b: MetricSamples, operation: (x: number, y: number) => number): MetricValue[] {
-  const values = new Map(a.values.map((value) => [keyOf(value), value]));
-  for (const value of b.values) {
-    const key = keyOf(value);
-    const other = values.get(key);
-    values.set(key, other === undefined ? value : { ...value, value: operation(other.value, value.value) });
-  }
-  return [...values.values()];
+  return [...sums.values()];
 }
 
 const keyOf = ({ metricName, labels }: MetricValue): string =>

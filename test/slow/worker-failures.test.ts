@@ -57,6 +57,7 @@ it('metrics and health checks of several workers are those of all, and survive a
   expect((await scrape(admin, /^notigraph_operations_total/))[OK]).toBe(300);
 
   await sendLoad(notigraph.url, load);
+  expect((await scrape(admin, /^notigraph_operations_total/))[OK]).toBe(600); // A killed worker may lose only later counts.
   killWorker(notigraph);
   await waitForLogLines(notigraph, 'a worker ended and is replaced', 1);
   const values = await scrape(
@@ -85,8 +86,10 @@ it('a worker that is stopped is noticed, killed and replaced, and its connection
   await sendLoad(notigraph.url, { requests: 20, connections: 4 });
   const [stopped = 0] = findWorkerPids(notigraph);
   process.kill(stopped, 'SIGSTOP');
-  // Each connection is new, so the stopped worker would get every second one.
-  expect(await sendLoad(notigraph.url, { requests: 8, connections: 8 })).toEqual({ statuses: { 200: 8 }, cutOff: 0 });
+  // Each connection is new. The stopped worker gets only one: it is reset when the worker is killed, and its request is sent again.
+  const { statuses, cutOff } = await sendLoad(notigraph.url, { requests: 8, connections: 8 });
+  expect(statuses).toEqual({ 200: 8 });
+  expect(cutOff).toBeLessThanOrEqual(1);
   expect(await waitForLogLines(notigraph, 'a worker does not respond and is killed', 1)).toMatchObject([
     { level: 'warn', workerPid: stopped },
   ]);
@@ -97,6 +100,23 @@ it('a worker that is stopped is noticed, killed and replaced, and its connection
   const { code, stdout } = await notigraph.stop('SIGTERM');
   expect(code).toBe(1);
   expect(stdout).toMatch(/"a worker does not (?:end|respond) and is killed"/);
+});
+
+it('workers that all get SIGTERM at once reject and refuse nothing', async () => {
+  const args = ['--sandbox', ':memory:', '--workers', '2'];
+  await using notigraph = await startNotigraph({ cwd, args, env: { NOTIGRAPH_LAME_DUCK_MS: '100' } });
+  await sendLoad(notigraph.url, { requests: 20, connections: 4 });
+  const pids = findWorkerPids(notigraph);
+  expect(pids).toHaveLength(2);
+  for (const pid of pids) {
+    process.kill(pid, 'SIGTERM');
+  }
+  const isReplaced = waitForLogLines(notigraph, 'a worker listens in its place', 2).then(() => true);
+  for (let done = false; !done; done = await Promise.race([isReplaced, false])) {
+    const load = await sendLoad(notigraph.url, { requests: 20, connections: 4, reset: true });
+    expect(load).toEqual({ statuses: { 200: 20 }, cutOff: 0 });
+  }
+  expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
 });
 
 it('killing workers leaves no descriptors in the primary and no open connections of clients', async () => {

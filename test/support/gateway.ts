@@ -74,7 +74,7 @@ export async function startGateway(
 ): Promise<TestGateway> {
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => log.push(JSON.parse(line)) });
-  const state = createGatewayState(logger, undefined, deps.monotonicNow, REDIS_TIMEOUT_MS);
+  const state = createGatewayState(logger, deps.monotonicNow, REDIS_TIMEOUT_MS);
   const { maxInFlightRequests } = limits; // The command passes it to both. With 0, the server sheds everything.
   const shared = maxInFlightRequests ? { maxInFlightRequests } : {};
   const gateway = createGateway({ ...shared, ...options }, { logger, ...deps }, state);

@@ -18,12 +18,17 @@ export interface LoadOptions {
   requests: number;
   /** Number of connections, each with one request at a time. */
   connections: number;
+  /** Whether each request has a connection of its own. @default false: connections stay open */
+  reset?: boolean;
   /** Called after each response. */
   onAnswer?: (answered: number) => void;
 }
 
-/** Sends operations that need no upstream, each until it is answered, over keep-alive connections. */
-export async function sendLoad(url: string, { requests, connections, onAnswer }: LoadOptions): Promise<LoadResult> {
+/** Sends operations that need no upstream, each until it is answered. */
+export async function sendLoad(
+  url: string,
+  { requests, connections, reset = false, onAnswer }: LoadOptions,
+): Promise<LoadResult> {
   const { origin, pathname } = new URL(url);
   const statuses: Record<string, number> = {};
   let [started, answered, cutOff] = [0, 0, 0];
@@ -35,6 +40,7 @@ export async function sendLoad(url: string, { requests, connections, onAnswer }:
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `ApiKey ${SANDBOX_KEYS.development}` },
         body: JSON.stringify({ query: '{ __typename }' }),
+        reset,
       });
       await body.dump();
       statuses[statusCode] = (statuses[statusCode] ?? 0) + 1;

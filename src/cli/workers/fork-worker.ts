@@ -1,132 +1,117 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Socket } from 'node:net';
-import type { Degradations } from '../../server/health.ts';
-import { type CounterFile, createCounterFile } from '../../telemetry/counter-file.ts';
-import { type MetricSamples, newerCounters, onlyCounters } from '../../telemetry/metrics-snapshot.ts';
-import { type Channel, createChannel } from './channel.ts';
-import type { Taker } from './connection-queue.ts';
+import cluster, { type Worker } from 'node:cluster';
+import { setImmediate as immediate } from 'node:timers/promises';
 import {
+  Channel,
   type Configuration,
-  type Order,
-  type PrimaryAnswers,
-  type Report,
-  reports,
-  type WorkerAnswers,
-  workerAnswers,
+  type Handlers,
+  type PrimaryFunctions,
+  primaryFunctions,
+  type WorkerFunctions,
+  type WorkerState,
+  workerFunctions,
 } from './messages.ts';
-import { type Assignment, HEARTBEAT_MS, variablesFor } from './worker.ts';
-import { type Ending, startChild, type WorkerProgram, waitForEnd } from './worker-child.ts';
+import { HEARTBEAT_MS, WORKER_ID } from './worker.ts';
 
-/** Assignment of a worker, with its slot in the group. */
-interface WorkerIdentity extends Omit<Assignment, 'hasCounterFile'> {
-  slot: number;
+/** End of a worker, as fields of the log. */
+export interface Ending {
+  workerPid?: number | undefined;
+  code?: number | null;
+  signal?: string | null;
+  /** Problem that the worker reported before it ended, or that kept it from starting. */
+  problem?: string | undefined;
 }
 
-/** Functions that the primary provides for a worker. */
-export interface WorkerEvents {
-  /** Called for `listening`, `checked` and `terminated`. */
-  onReport(worker: WorkerProcess, report: Report): void;
-  /** Called when a connection can be passed on again: one that wasn't taken, or the next one. */
-  onFree(connection?: Socket): void;
-  /** Answers to its questions. */
-  answers: { [Kind in keyof PrimaryAnswers]: () => PrimaryAnswers[Kind] | Promise<PrimaryAnswers[Kind]> };
-}
+/** Functions that the group provides for a worker. The others concern only the worker itself. */
+export type GroupHandlers = Omit<Handlers<PrimaryFunctions>, 'alive' | 'refused'>;
 
-/** Time in which a worker answers, in milliseconds. */
-const ANSWER_MS = 1_000;
+/** Time in which a worker returns its state, in milliseconds. */
+const STATE_MS = 1_000;
 
 /** Time without a sign of life in which a worker may start, in milliseconds. */
 const START_MS = 60_000;
 
 /** Worker as its primary sees it. */
-export class WorkerProcess implements Taker {
+export class WorkerProcess {
   /** Number of its place in the group, which its replacement takes over. The log and the metrics show it. */
   readonly slot: number;
   readonly pid: number | undefined;
-  /** Resolves when it has ended. */
+  /** Resolves when it has ended and its last messages have arrived. */
   readonly ended: Promise<Ending>;
   isListening = false;
-  /** Whether it is about to end, because others take over. */
+  /** Whether it got SIGTERM: it ends as soon as its replacement listens. */
+  isTerminated = false;
+  /** Whether it was told to end because its replacement listens. */
   isRetiring = false;
-  connections = 0;
-  /** Reason for rejecting requests. */
-  problem: string | undefined;
-  /** Parts of it that don't work although it serves, by name. */
-  degradations: Degradations = {};
+  /** Last known state. */
+  state: WorkerState = { connections: 0, degradations: {}, samples: [] };
   /** Configuration that it uses or starts with; undefined if that is unknown. */
   configuration: Configuration | undefined;
+  readonly #worker: Worker;
   readonly #child: ChildProcess;
-  readonly #channel: Channel<Order, WorkerAnswers>;
-  readonly #events: WorkerEvents;
-  readonly #file: CounterFile | undefined;
-  /** Connection that was sent but not taken yet. */
-  #pending: Socket | undefined;
-  #samples: readonly MetricSamples[] = [];
+  readonly #channel: Channel<WorkerFunctions, PrimaryFunctions>;
   /** Intervals without a sign of life. */
-  #silent = -START_MS / HEARTBEAT_MS;
+  #silent = 0;
   #refusal: string | undefined;
 
-  constructor(program: WorkerProgram, { slot, ...assignment }: WorkerIdentity, events: WorkerEvents) {
+  /**
+   * Starts the process.
+   *
+   * @param id number of the worker, counted over all that were started
+   */
+  constructor(id: number, slot: number, handlers: GroupHandlers) {
     this.slot = slot;
-    this.#events = events;
-    this.#file = createCounterFile(program.counterFolders);
-    const variables = variablesFor({ ...assignment, hasCounterFile: this.#file !== undefined });
-    const child = startChild(program, variables, this.#file);
+    this.#worker = cluster.fork({ [WORKER_ID]: String(id) });
+    const { process: child } = this.#worker;
     this.#child = child;
     this.pid = child.pid;
-    this.#channel = createChannel<Order, Report, WorkerAnswers, PrimaryAnswers>({
-      send: (message, connection, onSent) => void child.send(message, connection, { keepOpen: true }, onSent),
-      messages: reports,
-      onMessage: (report) => this.#onReport(report),
-      asked: workerAnswers,
-      answers: events.answers,
+    this.#channel = new Channel<WorkerFunctions, PrimaryFunctions>(
+      workerFunctions,
+      primaryFunctions,
+      {
+        ...handlers,
+        alive: (state) => {
+          this.state = state;
+        },
+        refused: (problem) => {
+          this.#refusal = problem;
+        },
+      },
+      (message, onSent) => void child.send(message, undefined, {}, onSent),
+    );
+    child.on('message', (message) => {
+      this.#silent = 0;
+      this.#channel.receive(message);
     });
-    child.on('message', this.#channel.receive);
-    // Its last report may have the reason.
-    this.ended = waitForEnd(child).then((ending) => ({ problem: this.#refusal, ...ending }));
+    this.ended = this.#waitForEnd(closeLostConnection(child));
   }
 
-  get isFree(): boolean {
-    return this.isListening && !this.isRetiring && this.#pending === undefined;
-  }
-
-  /** Passes a connection on. This process keeps its copy until the worker has taken it: it may end before. */
-  give(connection: Socket): void {
-    this.#pending = connection;
-    this.connections += 1;
-    void this.#channel.tell({ kind: 'connection' }, connection);
-  }
-
-  #onReport(report: Report): void {
-    this.#silent = 0;
-    if (report.kind === 'refused') {
-      this.#refusal = report.problem;
-    } else if (report.kind === 'samples') {
-      this.#samples = report.samples;
-    } else if (report.kind === 'alive') {
-      this.connections = report.connections + (this.#pending === undefined ? 0 : 1);
-      this.problem = report.problem;
-      this.degradations = report.degradations;
-    } else if (report.kind === 'took') {
-      this.connections = report.connections;
-      this.#pending?.destroy(); // Closes only this copy.
-      this.#pending = undefined;
-      this.#events.onFree();
-    } else {
-      this.isListening ||= report.kind === 'listening';
-      this.#events.onReport(this, report);
+  async #waitForEnd(closeLost: () => void): Promise<Ending> {
+    const child = this.#child;
+    const { promise: failed, resolve: fail } = Promise.withResolvers<Error>();
+    this.#worker.on('error', fail);
+    if (child.pid === undefined) {
+      return { problem: `A worker could not be started (${await failed}).` };
     }
+    await new Promise((resolve) => child.once('exit', resolve));
+    while (child.connected) {
+      await immediate(); // Its last messages arrive.
+    }
+    const { exitCode: code, signalCode: signal, pid: workerPid } = child;
+    if (code !== 0) {
+      closeLost();
+    }
+    // Otherwise, Node.js would keep the port open for a worker that was killed before it took a connection: there is no event `disconnect`.
+    this.#worker.disconnect();
+    return { problem: this.#refusal, workerPid, code, signal };
   }
 
   /** Passes another configuration on. Returns why the worker can't use it; undefined if it does. */
   async configure(configuration: Configuration, timeoutMs: number): Promise<string | undefined> {
-    const answer = this.#channel.ask('configure', timeoutMs, configuration).then(
-      ({ problem }) => problem,
-      () => {
-        this.configuration = undefined; // It may still use it, before the next one that it gets.
-        return 'it did not respond in time';
-      },
-    );
+    const answer = this.#channel.call('configure', configuration, timeoutMs).catch(() => {
+      this.configuration = undefined; // It may still use it, before the next one that it gets.
+      return 'it did not respond in time';
+    });
     const problem = await Promise.race([answer, this.ended.then(() => 'it ended')]);
     if (problem === undefined) {
       this.configuration = configuration;
@@ -134,55 +119,51 @@ export class WorkerProcess implements Taker {
     return problem;
   }
 
-  /** Counts an interval. Returns whether the worker has been silent for longer than this. */
+  /** Counts an interval. Returns whether the worker has been silent for longer than this. While it starts, it may be. */
   isSilent(timeoutMs: number): boolean {
     this.#silent += 1;
-    return this.#silent * HEARTBEAT_MS > timeoutMs;
+    return this.#silent * HEARTBEAT_MS > (this.isListening ? timeoutMs : Math.max(START_MS, timeoutMs));
   }
 
-  /** Asks for the current metrics. */
-  async fetchSamples(): Promise<void> {
-    try {
-      this.#samples = await this.#channel.ask('samples', ANSWER_MS);
-    } catch {
-      // It is busy or has ended: the last known ones stay.
-    }
+  /** Updates the state. If the worker is busy or has ended, the last known one stays. */
+  async fetchState(): Promise<void> {
+    this.state = await this.#channel.call('state', undefined, STATE_MS).catch(() => this.state);
   }
 
-  /** Returns the last known metrics. Its file has counters that it could not report any more. */
-  samples(): MetricSamples[] {
-    const counters = newerCounters(onlyCounters(this.#samples), this.#file?.read() ?? []);
-    return [...counters, ...this.#samples.filter(({ type }) => type === 'gauge')];
-  }
-
-  /** Tells it to end because others take over. */
+  /** Tells it to end because its replacement listens. */
   retire(): void {
     this.isRetiring = true;
-    void this.#channel.tell({ kind: 'retire' });
+    this.#channel.tell('retire', undefined);
   }
 
   /** Tells it to answer in-flight requests and end. */
   stop(): void {
-    void this.#channel.tell({ kind: 'stop' }); // A worker that has ended doesn't need the message.
-  }
-
-  /** Tells it that no more connections will come. */
-  endConnections(): void {
-    void this.#channel.tell({ kind: 'sealed' });
+    this.#channel.tell('stop', undefined);
   }
 
   /** Ends it immediately. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
-
-  /** Releases what this process held for it, when it has ended. Returns its counters, to be added to the totals. */
-  release(): MetricSamples[] {
-    const counters = onlyCounters(this.samples());
-    this.#file?.close();
-    const connection = this.#pending;
-    this.#pending = undefined;
-    this.#events.onFree(connection);
-    return counters;
-  }
 }
+
+/**
+ * Returns a function that closes the connection that was last passed to a worker, unless the worker has taken it. Node.js keeps it open if the worker
+ * is killed first, so its client would wait forever. To know the connection, this replaces the method that Node.js sends it with.
+ */
+function closeLostConnection(child: ChildProcess): () => void {
+  const { send } = child;
+  let last: unknown;
+  child.send = (...args: readonly unknown[]): boolean => {
+    last = args[1] ?? last;
+    return Reflect.apply(send, child, args);
+  };
+  return () => {
+    if (isClosable(last)) {
+      last.close(); // Does nothing if it is closed already.
+    }
+  };
+}
+
+const isClosable = (value: unknown): value is { close(): void } =>
+  typeof value === 'object' && value !== null && 'close' in value && typeof value.close === 'function';

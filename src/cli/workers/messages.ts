@@ -3,6 +3,32 @@ import { isRecord } from '../../lib/is-record.ts';
 import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
 import type { Config } from '../config/load-config.ts';
 
+/** Argument and result of a function that the other process calls. */
+interface Signature {
+  argument: unknown;
+  result: unknown;
+}
+
+/** Functions of a process that the other one calls, by name. */
+type Functions = Record<string, Signature>;
+
+/** Schemas of functions. Everything that arrives is validated. */
+type Schemas<F extends Functions> = {
+  readonly [Name in keyof F]: { argument: z.ZodType<F[Name]['argument']>; result: z.ZodType<F[Name]['result']> };
+};
+
+/** Implementations of functions. They don't throw. */
+export type Handlers<F extends Functions> = {
+  readonly [Name in keyof F]: (argument: F[Name]['argument']) => F[Name]['result'] | Promise<F[Name]['result']>;
+};
+
+type FunctionsOf<Table extends Record<string, { argument: z.ZodType; result: z.ZodType }>> = {
+  [Name in keyof Table]: { argument: z.infer<Table[Name]['argument']>; result: z.infer<Table[Name]['result']> };
+};
+
+const nothing = z.void();
+const problem = z.string().optional();
+
 const samples: z.ZodType<readonly MetricSamples[]> = z.array(
   z.object({
     name: z.string(),
@@ -19,78 +45,140 @@ const samples: z.ZodType<readonly MetricSamples[]> = z.array(
   }),
 );
 
-/** Parts of a worker that don't work although it serves, by name. */
-const degradations = z.record(z.string(), z.string());
+const workerState = z.object({
+  /** Number of open connections. */
+  connections: z.number(),
+  /** Reason for rejecting requests. */
+  problem,
+  /** Parts of it that don't work although it serves, by name. */
+  degradations: z.record(z.string(), z.string()),
+  samples,
+});
 
-/** Reports of a worker to its primary. */
-export const reports = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('listening'), url: z.string() }),
-  z.object({ kind: z.literal('refused'), problem: z.string() }),
-  z.object({ kind: z.literal('checked'), problem: z.string().optional() }),
-  /** It received a connection. The primary closes its own copy. */
-  z.object({ kind: z.literal('took'), connections: z.number() }),
-  /** Its event loop runs. `problem` is why it is not ready. */
-  z.object({ kind: z.literal('alive'), connections: z.number(), problem: z.string().optional(), degradations }),
-  z.object({ kind: z.literal('samples'), samples }),
-  /** It got SIGTERM. */
-  z.object({ kind: z.literal('terminated') }),
-]);
+/** State of a worker's server. */
+export type WorkerState = z.infer<typeof workerState>;
 
-/** Report of a worker to its primary. */
-export type Report = z.infer<typeof reports>;
-
-/** Orders of the primary to a worker. */
-export const orders = z.discriminatedUnion('kind', [
-  /** Take the connection that comes with the message. */
-  z.object({ kind: z.literal('connection') }),
-  /** End, because others take over: answer the requests of the open connections as usual, then close them. */
-  z.object({ kind: z.literal('retire') }),
-  /** End, because the gateway stops: finish in-flight requests. */
-  z.object({ kind: z.literal('stop') }),
-  /** No more connections will come. */
-  z.object({ kind: z.literal('sealed') }),
-]);
-
-/** Order of the primary to a worker. */
-export type Order = z.infer<typeof orders>;
-
-/** Schema of the configuration for workers. The primary has parsed it, so they don't do it again. */
-export const configuration = z.custom<Config>(isRecord);
+/** Configuration for workers. The primary has parsed it, so they don't do it again. */
+const configuration = z.custom<Config>(isRecord);
 
 /** Configuration for workers. */
 export type Configuration = z.infer<typeof configuration>;
 
-/** Answers of a worker to the primary's questions. */
-export interface WorkerAnswers {
-  /** Its metrics. */
-  samples: readonly MetricSamples[];
-  /** Result of using the configuration that comes with the question: why it can't be used. */
-  configure: { problem?: string | undefined };
+/** Health of all workers. */
+const health = z.object({ problem, details: z.record(z.string(), z.union([z.string(), z.number()])).exactOptional() });
+
+/** Functions that workers call. */
+export const primaryFunctions = {
+  /** Returns the configuration to start with. */
+  configuration: { argument: nothing, result: configuration },
+  /** Returns the port to listen on, which is free from then on. */
+  port: { argument: nothing, result: z.int() },
+  /** Health and metrics of all processes. The metrics are in Prometheus' text format. */
+  health: { argument: nothing, result: health },
+  metrics: { argument: nothing, result: z.string() },
+  /** The worker's event loop runs, and this is its state. */
+  alive: { argument: workerState, result: nothing },
+  /** The worker serves at this URL. */
+  listening: { argument: z.string(), result: nothing },
+  /** The worker can't start, and this is why. */
+  refused: { argument: z.string(), result: nothing },
+  /** The worker has checked the service: why it is unreachable. */
+  checked: { argument: problem, result: nothing },
+  /** The worker got SIGTERM. */
+  terminated: { argument: nothing, result: nothing },
+};
+
+/** Functions that workers call. */
+export type PrimaryFunctions = FunctionsOf<typeof primaryFunctions>;
+
+/** Functions that the primary calls. */
+export const workerFunctions = {
+  state: { argument: nothing, result: workerState },
+  /** Uses another configuration. Returns why it can't be used. */
+  configure: { argument: configuration, result: problem },
+  /** Ends, because another worker took its place: answers the requests of the open connections as usual, then closes them. */
+  retire: { argument: nothing, result: nothing },
+  /** Ends, because the gateway stops: finishes in-flight requests. */
+  stop: { argument: nothing, result: nothing },
+};
+
+/** Functions that the primary calls. */
+export type WorkerFunctions = FunctionsOf<typeof workerFunctions>;
+
+const calls = z.object({ call: z.int(), name: z.string(), argument: z.unknown().optional() });
+const replies = z.object({ reply: z.int(), result: z.unknown().optional() });
+
+/** Sends a message to the other process. */
+type Send = (message: object, onSent: (error: Error | null) => void) => void;
+
+/** Time in which the other process replies, in milliseconds. */
+const REPLY_MS = 2_000;
+
+/** One end of the connection between the primary and a worker. */
+export class Channel<Remote extends Functions, Local extends Functions> {
+  readonly #remote: Schemas<Remote>;
+  readonly #local: Schemas<Local>;
+  readonly #handlers: Handlers<Local>;
+  readonly #send: Send;
+  readonly #waiting = new Map<number, (result: unknown) => void>();
+  #lastCall = 0;
+
+  constructor(remote: Schemas<Remote>, local: Schemas<Local>, handlers: Handlers<Local>, send: Send) {
+    this.#remote = remote;
+    this.#local = local;
+    this.#handlers = handlers;
+    this.#send = send;
+  }
+
+  /**
+   * Calls a function of the other process.
+   *
+   * @param timeoutMs time in which it must reply. @default 2000
+   * @throws if there is no reply
+   */
+  async call<Name extends keyof Remote & string>(
+    name: Name,
+    argument: Remote[Name]['argument'],
+    timeoutMs = REPLY_MS,
+  ): Promise<Remote[Name]['result']> {
+    this.#lastCall += 1;
+    const call = this.#lastCall;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.set(call, resolve);
+    const timer = setTimeout(() => reject(new Error(`The call of ${name} was not answered.`)), timeoutMs).unref();
+    this.#send({ call, name, argument }, (error) => error && reject(error));
+    try {
+      return this.#remote[name].result.parse(await promise);
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(call);
+    }
+  }
+
+  /** Calls a function of the other process, which may have ended. */
+  tell<Name extends keyof Remote & string>(name: Name, argument: Remote[Name]['argument']): void {
+    this.call(name, argument).catch(() => {});
+  }
+
+  /** Handles a message of the other process. Unknown ones are ignored, such as those of `node --watch`. */
+  receive(message: unknown): void {
+    const { data: call } = calls.safeParse(message);
+    const { data: reply } = replies.safeParse(message);
+    if (call !== undefined && this.#isLocal(call.name)) {
+      void this.#answer(call.call, call.name, call.argument);
+    } else if (reply !== undefined) {
+      this.#waiting.get(reply.reply)?.(reply.result);
+    }
+  }
+
+  #isLocal(name: string): name is keyof Local & string {
+    return Object.hasOwn(this.#local, name);
+  }
+
+  async #answer<Name extends keyof Local>(reply: number, name: Name, argument: unknown): Promise<void> {
+    const { success, data } = this.#local[name].argument.safeParse(argument);
+    if (success) {
+      this.#send({ reply, result: await this.#handlers[name](data) }, () => {});
+    }
+  }
 }
-
-/** Answers of the primary to a worker's questions. */
-export interface PrimaryAnswers {
-  /** Metrics of all processes, in Prometheus' text format. */
-  metrics: string;
-  status: GroupStatus;
-  /** Configuration to start with. */
-  configuration: Configuration;
-}
-
-/** Health of a group. */
-export type GroupStatus = z.infer<typeof status>;
-
-const status = z.object({
-  problem: z.string().optional(),
-  /** Number of workers that should run. */
-  workers: z.number(),
-  /** Number of workers that accept requests. */
-  ready: z.number(),
-  degradations,
-});
-
-/** Schemas of a worker's answers, by the kind of question. */
-export const workerAnswers = { samples, configure: z.object({ problem: z.string().optional() }) };
-
-/** Schemas of the primary's answers, by the kind of question. */
-export const primaryAnswers = { metrics: z.string(), status, configuration };

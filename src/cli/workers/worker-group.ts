@@ -1,17 +1,16 @@
+import cluster from 'node:cluster';
+import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Health } from '../../server/health.ts';
+import { listen } from '../../server/listen.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { MetricSamples } from '../../telemetry/metrics-snapshot.ts';
-import type { ProcessUsage } from '../../telemetry/process-metrics.ts';
-import { WorkerProcess } from './fork-worker.ts';
-import type { FrontDoor } from './front-door.ts';
-import { createGroupMetrics } from './group-metrics.ts';
-import { watchLiveness } from './liveness.ts';
-import type { Configuration, GroupStatus, Report } from './messages.ts';
-import { createRestartBackoff } from './restart-backoff.ts';
+import { addCounters, counter, formatMetrics, gauge, type MetricSamples } from '../../telemetry/metrics-snapshot.ts';
+import { type ProcessUsage, usageSnapshot } from '../../telemetry/process-metrics.ts';
+import { type Ending, WorkerProcess } from './fork-worker.ts';
+import type { Configuration } from './messages.ts';
 import { createRollingReload } from './rolling-reload.ts';
-import type { Ending, WorkerProgram } from './worker-child.ts';
-import { toError } from './workers-error.ts';
+import { HEARTBEAT_MS } from './worker.ts';
 
 /** Options of a group of workers. */
 export interface WorkersOptions
@@ -20,7 +19,6 @@ export interface WorkersOptions
   count: number;
   /** Configuration that workers start with, until another one is applied. */
   configuration: Configuration;
-  program: WorkerProgram;
   /** Sources of the metrics of this process. */
   usage: ProcessUsage;
   /** Returns other metrics of this process. */
@@ -28,41 +26,81 @@ export interface WorkersOptions
   logger: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Workers behind one front door. */
-export class WorkerGroup {
+/** Thrown if a worker does not start. The message is for the person who started the command. */
+export class WorkersError extends Error {
+  override readonly name = 'WorkersError';
+  /** Exit code for this process. A worker that reported a problem ends as this process should. */
+  readonly exitCode: number;
+
+  constructor({ problem, code, signal }: Ending) {
+    super(problem ?? `A worker ended (${signal ?? `exit code ${code}`}) before it listened.`);
+    this.exitCode = (problem !== undefined && code) || 1;
+  }
+}
+
+/** Time beyond the settings in which a worker that was told to end can do so, in milliseconds. */
+const END_MARGIN_MS = 3_000;
+
+/** Lifetime below which a worker most likely ended for the same reason as the one before, in milliseconds. */
+const SHORT_LIFE_MS = 10_000;
+
+/** Short-lived workers in a row that are replaced immediately. */
+const MAX_SHORT_LIVES = 5;
+
+/** Delay before the next short-lived worker is replaced, which doubles up to a maximum, in milliseconds. */
+const BACKOFF_MS = { first: 100, max: 5_000 };
+
+/** Processes that serve one port. One that ends is replaced. */
+export class WorkerGroup implements AsyncDisposable {
   readonly #options: WorkersOptions;
-  readonly #door: FrontDoor;
   readonly #stopping = new AbortController();
   readonly #running = new Set<WorkerProcess>();
-  readonly #backoff = createRestartBackoff();
+  readonly #reload: ReturnType<typeof createRollingReload>;
   readonly #started = Promise.withResolvers<string>();
   readonly #checked = Promise.withResolvers<string | undefined>();
-  readonly #liveness: ReturnType<typeof watchLiveness>;
-  readonly #metrics: ReturnType<typeof createGroupMetrics>;
-  readonly #reload: ReturnType<typeof createRollingReload>;
+  readonly #liveness = setInterval(() => this.#killSilent(), HEARTBEAT_MS);
+  /** Workers that were killed. On a busy machine, their end may take longer than an interval. */
+  readonly #killed = new WeakSet<WorkerProcess>();
+  #killedCount = 0;
+  #replacedCount = 0;
+  #shortLives = 0;
+  /** Counters of workers that have ended. */
+  #endedCounters: MetricSamples[] = [];
   #slots: Promise<unknown> = Promise.resolve();
+  #closed: Promise<boolean> | undefined;
   #isStarted = false;
   #lastId = 0;
 
-  constructor(options: WorkersOptions, door: FrontDoor) {
+  constructor(options: WorkersOptions) {
     this.#options = options;
-    this.#door = door;
     this.#reload = createRollingReload({ ...options, running: this.#running, stopping: this.#stopping.signal });
-    this.#liveness = watchLiveness({ ...options, running: this.#running });
-    this.#metrics = createGroupMetrics({
-      running: this.#running,
-      status: () => this.status(),
-      listening: this.#listening,
-      usage: options.usage,
-      others: options.metrics,
-    });
   }
 
-  /** Starts all workers. Resolves with the endpoint when all of them serve; rejects if one of them ends before. */
-  start(): Promise<string> {
-    const slots = Array.from({ length: this.#options.count }, (_, i) => this.#keepRunning(i + 1));
+  /**
+   * Starts all workers. Resolves with the endpoint when all of them serve.
+   *
+   * @throws {ListenError} if the port can't be used
+   * @throws {WorkersError} if one of the workers ends first
+   */
+  async start(): Promise<string> {
+    // Node.js' default, except on Windows. Workers that accept from one queue would get very different shares of the connections.
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+    const port = await this.#reservePort();
+    const slots = Array.from({ length: this.#options.count }, (_, i) => this.#keepRunning(i + 1, port));
     this.#slots = Promise.all(slots);
     return this.#started.promise;
+  }
+
+  /** Listens until the first worker does, so that the port is known and nobody else takes it. Returns a function that returns the port. */
+  async #reservePort(): Promise<() => Promise<number>> {
+    const { host, port } = this.#options;
+    const server = createServer((connection) => void connection.destroy());
+    const url = await listen(server, host, port);
+    server.unref();
+    return async () => {
+      await new Promise((resolve) => server.close(resolve)); // Later calls do nothing.
+      return port === 0 ? Number(new URL(url).port) : port;
+    };
   }
 
   /** Resolves with the first worker's result of checking the service. */
@@ -70,152 +108,207 @@ export class WorkerGroup {
     return this.#checked.promise;
   }
 
-  /** Runs a worker, and another one when it ends or retires, until all are to stop. */
-  async #keepRunning(slot: number): Promise<void> {
+  /** Runs a worker, and another one when it ends or is terminated, until all are to stop. */
+  async #keepRunning(slot: number, port: () => Promise<number>): Promise<void> {
     const { logger } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const startedAt = performance.now();
-      const ending = await this.#run(slot);
+      const ending = await this.#run(slot, port);
       if (ending === undefined) {
         continue;
       }
       if (!this.#isStarted) {
-        return this.#started.reject(toError(ending));
+        return this.#started.reject(new WorkersError(ending));
       }
       if (signal.aborted) {
         return;
       }
-      const backoffMs = this.#backoff.delayAfter(performance.now() - startedAt);
+      const backoffMs = this.#backoffAfter(performance.now() - startedAt);
       logger.warn({ worker: slot, ...ending, backoffMs }, 'a worker ended and is replaced');
-      this.#metrics.addReplaced();
+      this.#replacedCount += 1;
       await sleep(backoffMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Runs a worker until it ends or retires. Returns undefined if it retires. */
-  async #run(slot: number): Promise<Ending | undefined> {
-    const retired = Promise.withResolvers<undefined>();
+  /** Returns the delay after a worker that lived this long, so that workers that end at startup don't use up the machine. */
+  #backoffAfter(livedMs: number): number {
+    this.#shortLives = livedMs < SHORT_LIFE_MS ? this.#shortLives + 1 : 0;
+    const excess = this.#shortLives - MAX_SHORT_LIVES;
+    return excess > 0 ? Math.min(BACKOFF_MS.first * 2 ** (excess - 1), BACKOFF_MS.max) : 0;
+  }
+
+  /** Runs a worker until it ends or is terminated. Returns undefined if it is terminated. */
+  async #run(slot: number, port: () => Promise<number>): Promise<Ending | undefined> {
+    const terminated = Promise.withResolvers<undefined>();
     this.#lastId += 1;
     let worker: WorkerProcess;
     try {
-      worker = new WorkerProcess(
-        this.#options.program,
-        { id: this.#lastId, slot, address: this.#door.url },
-        {
-          onReport: (from, report) => this.#onReport(from, report, () => retired.resolve(undefined)),
-          onFree: (connection) =>
-            connection === undefined ? this.#door.queue.pass() : this.#door.queue.addFirst(connection),
-          answers: {
-            metrics: () => this.metrics(),
-            status: () => this.status(),
-            configuration: () => this.#reload.assign(worker),
-          },
-        },
-      );
+      worker = new WorkerProcess(this.#lastId, slot, {
+        port,
+        configuration: () => this.#reload.assign(worker),
+        health: () => this.health(),
+        metrics: () => this.metrics(),
+        listening: (url) => void this.#onListening(worker, url),
+        checked: this.#checked.resolve,
+        terminated: () => this.#onTerminated(worker, () => terminated.resolve(undefined)),
+      });
     } catch (error) {
       return { problem: `A worker could not be started (${error}).` }; // There may be more memory in a moment.
     }
     this.#running.add(worker);
     const ended = worker.ended.then((ending) => this.#onEnd(worker, ending));
-    return Promise.race([ended, retired.promise]);
-  }
-
-  #onEnd(worker: WorkerProcess, ending: Ending): Ending {
-    this.#running.delete(worker);
-    this.#door.queue.removeWorker(worker);
-    this.#metrics.addEnded(worker);
-    const { logger } = this.#options;
-    if (this.#stopping.signal.aborted && this.#isStarted && ending.code !== 0) {
-      logger.warn({ worker: worker.slot, ...ending }, 'a worker ended early');
-    } else if (worker.isRetiring && ending.code !== 0) {
-      logger.warn({ worker: worker.slot, ...ending }, 'a retired worker ended early');
-    }
-    return ending;
-  }
-
-  #onReport(worker: WorkerProcess, report: Report, onRetired: () => void): void {
-    if (report.kind === 'checked') {
-      this.#checked.resolve(report.problem);
-    } else if (report.kind === 'terminated') {
-      this.#retire(worker, onRetired);
-    } else if (report.kind === 'listening') {
-      void this.#onListening(worker, report.url);
-    }
+    return Promise.race([ended, terminated.promise]);
   }
 
   async #onListening(worker: WorkerProcess, url: string): Promise<void> {
+    worker.isListening = true;
     const isUpToDate = await this.#reload.update(worker);
     if (!this.#running.has(worker)) {
       return;
     }
     if (!isUpToDate) {
-      return this.#liveness.kill(worker, 'a worker cannot use the current configuration and is killed');
+      return this.#kill(worker, 'a worker cannot use the current configuration and is killed');
     }
-    this.#door.queue.addWorker(worker);
     if (this.#stopping.signal.aborted) {
       worker.stop(); // It was not running yet when the others were told to stop.
     } else if (this.#isStarted) {
       this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker listens in its place');
+      this.#retireBefore(worker);
     } else if (this.#listening().length === this.#options.count) {
       this.#isStarted = true;
       this.#started.resolve(url);
     }
   }
 
-  /** Passes a configuration on to all workers. @throws if one of them can't use it; then, all use the previous one */
+  /** Replaces a worker that got SIGTERM. Until its replacement listens, it serves as before. */
+  #onTerminated(worker: WorkerProcess, onTerminated: () => void): void {
+    if (this.#stopping.signal.aborted || !this.#isStarted || worker.isTerminated) {
+      return; // Told to stop already, or about to be.
+    }
+    worker.isTerminated = true;
+    this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
+    this.#replacedCount += 1;
+    onTerminated();
+  }
+
+  /** Lets the workers end that this one replaces. */
+  #retireBefore({ slot }: WorkerProcess): void {
+    for (const worker of this.#running) {
+      if (worker.slot === slot && worker.isTerminated && !worker.isRetiring) {
+        worker.retire();
+        void this.#killUnlessEnded([worker], 2 * this.#options.drainTimeoutMs);
+      }
+    }
+  }
+
+  #onEnd(worker: WorkerProcess, ending: Ending): Ending {
+    this.#running.delete(worker);
+    const counters = worker.state.samples.filter(({ type }) => type !== 'gauge');
+    this.#endedCounters = addCounters(this.#endedCounters, counters);
+    const { logger } = this.#options;
+    if (this.#stopping.signal.aborted && this.#isStarted && ending.code !== 0) {
+      logger.warn({ worker: worker.slot, ...ending }, 'a worker ended early');
+    } else if (worker.isTerminated && ending.code !== 0) {
+      logger.warn({ worker: worker.slot, ...ending }, 'a retired worker ended early');
+    }
+    return ending;
+  }
+
+  #kill(worker: WorkerProcess, message: string): void {
+    if (!this.#killed.has(worker)) {
+      this.#killed.add(worker);
+      this.#killedCount += 1;
+      this.#options.logger.warn({ worker: worker.slot, workerPid: worker.pid }, message);
+      worker.kill();
+    }
+  }
+
+  /** Ends workers whose event loop doesn't run. They hold requests that nobody will answer. */
+  #killSilent(): void {
+    for (const worker of this.#running) {
+      if (worker.isSilent(this.#options.workerTimeoutMs)) {
+        this.#kill(worker, 'a worker does not respond and is killed');
+      }
+    }
+  }
+
+  /** Waits for workers that were told to end, and kills those that don't. */
+  async #killUnlessEnded(workers: readonly WorkerProcess[], drainMs: number): Promise<void> {
+    const timeout = AbortSignal.timeout(2 * this.#options.lameDuckMs + drainMs + END_MARGIN_MS);
+    const late = new Promise((resolve) => timeout.addEventListener('abort', resolve, { once: true }));
+    await Promise.race([Promise.all(workers.map(({ ended }) => ended)), late]);
+    for (const worker of workers) {
+      if (timeout.aborted && this.#running.has(worker)) {
+        this.#kill(worker, 'a worker does not end and is killed');
+      }
+    }
+  }
+
+  /**
+   * Passes a configuration on to all workers, one after another.
+   *
+   * @throws if one of them can't use it; then, all use the previous one
+   */
   configure(next: Configuration): Promise<void> {
     return this.#reload.apply(next);
   }
 
-  /** Lets a worker end after the requests of its connections, and another one take its place. */
-  #retire(worker: WorkerProcess, onRetired: () => void): void {
-    if (this.#stopping.signal.aborted || !this.#isStarted || worker.isRetiring) {
-      return; // Told to stop already, or about to be.
-    }
-    this.#options.logger.info({ worker: worker.slot, workerPid: worker.pid }, 'a worker retires and is replaced');
-    this.#metrics.addReplaced();
-    this.#door.queue.removeWorker(worker);
-    worker.retire();
-    void this.#liveness.killUnlessEnded([worker], 2 * this.#options.drainTimeoutMs);
-    onRetired();
-  }
-
   #listening = () => [...this.#running].filter(({ isListening, isRetiring }) => isListening && !isRetiring);
 
+  #countReady = () => this.#listening().filter(({ state }) => state.problem === undefined).length;
+
   /** Returns the health of the group: it is ready if one of its workers is. */
-  status(): GroupStatus {
-    const ready = this.#listening().filter(({ problem }) => problem === undefined).length;
+  health(): Health {
+    const ready = this.#countReady();
     const problem = this.#stopping.signal.aborted ? 'stopping' : this.#isStarted ? 'overloaded' : 'starting';
     const isReady = ready > 0 && this.#isStarted && !this.#stopping.signal.aborted;
-    const degradations = Object.assign({}, ...this.#listening().map((worker) => worker.degradations));
-    return { workers: this.#options.count, ready, degradations, ...(!isReady && { problem }) };
+    const degradations = Object.assign({}, ...this.#listening().map(({ state }) => state.degradations));
+    return { details: { workers: this.#options.count, ready, ...degradations }, ...(!isReady && { problem }) };
   }
 
-  /** Returns the metrics of all processes. */
-  metrics(): Promise<string> {
-    return this.#metrics.format();
+  /** Returns the metrics of all processes, including those that have ended, in Prometheus' text format. */
+  async metrics(): Promise<string> {
+    await Promise.all([...this.#running].map((worker) => worker.fetchState()));
+    // Read together with the counters of those that have ended, so that one that has just ended is counted once.
+    const workers = [...this.#running].map(({ state }) => state.samples);
+    return formatMetrics([this.#samples(), ...workers, this.#endedCounters]);
   }
 
-  /** Tells all workers to answer in-flight requests and end. Returns whether one of them had to be killed. */
-  async close(): Promise<boolean> {
-    const { lameDuckMs, drainTimeoutMs } = this.#options;
-    const killedBefore = this.#liveness.killed();
+  /** Returns the metrics of this process. */
+  #samples(): MetricSamples[] {
+    const { count, metrics, usage } = this.#options;
+    return [
+      gauge('notigraph_workers', 'Workers that should run.', count),
+      gauge('notigraph_workers_ready', 'Workers that accept requests.', this.#countReady()),
+      gauge(
+        'notigraph_worker_connections',
+        'Open client connections by the number of the worker.',
+        this.#listening().map(({ slot, state }) => [{ worker: slot }, state.connections]),
+      ),
+      counter('notigraph_workers_replaced_total', 'Workers that ended and were replaced.', [[{}, this.#replacedCount]]),
+      ...metrics(),
+      ...usageSnapshot(usage),
+    ];
+  }
+
+  /** Lets all workers answer in-flight requests and end. Returns whether one had to be killed because it didn't end. */
+  close(): Promise<boolean> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<boolean> {
+    const killedBefore = this.#killedCount;
     this.#stopping.abort();
     const workers = [...this.#running];
     for (const worker of workers) {
       worker.stop();
     }
-    const ended = this.#liveness.killUnlessEnded(workers, drainTimeoutMs);
-    await this.#door.close(lameDuckMs);
-    for (const worker of this.#running) {
-      worker.endConnections();
-    }
-    await Promise.all([ended, this.#slots]);
+    await Promise.all([this.#killUnlessEnded(workers, this.#options.drainTimeoutMs), this.#slots]);
     await Promise.all([...this.#running].map((worker) => worker.ended));
-    this.#liveness[Symbol.dispose]();
-    this.#door.queue.close();
-    return this.#liveness.killed() > killedBefore;
+    clearInterval(this.#liveness);
+    return this.#killedCount > killedBefore;
   }
 
   /** Ends all workers immediately. */
@@ -225,12 +318,14 @@ export class WorkerGroup {
     }
   }
 
-  /** Ends all workers immediately and replaces none. */
-  abort(): void {
-    this.#stopping.abort();
-    this.#liveness[Symbol.dispose]();
-    this.kill();
-    void this.#door.close(0);
-    this.#door.queue.close();
+  /** Ends all workers: immediately, if they have not started. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isStarted) {
+      await this.close();
+    } else {
+      this.#stopping.abort();
+      clearInterval(this.#liveness);
+      this.kill();
+    }
   }
 }
