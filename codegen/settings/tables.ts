@@ -1,23 +1,27 @@
-import { optionOf, variableOf } from '../../src/settings/setting.ts';
+import { optionOf } from '../../src/settings/setting.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
 import { AS_FOR_ALL } from '../../src/settings/upstreams.ts';
 import { code, table } from '../markdown.ts';
 import { type Described, defaultOf, describe } from './describe.ts';
 
+/** Sections and rows that were shown before, with the path of the section. */
+type Seen = Map<string, string>;
+
 type Setting = readonly [name: string, schema: Described];
 
+const HEAD = ['Setting', 'Default', 'Description'];
 const RESTART = 'Changes take effect after a restart.';
 
 /** Writes the tables of docs/configuration.md: all settings, by group and section. */
 export function writeSettingTables(): string {
-  const seen = new Set<string>();
+  const seen: Seen = new Map();
   return SETTING_GROUPS.flatMap(({ title, appliesTo, settings }) => {
     const all = Object.entries(describe(settings));
     const single = all.filter(([, { type }]) => type !== 'object');
     return [
       `### ${title}\n`,
       ...(appliesTo.every((target) => target === 'gateway') ? [] : [`${RESTART}\n`]),
-      ...(single.length === 0 ? [] : [table(['Setting', 'Variable', 'Default', 'Description'], single.map(toRow))]),
+      ...(single.length === 0 ? [] : [table(HEAD, single.map(toRow))]),
       ...all.flatMap(([name, schema]) => {
         const section = schema.type === 'object' ? schema : sectionIn(schema);
         return section === undefined ? [] : toSections(name, section, seen, schema.type !== 'object');
@@ -26,19 +30,15 @@ export function writeSettingTables(): string {
   }).join('\n');
 }
 
+/** Writes a row. The page says how the name of the variable follows from that of the setting. */
 const toRow = ([name, schema]: Setting): string[] => {
-  const option = schema.flag === undefined ? '' : `${code(`--${optionOf(name)} ${schema.flag}`)}, `;
-  const short = schema.short === undefined ? '' : `\`-${schema.short}\`, `;
-  return [
-    code(name),
-    `${option}${short}\`${variableOf(name)}\``,
-    toCode(defaultOf(schema)),
-    toDescription(name, schema),
-  ];
+  const option = schema.flag === undefined ? '' : `, ${code(`--${optionOf(name)} ${schema.flag}`)}`;
+  const short = schema.short === undefined ? '' : `, \`-${schema.short}\``;
+  return [`${code(name)}${option}${short}`, toCode(defaultOf(schema)), toDescription(name, schema)];
 };
 
 /** Writes a table of the settings in a section, and one for each section inside it that was not shown before. A section that is a row of another table has its description there. */
-function toSections(path: string, section: Described, seen: Set<string>, isRow: boolean): string[] {
+function toSections(path: string, section: Described, seen: Seen, isRow: boolean): string[] {
   if (section.additionalProperties?.properties !== undefined) {
     return toSections(
       `${path}.<name>`,
@@ -47,12 +47,20 @@ function toSections(path: string, section: Described, seen: Set<string>, isRow: 
       isRow,
     );
   }
-  seen.add(keyOf(section));
+  seen.set(keyOf(section), path);
   const members = Object.entries(section.properties ?? {});
   const inherited = members.filter(([, schema]) => schema.defaultText === AS_FOR_ALL).map(([name]) => code(name));
-  const rows = members
+  const all = members
     .filter(([, schema]) => schema.defaultText !== AS_FOR_ALL)
     .map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
+  const rows = all.filter((row) => !seen.has(row.join()));
+  const repeated = Map.groupBy(
+    all.filter((row) => !rows.includes(row)),
+    (row) => seen.get(row.join()),
+  );
+  for (const row of rows) {
+    seen.set(row.join(), path);
+  }
   const inner = members.flatMap(([name, schema]) => {
     const nested = sectionIn(schema);
     if (nested === undefined || seen.has(keyOf(nested))) {
@@ -63,7 +71,8 @@ function toSections(path: string, section: Described, seen: Set<string>, isRow: 
   return [
     `#### \`${path}\`\n`,
     ...(isRow ? [] : [`${section.description}\n`]),
-    table(['Setting', 'Default', 'Description'], rows),
+    table(HEAD, rows),
+    ...[...repeated].map(([first, same]) => `As in \`${first}\`: ${same.map(([name]) => name).join(', ')}.\n`),
     ...(inherited.length === 0
       ? []
       : [`In place of the settings for all upstreams, if set: ${inherited.join(', ')}.\n`]),

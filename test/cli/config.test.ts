@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import type { Config } from '../../src/cli/config/load-config.ts';
+import { VARIABLE_NAMES } from '../../src/cli/config/merge-sources.ts';
 import { writeHelp } from '../../src/cli/help.ts';
 import { variableOf } from '../../src/settings/setting.ts';
 import { problemsOf as findProblems, loadFrom } from '../support/configuration.ts';
@@ -181,14 +182,36 @@ describe('the configuration for production', () => {
   });
 });
 
-describe('the settings that have only variables', () => {
-  it('have the defaults of docs/configuration.md, each with its own variable', () => {
-    const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+describe('the settings that have variables', () => {
+  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  const groups = page.split(/^(?=#+ )/m).filter((part) => part.startsWith('### '));
+  const documented = groups.flatMap((part) => [
+    ...part.matchAll(/^\| `([a-z]\w+)`((?:\\\||[^|])*) \| ((?:\\\||[^|])*) \|/gm),
+  ]);
+
+  it('are the ones in the tables of docs/configuration.md, and their names follow from its rule', () => {
+    expect(documented.map(([, name]) => name).toSorted()).toEqual(VARIABLE_NAMES.toSorted());
+    expect(page).toContain('`maxUpstreamCalls` is `NOTIGRAPH_MAX_UPSTREAM_CALLS`');
+    expect(page).toContain('`logLevel` is `--log-level`');
+    expect(variableOf('maxUpstreamCalls')).toBe('NOTIGRAPH_MAX_UPSTREAM_CALLS');
+    for (const [, name = '', options] of documented) {
+      const words = name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
+      expect(variableOf(name)).toBe(`NOTIGRAPH_${words.join('_').toUpperCase()}`);
+      expect(problemsOf({ [`NOTIGRAPH_${words.join('_').toUpperCase()}`]: '?' }).join()).not.toContain('is unknown');
+      const isOption = COMMANDS[0].options.some((option) => option.name === words.join('-'));
+      expect([name, /--[\w-]+/.exec(options ?? '')?.[0]]).toEqual([
+        name,
+        isOption ? `--${words.join('-')}` : undefined,
+      ]);
+    }
+  });
+
+  it('have the defaults of docs/configuration.md', () => {
     const config: Record<string, unknown> = { ...load({}) };
-    const documented = [...page.matchAll(/^\| `(\w+)` \| [^|]*`(NOTIGRAPH_\w+)` \| `(\d+)` \|/gm)];
-    expect(documented.length).toBeGreaterThan(40);
-    for (const [, name = '', variable, value] of documented) {
-      expect([variable, config[name]]).toEqual([variableOf(name), Number(value)]);
+    const numbers = documented.filter(([, , , value = '']) => /^`\d+`$/.test(value));
+    expect(numbers.length).toBeGreaterThan(40);
+    for (const [, name = '', , value = ''] of numbers) {
+      expect([name, config[name]]).toEqual([name, Number(value.slice(1, -1))]);
     }
     expect(load({ NOTIGRAPH_MAX_RETRIES: '0', NOTIGRAPH_DRAIN_TIMEOUT_MS: '5' })).toMatchObject({
       maxRetries: 0,
