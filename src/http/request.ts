@@ -219,7 +219,6 @@ export function requireJson(request: IncomingRequest): void {
  * @throws {Refusal} PAYLOAD_TOO_LARGE, BAD_REQUEST or CLIENT_CLOSED
  */
 export function readBody(request: IncomingRequest, maxBytes: number): Promise<string> {
-  // guard: test/http/adapters.test.ts
   if (Number(request.header('content-length')) > maxBytes) {
     throw bodyTooLarge(maxBytes);
   }

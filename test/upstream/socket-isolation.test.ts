@@ -109,7 +109,7 @@ describe('a socket', () => {
       sends.push(connection.send);
       echoOnce(request, connection);
     });
-    await using gateway = await startGateway({ upstream: upstream.url });
+    await using gateway = await startGateway({ upstream: upstream.url, socketIdleMs: 60_000 }); // Longer than the test waits.
     const read = () => gateway.data(DOCUMENT, { id: 'x' });
     await read();
     await read();
