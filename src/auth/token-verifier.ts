@@ -230,8 +230,11 @@ export function createVerifiedTokenCache(
     get(authorization: string): VerifiedToken | undefined {
       clearIfKeysChanged();
       const found = tokens.get(authorization);
-      // guard: test/auth/issuer-keys.test.ts
-      return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
+      return found !== undefined &&
+        // guard: test/auth/issuer-keys.test.ts
+        now().getTime() < found.until
+        ? found.verified
+        : undefined;
     },
     /**
      * Verifies a token.

@@ -42,7 +42,6 @@ export function createClientTokenRoute({
       throw refuse('METHOD_NOT_ALLOWED', 'Use POST to request a token.', { headers: { allow: 'POST' } });
     }
     const authorization = request.header('authorization') ?? '';
-    // guard: test/http/client-tokens.test.ts
     const tenant = isCredential(authorization) ? clientTokens.tenantOf(authorization) : undefined;
     const allowance = await limiter.take(`client-tokens\n${tenant ?? ''}`, rateLimit, 1);
     // guard: test/http/client-tokens.test.ts

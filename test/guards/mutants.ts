@@ -80,8 +80,8 @@ function findEdits(node: ts.Node): Edit[] | undefined {
     const { left, right, operatorToken } = node;
     if (operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) {
       return [
-        [node, left.getText()],
-        [node, right.getText()],
+        [node, `(${left.getText()})`],
+        [node, `(${right.getText()})`],
       ];
     }
     if (COMPARISONS.has(operatorToken.kind) || LOGICAL.has(operatorToken.kind)) {
@@ -103,15 +103,16 @@ export function editsAt(file: ts.SourceFile, position: number): Edit[] {
   const find = (node: ts.Node): ts.Node | undefined =>
     node !== file && node.getStart() === position ? node : ts.forEachChild(node, find);
   const node = find(file);
+  const neutral = node && ts.isBinaryExpression(node.parent) && LOGICAL.get(node.parent.operatorToken.kind)?.[0];
+  if (node !== undefined && neutral) {
+    return [[node, neutral]];
+  }
   const edits = node && !ts.isThrowStatement(node) ? findEdits(node) : undefined;
   if (node === undefined || edits !== undefined) {
     return edits ?? [];
   }
   if (ts.isPropertyAssignment(node)) {
     return [[node, '...{}']];
-  }
-  if (ts.isExpression(node)) {
-    return editsOfCondition(node);
   }
   return ts.isExpressionStatement(node) || ts.isThrowStatement(node) ? [[node, ';']] : [];
 }

@@ -105,7 +105,6 @@ export class PreparedDocuments {
   /** Returns the document with this text if it was found valid. */
   findValid(text: string): PreparedDocument | undefined {
     const document = this.#byText.get(text);
-    // guard: test/graphql/traps.test.ts
     return document?.isValid ? document : undefined;
   }
 

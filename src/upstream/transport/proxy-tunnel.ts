@@ -70,8 +70,10 @@ function authorizationOf({ username, password }: URL): Record<string, string> {
 }
 
 function refused(status: number): ProxyError {
-  // guard: test/upstream/network.test.ts
-  const isPermanent = status >= 400 && status <= 499;
+  const isPermanent =
+    status >= 400 &&
+    // guard: test/upstream/network.test.ts
+    status <= 499;
   if (status === 407) {
     return new ProxyError('rejects the user name and password (status 407)', { isPermanent });
   }
