@@ -28,10 +28,12 @@ export function createAuthenticator(servesServers: boolean, browser: TokenAuthen
         return ANONYMOUS;
       }
       if (isCredential(authorization)) {
+        // guard: test/auth/browser-client.test.ts
         return servesServers
           ? {
               clientKind: 'server',
               credential: authorization,
+              // guard: test/upstream/several-upstreams.test.ts
               upstream: browser?.tenantKeys.upstreamOfKey(authorization),
               scopes: 'all',
               documents: undefined,
@@ -72,7 +74,11 @@ function identityOf(token: VerifiedToken, tenantKeys: TenantKeys): Identity | un
   const { tenant, subject, scopes, documents, callerId } = token;
   const credential = tenantKeys.credentialOf(tenant);
   const upstream = tenantKeys.upstreamOf(tenant);
-  if (credential === undefined || (token.upstream !== undefined && token.upstream !== (upstream ?? ''))) {
+  if (
+    credential === undefined ||
+    // guard: test/upstream/several-upstreams.test.ts
+    (token.upstream !== undefined && token.upstream !== (upstream ?? ''))
+  ) {
     return undefined;
   }
   return { clientKind: 'browser', credential, upstream, scopes, documents, tenant, subject, callerId };

@@ -40,6 +40,7 @@ function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
   let failedAt = Number.NEGATIVE_INFINITY;
 
   const fetchKeys: FetchImplementation = async (address, init) => {
+    // guard: test/auth/issuer-keys.test.ts
     if (performance.now() - failedAt < RETRY_DELAY_MS) {
       throw new AuthenticationError('KEYS_UNAVAILABLE');
     }
@@ -64,6 +65,7 @@ function createRemoteJwks(url: URL, logger: Logger): JWTVerifyGetKey {
     try {
       return await remote(header, token);
     } catch (error) {
+      // guard: test/auth/issuer-keys.test.ts
       const isStale = last === undefined || performance.now() - last.renewedAt > MAX_STALE_MS;
       if (!(error instanceof AuthenticationError) || last === undefined || isStale) {
         throw error;
@@ -101,6 +103,7 @@ async function readJwks({ status, body }: Response): Promise<JSONWebKeySet> {
   let bytes = 0;
   for (let part = await reader.read(); part.value !== undefined; part = await reader.read()) {
     bytes += part.value.byteLength;
+    // guard: test/auth/issuer-keys.test.ts
     if (bytes > MAX_BYTES) {
       await reader.cancel();
       throw new JwksError(`more than ${MAX_BYTES} bytes`);
@@ -161,6 +164,7 @@ function parsePublicKey(text: string): KeyObject {
 }
 
 function readKey(text: string): KeyObject {
+  // guard: test/auth/issuer-keys.test.ts
   if (/PRIVATE KEY/.test(text) || /"d"\s*:/.test(text)) {
     throw new SecretError('the key is private; use the public key of the pair');
   }

@@ -82,6 +82,7 @@ export function createTokenVerifier(
     return {
       tenant,
       subject,
+      // guard: test/auth/scopes.test.ts
       scopes: new Set(scopes.filter((scope) => ceiling.has(scope))),
       documents: documents && new Set(documents),
       upstream: issuer.restrictsUpstream ? (readText(claims, 'upstream') ?? '') : undefined,
@@ -105,9 +106,13 @@ async function verify(token: string, trusted: TrustedIssuer, now: Date): Promise
   try {
     const { payload } = await jwtVerify(token, keys, {
       issuer,
+      // guard: test/auth/browser-client.test.ts
       audience: [...audiences],
+      // guard: test/auth/browser-client.test.ts
       algorithms: [...algorithms],
+      // guard: test/auth/browser-client.test.ts
       clockTolerance: clockSkewSeconds,
+      // guard: test/auth/browser-client.test.ts
       requiredClaims: ['exp'],
       currentDate: now,
     });
@@ -146,6 +151,7 @@ function reasonOf(error: unknown): AuthenticationReason {
  */
 export function readText(claims: JWTPayload, name: string): string | undefined {
   const value = claims[name];
+  // guard: test/auth/browser-client.test.ts
   if (value !== undefined && typeof value !== 'string') {
     throw new AuthenticationError('TOKEN_INVALID');
   }
@@ -159,6 +165,7 @@ export function readText(claims: JWTPayload, name: string): string | undefined {
  */
 export function readTexts(claims: JWTPayload, name: string): readonly string[] | undefined {
   const value = claims[name];
+  // guard: test/auth/browser-client.test.ts
   if (value !== undefined && !isTexts(value)) {
     throw new AuthenticationError('TOKEN_INVALID');
   }
@@ -212,6 +219,7 @@ export function createVerifiedTokenCache(
     for (const [i, files] of keys.entries()) {
       if (files.secrets() !== current[i]) {
         current[i] = files.secrets();
+        // guard: test/http/client-tokens.test.ts
         tokens.clear();
       }
     }
@@ -222,7 +230,11 @@ export function createVerifiedTokenCache(
     get(authorization: string): VerifiedToken | undefined {
       clearIfKeysChanged();
       const found = tokens.get(authorization);
-      return found !== undefined && now().getTime() < found.until ? found.verified : undefined;
+      return found !== undefined &&
+        // guard: test/auth/issuer-keys.test.ts
+        now().getTime() < found.until
+        ? found.verified
+        : undefined;
     },
     /**
      * Verifies a token.
@@ -232,6 +244,7 @@ export function createVerifiedTokenCache(
     async verify(authorization: string, token: string): Promise<VerifiedToken> {
       tokens.delete(authorization);
       const verified = await verify(token);
+      // guard: test/auth/tenant-keys.test.ts
       tokens.set(authorization, { verified, until: Math.min(verified.expiresAt, now().getTime() + MAX_AGE_MS) });
       return verified;
     },

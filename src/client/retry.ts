@@ -56,6 +56,7 @@ export async function sendWithRetries<Result>(request: RepeatableRequest<Result>
     }
     const seconds = attempt < maxAttempts && canRepeat(current, request) ? waitOf(current, attempt) : undefined;
     const leftMs = endsAt - performance.now();
+    // guard: test/client/retries.test.ts
     if (seconds === undefined || seconds * 1_000 > leftMs) {
       return finish(best === undefined ? current : { result: best }, attempt, isOutcomeUnknown);
     }
@@ -78,6 +79,7 @@ function finish<Result>(last: Attempt<Result>, attempts: number, isOutcomeUnknow
     throw last.cause;
   }
   const { result } = last;
+  // guard: test/client/retries.test.ts
   return result.errors !== undefined && isOutcomeUnknown
     ? { ...result, errors: result.errors.map(withUnknownOutcome), attempts }
     : { ...result, attempts };
@@ -148,6 +150,7 @@ const FIRST_WAIT_SECONDS = 0.5;
 /** Returns whether repeating a request is safe and can succeed. */
 export function canRepeat(attempt: Attempt<unknown>, { isWrite, hasOwnKey }: Repeatability): boolean {
   if ('cause' in attempt) {
+    // guard: test/client/retries.test.ts
     return isTemporary(attempt.cause) && (!isWrite || hasOwnKey);
   }
   const { errors, data } = attempt.result;
@@ -170,6 +173,7 @@ function isUnapplied(data: unknown, errors: readonly GatewayError[]): boolean {
   }
   return Object.keys(Object(data)).every((field) =>
     errors.some(
+      // guard: test/client/retries.test.ts
       ({ path, extensions }) => path?.length === 1 && path[0] === field && extensions.outcome === 'NOT_APPLIED',
     ),
   );

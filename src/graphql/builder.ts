@@ -10,6 +10,7 @@ const ExactID = new GraphQLScalarType<string>({
 });
 
 function requireExact(value: unknown): unknown {
+  // guard: test/graphql/exact-numbers.test.ts
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
     throw new GraphQLError('ID cannot represent this number exactly; send it as a string.');
   }

@@ -107,6 +107,7 @@ export const createContextFactory =
       events: usage,
       bypassesCache,
     });
+    // guard: test/graphql/explain.test.ts
     const client = explainer?.client ?? operation;
     const upstream = new Endpoints(client);
     const fieldCalls = reportsCalls ? new FieldCallCounts(operation, operation.budget) : undefined;

@@ -101,6 +101,7 @@ export const createClientErrors =
       return {
         message: original.message,
         ...pickPlace(error),
+        // guard: test/graphql/error-model.test.ts
         extensions: isRejectedKey ? { ...extensions, code: 'FORBIDDEN' satisfies ErrorCode } : extensions,
       };
     }

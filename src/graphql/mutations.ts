@@ -187,6 +187,7 @@ export const asNotFoundByMessage =
 
 /** Handles conflicts (409, and 422 of the idempotency protocol). */
 export const asConflict = ({ code, message, conflict }: UpstreamError): ConflictFailure | undefined =>
+  // guard: test/graphql/error-model.test.ts
   code === 'CONFLICT' ? { __typename: 'ConflictError', code, message, reason: conflict } : undefined;
 
 /**
@@ -260,6 +261,7 @@ export function deriveIdempotencyKey(
     throw badUserInput('idempotencyKey must not be empty. Omit it, or send a value that is unique per change.');
   }
   const { clientKind, callerId } = ctx.identity;
+  // guard: test/graphql/idempotency.test.ts
   const parts = [
     info.fieldName,
     info.path.key,

@@ -72,6 +72,7 @@ function toRefusal(
   authorization: string | undefined,
   schemes: AuthenticateOptions['schemes'],
 ): Refusal {
+  // guard: test/auth/issuer-keys.test.ts
   if (reason === 'KEYS_UNAVAILABLE') {
     return refuse('SIGN_IN_UNAVAILABLE', message, { retryAfterSeconds: KEYS_RETRY_SECONDS });
   }
@@ -105,6 +106,7 @@ export function authorize(
     return;
   }
   const [first, ...others] = requiredScopes.missing(scopes, variables).map(forbidden);
+  // guard: test/auth/scopes.test.ts
   if (first !== undefined) {
     throw new Refusal(403, [first, ...others]);
   }
@@ -136,6 +138,7 @@ function requireAllowed(allowance: AdmissionAllowance): AdmissionAllowance {
     return allowance;
   }
   const { limit, remaining, resetSeconds, retryAfterSeconds = 1 } = allowance;
+  // guard: test/rate-limits/rate-limit-http.test.ts
   throw refuse('RATE_LIMITED', 'The rate limit of this gateway is exceeded. Send the request again later.', {
     retryAfterSeconds,
     headers: {

@@ -56,7 +56,11 @@ export function createCors(
         return NO_HEADERS;
       }
       const rules = clientRules[guessClientKind(authorization)];
-      if (origin !== undefined && rules.origins.has(origin)) {
+      if (
+        origin !== undefined &&
+        // guard: test/http/cors-clients.test.ts
+        rules.origins.has(origin)
+      ) {
         return {
           vary: 'Origin',
           'access-control-allow-origin': origin,

@@ -23,9 +23,11 @@ export type OwnSecret = keyof typeof OWN_SECRETS;
  * needs something outside of the configuration.
  */
 const KINDS = {
+  // guard: test/cli/config-file.test.ts
   cacheSecret: 'secret',
   clientTokenSecret: 'secret',
   logSecret: 'secret',
+  // guard: test/cli/config-file.test.ts
   routerSecret: 'secret',
   tenantKey: 'secret',
   clientKey: 'secret',

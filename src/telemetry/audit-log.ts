@@ -180,6 +180,7 @@ export function openAuditFile(to: 'stdout' | { file: string }): AuditFile {
 
   return {
     write(line) {
+      // guard: test/telemetry/audit-log.test.ts
       if (!isAt(path, file)) {
         const next = open(path);
         closeSync(file);
@@ -264,6 +265,7 @@ export function idsOf({ authorization, call }: UpstreamRequest, body?: unknown):
   const isShowable = createCredentialFilter(authorization);
   for (const [name, value] of [...idsIn(body), ...idsIn(call.body), ...Object.entries(call.params ?? {})]) {
     const id = value.slice(0, MAX_ID);
+    // guard: test/telemetry/audit-log.test.ts
     ids[name] = isShowable(id) ? id : '[key]';
   }
   return ids;

@@ -23,6 +23,7 @@ const NOISE = [NOT_ASCII, /[^a-z\d\s]+/g];
 export function createCredentialFilter(authorization: string, readRequest = () => ''): (text: string) => boolean {
   const key = authorization.slice(authorization.indexOf(' ') + 1);
   const comparisons = NOISE.map((noise) => {
+    // guard: test/upstream/credential-filter.test.ts
     const strip = (text: string) => text.toLowerCase().replace(noise, '');
     const secret = strip(key.length < MIN_LENGTH ? authorization : key);
     const length = Math.min(PART_LENGTH, secret.length);
@@ -55,6 +56,7 @@ function decodedForms(text: string): string {
   const decode = (encoding: 'base64' | 'hex') => (word: string) => Buffer.from(word, encoding).toString('latin1');
   const base64 = (twice.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
   const hex = (twice.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
+  // guard: test/upstream/credential-filter.test.ts
   return [normal, once, twice, ...base64, ...hex].join('\n');
 }
 

@@ -208,6 +208,7 @@ export function endedEarly(
   { sent, status, isOutage }: { sent: boolean; status?: number | undefined; isOutage?: boolean },
   reason: unknown,
 ): UpstreamError {
+  // guard: test/upstream/call.test.ts
   if (!isTimeoutError(reason)) {
     return clientClosed(endpoint, { sent, status, outcome: sent ? 'UNKNOWN' : 'NOT_APPLIED' }, reason);
   }
@@ -252,6 +253,7 @@ export const brokenConnection = (endpoint: Endpoint, status: number | undefined,
     endpoint,
     status,
     retryable: endpoint.method === 'GET',
+    // guard: test/graphql/error-model.test.ts
     outcome: 'UNKNOWN',
     retry: 'repeatable',
     cause,

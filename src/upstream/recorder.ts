@@ -104,6 +104,7 @@ function toCurl(origin: string, { endpoint, authorization, path, call }: Upstrea
   const url = origin + path;
   const body = call.body && JSON.stringify(call.body);
   const key = authorization.slice(authorization.indexOf(' ') + 1);
+  // guard: test/graphql/explain.test.ts
   if (url.includes(encodeURIComponent(key)) || body?.includes(JSON.stringify(key).slice(1, -1))) {
     return undefined;
   }

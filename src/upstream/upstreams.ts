@@ -86,6 +86,7 @@ export function createUpstreams(
 
   function connect(name: string | undefined, serviceSettings: SettingsOfUpstream) {
     const tls = tlsFiles.get(name);
+    // guard: test/upstream/cache/writes.test.ts
     const cacheSettings = serviceSettings.cache || settingsOfUncached(serviceSettings);
     const pool = new SocketPool(serviceSettings.upstream.origin, serviceSettings, {
       buffer,
@@ -154,8 +155,10 @@ export function createUpstreams(
     files: [...tlsFiles.values()].filter((files) => files !== undefined),
     /** Closes the connections once in-flight calls have ended. */
     async close(): Promise<void> {
+      // guard: test/upstream/cache/loads.test.ts
       closing.abort();
       await Promise.all(all.map(({ pool }) => pool.close()));
+      // guard: test/upstream/cache/cached-responses.test.ts
       await cache?.release();
     },
   };

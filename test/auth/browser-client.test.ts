@@ -559,6 +559,7 @@ describe('a gateway without a kind of client', () => {
     }
     expect(upstream.requests).toEqual([]);
     expect((await sendTo(clients, `Bearer ${issuer.sign()}`)).status).toBe(200);
+    expect((await sendTo({ ...clients, server: {} }, 'ApiKey another')).status).toBe(200);
   });
 
   it('rejects every credential if no clients are configured, and says so', async () => {

@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts';
 import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService } from '../support/service.ts';
@@ -345,7 +345,10 @@ describe('an issuer that is unavailable', () => {
 });
 
 describe('a public key in a file', () => {
-  it('is replaced without a restart, and kept while the file has no public key', async () => {
+  it.each([
+    ['PEM', ({ privateKey }: TestKey) => String(privateKey.export({ format: 'pem', type: 'pkcs8' }))],
+    ['JWK', ({ privateKey }: TestKey) => JSON.stringify(privateKey.export({ format: 'jwk' }))],
+  ])('is replaced without a restart, and kept while the file has a private key as %s', async (_, privateText) => {
     await using folder = await createTemporaryFolder();
     const file = folder.path('login.pem');
     await writeFile(file, issuer.key.pem);
@@ -359,7 +362,7 @@ describe('a public key in a file', () => {
     const old = issuer.key;
     const next = issuer.rotate();
     const draft = folder.path('draft.pem');
-    await writeFile(draft, String(next.privateKey.export({ format: 'pem', type: 'pkcs8' })));
+    await writeFile(draft, privateText(next));
     await rename(draft, file); // Renaming keeps the gateway from reading a partial file.
     await vi.waitUntil(() => problems().length > 0, { timeout: 20_000 });
     expect(problems()).toMatchObject([{ problem: expect.stringContaining('private') }]);

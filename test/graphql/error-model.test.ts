@@ -260,12 +260,13 @@ describe('a response that violates the contract is UPSTREAM_BAD_RESPONSE', () =>
   it('if its list is longer than allowed', async () => {
     const list = (length: number) => ({ body: { data: Array.from({ length }, () => group()) } });
     const query = 'query { notificationGroups { name } }';
+    const refused = { code: 'UPSTREAM_BAD_RESPONSE', message: 'The notification service sent an invalid response.' };
     await using limited = await startScenario(() => list(4), { maxUpstreamListItems: 3 });
-    expect((await limited.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
+    expect((await limited.run(query)).error).toMatchObject(refused);
     await using within = await startScenario(() => list(3), { maxUpstreamListItems: 3 });
     expect((await within.run(query)).result).toHaveLength(3);
     await using usual = await startScenario(() => list(10_001));
-    expect((await usual.run(query)).error).toMatchObject({ code: 'UPSTREAM_BAD_RESPONSE' });
+    expect((await usual.run(query)).error).toMatchObject(refused);
   });
 
   it('if its body exceeds 5 MiB or never ends', async () => {

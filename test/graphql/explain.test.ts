@@ -328,12 +328,18 @@ describe('a request for an explanation', () => {
       upstream: upstream.url,
       clients: clientsOf(signer, {}, { server: { explain: false } }),
     });
+    await using onlyBrowsers = await startGateway({
+      upstream: upstream.url,
+      clients: clientsOf(signer, { explain: true }, { server: { explain: false } }),
+    });
     await using standard = await startGateway({ upstream: upstream.url, clients: clientsOf(signer) });
     const bearer = await signer.bearer();
     const messages = await Promise.all(
       [
         [strict, KEY],
         [strict, bearer],
+        [onlyBrowsers, bearer],
+        [onlyBrowsers, undefined],
         [standard, KEY],
         [standard, bearer],
         [standard, undefined],
@@ -351,6 +357,8 @@ describe('a request for an explanation', () => {
     expect(messages).toEqual([
       '403 "extensions.explain" is not allowed, because clients.server.explain is off.',
       '403 "extensions.explain" is not allowed, because clients.browser.explain is off.',
+      '200 explained',
+      '403 "extensions.explain" is not allowed, because clients.server.explain is off.',
       '200 explained',
       '403 "extensions.explain" is not allowed, because clients.browser.explain is off.',
       '403 "extensions.explain" is not allowed, because clients.browser.explain is off.',

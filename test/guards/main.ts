@@ -1,8 +1,8 @@
 /**
- * Removes one guard at a time in a copy of the project, and expects its test to fail. With every guard in place, all of
- * these tests must pass.
+ * Takes one guard at a time away in a copy of the project, and expects its test to fail. With every guard in place, all
+ * of these tests must pass. A guard is the code after a comment `// guard: test/….test.ts`.
  *
- * npm run guards [-- part of a name, file or test]
+ * npm run guards [-- pattern of files or tests]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,80 +10,59 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { copyProject, type ProjectCopy } from '../support/project-copy.ts';
-import { GUARDS, type Guard } from './guards.ts';
+import { findMutants, type Mutant } from './mutants.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Copies of the project that are used in parallel. */
-const PARALLEL_COPIES = 2;
+/** Time for one test file. */
+const TIMEOUT_MS = 300_000;
 
-const TIMEOUT_MS = 120_000;
-
-type Verdict = 'caught' | 'SURVIVED' | 'NOT FOUND';
-
-/** Runs the test file in the copy. @returns whether it fails */
-async function testFails(copy: ProjectCopy, test: string): Promise<boolean> {
+/** Runs the tests in the copy. @returns whether one of them fails */
+async function fails(copy: ProjectCopy, tests: readonly string[], stdio: 'inherit' | 'ignore'): Promise<boolean> {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-  const child = spawn(process.execPath, [vitest, 'run', test, '--bail=1'], {
+  const child = spawn(process.execPath, [vitest, 'run', ...tests, '--bail=1'], {
     cwd: copy.path(),
     env: { ...process.env, NOTIGRAPH_TEST_SAMPLES: 'large' },
-    stdio: 'ignore',
-    timeout: TIMEOUT_MS,
+    stdio,
+    timeout: TIMEOUT_MS * tests.length,
   });
   const [code] = await once(child, 'exit');
   return code !== 0;
 }
 
-async function judge(copy: ProjectCopy, { file, without: [found, replacement], test }: Guard): Promise<Verdict> {
+async function isCaught(copy: ProjectCopy, { file, source, test }: Mutant): Promise<boolean> {
   const path = copy.path(file);
-  const text = await readFile(path, 'utf8');
-  if (!text.includes(found)) {
-    return 'NOT FOUND';
-  }
-  await writeFile(
-    path,
-    text.replace(found, () => replacement),
-  );
+  const original = await readFile(path, 'utf8');
+  await writeFile(path, source);
   try {
-    return (await testFails(copy, test)) ? 'caught' : 'SURVIVED';
+    return await fails(copy, [test], 'ignore');
   } finally {
-    await writeFile(path, text);
+    await writeFile(path, original);
   }
 }
 
-/** Returns the tests that fail with every guard in place, which would prove nothing. */
-async function findBrokenTests(guards: readonly Guard[]): Promise<string[]> {
-  await using copy = await copyProject();
-  const broken: string[] = [];
-  for (const test of new Set(guards.map(({ test }) => test))) {
-    console.log(`     with every guard  (${test})`);
-    if (await testFails(copy, test)) {
-      broken.push(test);
-    }
-  }
-  return broken;
-}
+const pattern = new RegExp(process.argv[2] ?? '');
+const mutants = findMutants(ROOT).filter(({ file, test }) => pattern.test(`${file} ${test}`));
+const queue = [...mutants];
+let caught = 0;
 
-const selected = GUARDS.filter(({ name, file, test }) => `${name} ${file} ${test}`.includes(process.argv[2] ?? ''));
-const queue = [...selected];
-const verdicts = new Map<Guard, Verdict>();
-
-async function work(): Promise<void> {
-  await using copy = await copyProject();
-  for (let guard = queue.shift(); guard !== undefined; guard = queue.shift()) {
-    const verdict = await judge(copy, guard);
-    verdicts.set(guard, verdict);
-    console.log(
-      `${String(verdicts.size).padStart(3)}/${selected.length}  ${verdict.padEnd(9)}  ${guard.name}  (${guard.test})`,
-    );
+async function work(copy: ProjectCopy): Promise<void> {
+  for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+    const wasCaught = await isCaught(copy, mutant);
+    caught += Number(wasCaught);
+    const { file, line, change, test } = mutant;
+    console.log(`${wasCaught ? 'caught  ' : 'SURVIVED'}  ${file}:${line}  ${change}  (${test})`);
   }
 }
 
-const broken = await findBrokenTests(selected);
-if (broken.length > 0) {
-  throw new Error(`These tests fail with every guard in place: ${broken.join(', ')}`);
+const start = Date.now();
+await using first = await copyProject();
+await using second = await copyProject();
+if (await fails(first, [...new Set(mutants.map(({ test }) => test))], 'inherit')) {
+  throw new Error('A test fails with every guard in place.');
 }
-await Promise.all(Array.from({ length: PARALLEL_COPIES }, work));
-const caught = [...verdicts.values()].filter((verdict) => verdict === 'caught').length;
-console.log(`\n${caught} of ${selected.length} guards are covered by their test.`);
-process.exitCode = caught === selected.length ? 0 : 1;
+await Promise.all([work(first), work(second)]);
+console.log(
+  `\n${caught} of ${mutants.length} changes are caught (${Math.ceil((Date.now() - start) / 60_000)} minutes).`,
+);
+process.exitCode = caught === mutants.length ? 0 : 1;

@@ -103,10 +103,11 @@ describe('a socket', () => {
     ['garbage', '\0garbage'],
   ])('is closed if it receives %s while it is idle', async (_, bytes) => {
     const sends: Connection['send'][] = [];
+    const options = { socketIdleMs: 60_000 }; // Longer than the test waits.
     await using gateway = await startScriptedGateway((request, connection) => {
       sends.push(connection.send);
       echoOnce(request, connection);
-    });
+    }, options);
     const read = () => gateway.data(DOCUMENT, { id: 'x' });
     await read();
     await read();

@@ -47,6 +47,7 @@ export async function sendRows(sending: Sending): Promise<{ found: number; other
         }
         const { line, subscriber } = row;
         const plan = subscriber && results.find({ line, subscriber });
+        // guard: test/cli/import-results.test.ts
         if (subscriber === undefined || plan === undefined) {
           others += 1;
           continue;
@@ -92,6 +93,7 @@ async function sendRow({ line, subscriber, key, outcome }: PlannedRow, sending: 
   for (let tries = 0; ; tries += 1) {
     // Before a row was applied, the reason for a broken connection could concern all rows.
     if (isBroken && progress.applied > 0 && !service.answeredSince(lastAt)) {
+      // guard: test/cli/import-failures.test.ts
       await probe(service);
     }
     if (!(await service.turn())) {
@@ -111,17 +113,20 @@ async function sendRow({ line, subscriber, key, outcome }: PlannedRow, sending: 
       const failure = { code: error.code, message: describeError(error, subscriber) };
       assertUsable(error, `line ${line}: ${failure.message}`, service.hasApplied);
       isUnknown ||= error.outcome === 'UNKNOWN';
+      // guard: test/cli/import-failures.test.ts
       if (isUnknown && error.sent) {
         results.record(subscriberId, 'unknown', failure);
       }
       const isAnswered = isAnswer(error);
       // During an outage, no row fails: only those count that fail while the service answers.
+      // guard: test/cli/import-failures.test.ts
       failures += Number(isAnswered || (error.sent && service.answeredSince(lastAt)));
       lastAt = performance.now();
       isBroken = error.sent && error.status === undefined && error.code === 'UPSTREAM_UNAVAILABLE';
       if (isAnswered) {
         service.answered();
       }
+      // guard: test/cli/import.test.ts
       if (!isTemporary(error) || failures >= MAX_TRIES) {
         if (!isUnknown) {
           results.record(subscriberId, 'failed', failure);
@@ -156,11 +161,13 @@ async function probe(service: ImportService): Promise<void> {
 /** @throws {ImportError} if the failure concerns every row: the service rejects the key, or its address is wrong */
 function assertUsable({ code, status = 0 }: UpstreamError, reason: string, hasApplied: boolean): void {
   // A firewall can reject the content of one row with 403.
+  // guard: test/cli/import.test.ts
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
     throw new ImportError(`The service rejected the API key with ${status} at ${reason}`, {
       remedy: 'Correct the key, and run the command again to send the others.',
     });
   }
+  // guard: test/cli/import-failures.test.ts
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
     throw new ImportError(`There is no POST /v1/subscribers at the service's address (status ${status}).`, {
       remedy: 'Correct the address, and run the command again to send the others.',

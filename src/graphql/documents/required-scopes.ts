@@ -46,6 +46,7 @@ function canHold(
   defaults: ReadonlyMap<string, boolean | undefined>,
 ): boolean {
   const sent = variables[variable];
+  // guard: test/auth/scopes.test.ts
   return (sent === undefined ? defaults.get(variable) : sent) !== !value;
 }
 
@@ -118,6 +119,7 @@ function collect(
   }
 
   function walk({ selections }: SelectionSetNode, parent: GraphQLCompositeType, outer: readonly Condition[]): void {
+    // guard: test/auth/scopes.test.ts
     addRequirement(parent.extensions.scope, outer); // Also if a fragment on a member of a union selects it.
     for (const selection of selections) {
       const selectionConditions = conditionsOf(selection.directives);
@@ -133,6 +135,7 @@ function collect(
             break; // `__typename` and introspection require no scope.
           }
           const type = getNamedType(field.type);
+          // guard: test/auth/scopes.test.ts
           addRequirement(field.extensions.scope, conditions);
           if (selection.selectionSet !== undefined && isCompositeType(type)) {
             walk(selection.selectionSet, type, conditions);
@@ -209,6 +212,7 @@ export function findRepresentations(
   }
   const values: ValueNode[] = [];
   for (const definition of document.definitions) {
+    // guard: test/graphql/federation.test.ts
     if (definition === operation || definition.kind === Kind.FRAGMENT_DEFINITION) {
       visit(definition, {
         Field: ({ name, arguments: args = [] }) => {

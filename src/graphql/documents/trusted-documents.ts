@@ -85,6 +85,7 @@ export function createTrustedDocuments(
     if (query === undefined) {
       return findById(id);
     }
+    // guard: test/graphql/trusted-documents.test.ts
     if (sha256Of(query) !== withoutHashPrefix(id)) {
       throw refuse(
         'BAD_REQUEST',
@@ -96,7 +97,11 @@ export function createTrustedDocuments(
 
   function logUnlisted(text: string, clientKind: string): void {
     const hash = sha256Of(text);
-    if (!loggedHashes.has(hash) && loggedHashes.size < MAX_LOGGED) {
+    if (
+      !loggedHashes.has(hash) &&
+      // guard: test/attacks/unlisted-documents.test.ts
+      loggedHashes.size < MAX_LOGGED
+    ) {
       loggedHashes.add(hash);
       const operation = /\b(?:query|mutation)\s+(\w{1,100})/.exec(text)?.[1];
       logger.warn({ clientKind, document: hash, operation }, 'a document that is in no manifest was served');
@@ -115,9 +120,11 @@ export function createTrustedDocuments(
         return query;
       }
       const { text, hash } = query !== undefined && id === undefined ? findByText(query) : findByIdAndText(id, query);
+      // guard: test/http/client-tokens.test.ts
       if (documents !== undefined && (hash === undefined || !documents.has(hash))) {
         throw refuse('DOCUMENT_NOT_TRUSTED', 'This token does not permit this document.');
       }
+      // guard: test/graphql/trusted-documents.test.ts
       if (hash === undefined && mode === 'enforce') {
         throw refuse(
           'DOCUMENT_NOT_TRUSTED',

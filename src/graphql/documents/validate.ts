@@ -32,6 +32,7 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
   const accepted = new WeakSet<DocumentNode>();
   return {
     onParse({ params: { source }, setParseFn }) {
+      // guard: test/http/hostile.test.ts
       if (source.toString().length > maxDocumentCharacters) {
         throw limitExceeded(`The document has more than ${maxDocumentCharacters} characters.`); // Thrown before the document is cached.
       }
@@ -51,6 +52,7 @@ export function useDocumentLimits(limits: DocumentLimits & Pick<Settings, 'intro
       if (problem === undefined) {
         accepted.add(documentAST);
       } else {
+        // guard: test/http/hostile.test.ts
         setResult([limitExceeded(problem)]);
       }
     },
@@ -190,6 +192,7 @@ export function checkRepresentations(
   maxFields: number,
 ): void {
   const found = representations?.(variables).reduce((sum, { length }) => sum + length, fields) ?? 0;
+  // guard: test/graphql/federation.test.ts
   if (found > maxFields) {
     throw limitExceeded(`The operation has ${found} fields and representations; at most ${maxFields} are allowed.`);
   }

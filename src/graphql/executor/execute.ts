@@ -30,6 +30,7 @@ export function createExecutor(settings: Limits): Execute {
     }
     const variables = coerceVariables(plans.variables, variableValues, {
       maxInputListItems: limits.maxInputListItems,
+      // guard: test/attacks/disclosure.test.ts
       hideSuggestions: inputs.hideSuggestions ?? !limits.introspection,
     });
     if (variables.errors !== undefined) {

@@ -31,6 +31,7 @@ const identifierOf = ({ triggers }: WorkflowBody): string | undefined => trigger
 function loadBy(keyOf: (workflow: WorkflowBody) => string | undefined): LoadByKey {
   return async (key, { loaders }) => {
     const workflow = await loaders.workflow.load(key);
+    // guard: test/graphql/federation.test.ts
     return workflow !== null && toId(keyOf(workflow)) === key ? workflow : null;
   };
 }

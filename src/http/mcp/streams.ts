@@ -36,6 +36,7 @@ export async function serveStreams(
       return; // It was closed before its end.
     }
     await setImmediate(); // The transport gets the last chunk first.
+    // guard: test/cli/mcp.test.ts
     await pending.answered();
   }
 
@@ -94,6 +95,7 @@ function createPendingRequests() {
           inner.onerror = (error) => outer.onerror?.(error);
           inner.onclose = () => {
             outer.onclose?.();
+            // guard: test/cli/mcp.test.ts
             onClose();
           };
           return inner.start();

@@ -51,6 +51,7 @@ export function createSettledFiles<Value>(read: (path: string) => Value): Settle
     if (entry.used === found) {
       return false;
     }
+    // guard: test/auth/tenant-keys.test.ts
     if (!isFirstLook && time - entry.since < SETTLE_MS) {
       isSettling = true;
       return false;
@@ -73,6 +74,7 @@ export function createSettledFiles<Value>(read: (path: string) => Value): Settle
     look(files) {
       const paths = new Map(files);
       const time = performance.now();
+      // guard: test/auth/tenant-keys.test.ts
       isSettling = isFirstLook && paths.size > 0; // Nothing is known about the time before the first look.
       const names = new Set([...paths.keys(), ...entries.keys()]);
       const changed = [...names].filter((name) => lookAt(name, paths.get(name), time));

@@ -26,6 +26,7 @@ export function readTraceContext(source: HeaderSource): SpanContext | undefined 
     return undefined;
   }
   const hasMore = traceparent.length !== VERSION_00_LENGTH;
+  // guard: test/telemetry/tracing.test.ts
   if (!TRACEPARENT.test(traceparent) || (hasMore && traceparent.startsWith('00'))) {
     return undefined;
   }
@@ -50,6 +51,7 @@ function readTraceState(header: string | undefined): TraceState | undefined {
   const state = createTraceState(header);
   const members = header.split(',').map((member) => member.trim());
   const text = members.filter((member) => member !== '').join(','); // Empty members are valid.
+  // guard: test/telemetry/tracing.test.ts
   return text !== '' && state.serialize() === text ? state : undefined;
 }
 

@@ -169,7 +169,11 @@ export class CachedService implements CallTarget {
     deadline.add(waiting);
     this.#refresh(read, lookup, entry, events, (outcome) => {
       const isClosing = closing.aborted; // Ends the refresh, but neither the operation nor its client.
-      if (isUpstreamError(outcome) && (isClosing || isServiceFailure(outcome))) {
+      if (
+        isUpstreamError(outcome) &&
+        // guard: test/upstream/cache/windows.test.ts
+        (isClosing || isServiceFailure(outcome))
+      ) {
         answerFromStore(outcome);
       } else {
         answerWithout(outcome);
@@ -190,6 +194,7 @@ export class CachedService implements CallTarget {
     const reader = new Reader(new Deadline(closing, performance.now() + attemptTimeoutMs), events, onOutcome);
     service.read(request, reader, {
       ...this.#storing(read, lookup, 'refresh'),
+      // guard: test/upstream/cache/windows.test.ts
       isRetried: false, // The stored response answers the readers.
     });
   }
@@ -220,7 +225,11 @@ export class CachedService implements CallTarget {
   #confirmation(request: UpstreamRequest, events: CallEvents): { confirm: (outcome: Outcome) => void | Promise<void> } {
     return {
       confirm: (outcome) => {
-        if (!isUpstreamError(outcome) || (outcome.status !== 401 && outcome.status !== 403)) {
+        if (
+          !isUpstreamError(outcome) ||
+          // guard: test/upstream/cache/rejected-keys.test.ts
+          (outcome.status !== 401 && outcome.status !== 403)
+        ) {
           return undefined;
         }
         events.invalidated('rejected key');

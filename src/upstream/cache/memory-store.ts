@@ -76,6 +76,7 @@ export class MemoryStore implements CacheStore {
     const at = this.#now();
     const owned = this.#keyOf(owner, kind);
     const version = this.#versions.get(owned);
+    // guard: test/upstream/cache/memory-store.test.ts
     if (this.#isWriting(owned, at)) {
       return { entry: undefined, version: `${version} writing`, at };
     }
@@ -84,6 +85,7 @@ export class MemoryStore implements CacheStore {
     }
     const key = `${owned} ${path}`;
     const entry = this.#entries.get(key);
+    // guard: test/upstream/cache/memory-store.test.ts
     if (entry?.version !== version || entry.expiresAt <= at) {
       this.#entries.delete(key);
       return { entry: undefined, version, at };
@@ -98,6 +100,7 @@ export class MemoryStore implements CacheStore {
     if (version?.startsWith('none ')) {
       this.#versions.set(owned, current); // Otherwise, frequent writes of others would keep new owners from storing anything.
     }
+    // guard: test/upstream/cache/memory-store.test.ts
     if (!isFirst && version !== current) {
       return;
     }
@@ -121,6 +124,7 @@ export class MemoryStore implements CacheStore {
         this.#replaceVersions(keys);
         this.#removeWrites(keys, (other) => other === write);
         this.#removeUnknown();
+        // guard: test/upstream/cache/memory-store.test.ts
         for (const key of isUnknown ? keys : []) {
           this.#unknown.delete(key); // It moves to the end.
           this.#unknown.set(key, this.#now() + this.#unknownWriteMs);
@@ -190,6 +194,7 @@ export class MemoryStore implements CacheStore {
 
   /** Takes 1 µs, `createHmac` 15 µs. The secret's length is fixed and the digest stays in this process, so an HMAC would add nothing. */
   #keyOf({ upstream, credential }: Owner, kind: CachedKind): string {
+    // guard: test/upstream/cache/isolation.test.ts
     return `${hash('sha256', `${this.#secret}${upstream}\n${credential}`, 'base64')} ${kind}`;
   }
 }

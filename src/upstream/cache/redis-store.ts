@@ -109,6 +109,7 @@ export function createRedisCacheStore({
         send('INFO', 'replication'),
         send('SET', `${prefix}trial`, '1', 'PX', '1'),
       ]);
+      // guard: test/upstream/cache/redis-outages.test.ts
       history = readHistory(server, replication);
     },
     onUp: () => void replaceMissed(),
@@ -209,6 +210,7 @@ export function createRedisCacheStore({
     const end = value.indexOf('\n');
     const header = value.toString('latin1', 0, Math.min(Math.max(0, end), MAX_HEADER_BYTES));
     const at = Number(header.slice(0, header.indexOf(' ')));
+    // guard: test/upstream/cache/redis-store.test.ts
     const isCurrent = header === `${at} ${visibleVersion}` && at >= ignoresBefore && at <= now;
     const result = isCurrent
       ? await unsealResult(value.subarray(end + 1), keysOf(address.owner).encryption, `${key} ${visibleVersion}`)
@@ -322,6 +324,7 @@ async function readState(
     now,
     version: textOf(version),
     epoch: textOf(epoch),
+    // guard: test/upstream/cache/redis-store.test.ts
     isWriting: deadlines.some((deadline) => Number(textOf(deadline)) > now), // A killed process leaves its write behind.
     value: value instanceof Buffer ? value : undefined,
   };

@@ -84,6 +84,7 @@ export function createThrottle(
     if (remaining > 0 || resetSeconds <= minSeconds) {
       return;
     }
+    // guard: test/upstream/upstream-rate-limit.test.ts
     const until = now() + Math.min(resetSeconds, MAX_SECONDS) * 1_000;
     const existing = pauses.get(credential);
     if (existing !== undefined && existing.until >= until) {

@@ -43,6 +43,7 @@ export function readSuccess(response: UpstreamResponse, expected: Expected, maxL
   }
   const sent = readJson(response);
   const body = unwrap(sent);
+  // guard: test/graphql/error-model.test.ts
   if (Array.isArray(body) && body.length > maxListItems) {
     throw new BodyError(`the list has more than ${maxListItems} items`);
   }
@@ -67,9 +68,11 @@ function readJson({ status, headers, body, isTooLong }: UpstreamResponse): unkno
     const sizeProblem = isTooLong ? 'the body is larger than allowed' : 'the body is truncated';
     throw new BodyError(problem === undefined ? sizeProblem : `status ${status} with ${problem}`);
   }
+  // guard: test/graphql/error-model.test.ts
   if (!isUtf8(body)) {
     throw new BodyError('the body is not UTF-8');
   }
+  // guard: test/graphql/json-values.test.ts
   if (containsLargeObject(body)) {
     throw new BodyError('an object has too many members');
   }
@@ -86,6 +89,7 @@ const KNOWN_TYPE =
 
 /** Returns why the body can't be JSON, judging by the headers; undefined if it can. */
 function findHeaderProblem(headers: Headers): string | undefined {
+  // guard: test/graphql/error-model.test.ts
   if ((headerOf(headers, 'content-encoding') ?? 'identity') !== 'identity') {
     return 'a content encoding that was not requested';
   }

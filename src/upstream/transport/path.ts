@@ -33,6 +33,7 @@ export function findIdProblem(id: string): string | undefined {
     if (CONTROL_CHARACTER.test(form)) {
       return 'must not contain control characters';
     }
+    // guard: test/graphql/ids.test.ts
     if (form.split(/[/\\]/).some((part) => part === '.' || part === '..')) {
       return 'must not contain the path segments "." or ".."';
     }

@@ -69,6 +69,7 @@ function findProblem(
     const place = target === undefined || target === baseUrl.origin ? 'to another page' : `to ${target}`;
     return `The ${subject} redirects ${place}, and redirects are not followed. ${REMEDY}`;
   }
+  // guard: test/upstream/probe.test.ts
   if (/\bhtml\b/i.test(headerOf(headers, 'content-type') ?? '')) {
     return `The ${subject} responds with HTML instead of JSON: it seems to be a website or a sign-in page. ${REMEDY}`;
   }

@@ -134,6 +134,7 @@ export class SocketPool {
   #take(credential: string): Slot | undefined {
     const idle = this.#idle;
     for (let i = idle.length - 1; i >= 0; i -= 1) {
+      // guard: test/upstream/socket-isolation.test.ts
       if (idle[i]?.credential === credential) {
         return idle.splice(i, 1)[0];
       }
@@ -163,6 +164,7 @@ export class SocketPool {
           }
           slot.socket = socket;
           socket.on('readable', () => {
+            // guard: test/upstream/socket-isolation.test.ts
             if (!slot.isBusy) {
               socket.destroy(); // Needed because undici tolerates line breaks before a response.
             }
@@ -184,11 +186,13 @@ export class SocketPool {
   }
 
   #send(slot: Slot, credential: string, request: Dispatcher.DispatchOptions, handler: WaitingHandler): void {
+    // guard: test/upstream/socket-isolation.test.ts
     if (this.#isIsolated && slot.credential !== credential) {
       slot.socket?.destroy(); // The client reconnects once it is closed, so the limit is never exceeded.
     }
     slot.credential = credential;
     slot.isBusy = true;
+    // guard: test/upstream/socket-isolation.test.ts
     if (!slot.client.dispatch(request, handler) && slot.client.stats.size === 0) {
       this.#release(slot); // undici rejected the request as invalid and emits no event.
     }
