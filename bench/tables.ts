@@ -1,24 +1,52 @@
-import { type Curve, type Point, stepsOf } from './curves.ts';
-import type { DocumentFigures } from './documents.ts';
-import { type Figures, isShown, type Outcome, type WorkloadFigures } from './figures.ts';
+import type { Figures, Outcome, WorkloadFigures } from './figures.ts';
 import type { MemoryFigures } from './memory.ts';
-import type { Table } from './render.ts';
 import type { Results } from './results.ts';
+import type { Cost, Curve } from './scale.ts';
 import { CACHED, FLOOR, OURS } from './subjects.ts';
 import { compareWithTargets } from './targets.ts';
 
-/** Returns the tables of a run, for the terminal and the docs. */
+/** Table of results, for the terminal and the docs. */
+export interface Table {
+  title: string;
+  head: string[];
+  rows: string[][];
+}
+
+/** Formats a table for the terminal. */
+export function asText({ title, head, rows }: Table): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}`;
+}
+
+/** Formats a table as Markdown with its title. */
+export const asMarkdown = (table: Table): string => `### ${table.title}\n\n${asMarkdownTable(table)}`;
+
+/** Formats a table as Markdown. Columns of numbers are aligned to the right. */
+export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): string {
+  const isFigure = head.map((_, column) =>
+    rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const rule = `|${isFigure.map((right, column) => (right && head[column] !== '' ? ' ---: ' : ' --- ')).join('|')}|\n`;
+  return `${line(head)}${rule}${rows.map(line).join('')}`;
+}
+
+/** Returns the tables of a run without the curves. */
 export const tablesOf = (results: Results): Table[] => [
   targetTable(results),
   ...results.workloads.map((workload) => workloadTable(workload, results)),
   ...(results.latency.length > 0 ? [latencyTable(results)] : []),
-  ...(results.documents === undefined ? [] : [documentsTable(results.documents)]),
   ...(results.mixed === undefined ? [] : [memoryTable(results.mixed)]),
-  restTable(results),
+  ...(results.subjects.length > 0 ? [restTable(results)] : []),
 ];
 
 /** Returns the comparison with the targets. */
-export const targetTable = (results: Results): Table => ({
+const targetTable = (results: Results): Table => ({
   title: 'Targets',
   head: ['value', 'result', 'target', ''],
   rows: compareWithTargets(results).map(({ value, result, target, verdict, fault }) => [
@@ -29,17 +57,17 @@ export const targetTable = (results: Results): Table => ({
   ]),
 });
 
-/** Workloads of the README. */
-const README_WORKLOADS: readonly string[] = ['q1', 'q4', 'm1'];
+/** Workloads of the overview. */
+const OVERVIEW: readonly string[] = ['q1', 'q4', 'm1'];
 
-/** Returns the README's table: CPU time per request of every subject that a workload was measured with. */
-export function readmeTable({ workloads, subjects }: Results): Pick<Table, 'head' | 'rows'> {
+/** Returns the overview: CPU time per request of every subject except the one with the cache. */
+export function cpuTable({ workloads, subjects }: Results): Pick<Table, 'head' | 'rows'> {
   const shown = subjects.filter(({ name }) => name !== CACHED.name);
   const shorten = (title: string) => title.replace(/^Hand-written proxy.*/, 'hand-written proxy').replace('Stock ', '');
   return {
     head: ['', ...shown.map(({ title }) => shorten(title))],
     rows: workloads
-      .filter(({ key }) => README_WORKLOADS.includes(key))
+      .filter(({ key }) => OVERVIEW.includes(key))
       .map(({ key, title, subjects: outcomes }) => [
         `${key.toUpperCase()}: ${title}`,
         ...shown.map(({ name }) => outcomes[name]?.figures?.cpuUs.toFixed(0) ?? '—'),
@@ -81,7 +109,9 @@ function workloadTable(workload: WorkloadFigures, { subjects: all }: Results): T
       'spread',
       '',
     ],
-    rows: all.filter(({ name }) => isShown(name, workload)).map(({ name, title }) => rowOf(title, subjects[name])),
+    rows: all
+      .filter(({ name }) => subjects[name] !== undefined || !(name === CACHED.name || key === 'h2')) // With the cache, only H2 is measured.
+      .map(({ name, title }) => rowOf(title, subjects[name])),
   };
 }
 
@@ -121,53 +151,38 @@ const memoryTable = ({ early, late, heap, peak }: MemoryFigures): Table => ({
   ],
 });
 
-const documentsTable = ({ repeatedUs, uniqueUs, ratio, ratios }: DocumentFigures): Table => ({
-  title: 'Documents that never repeat',
-  head: ['documents', 'CPU µs per request', '× repeated', 'rounds'],
-  rows: [
-    ['repeated', repeatedUs.toFixed(0), '1.00', ''],
-    [
-      'new each time',
-      uniqueUs.toFixed(0),
-      ratio.toFixed(2),
-      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
-    ],
+/** Returns the table of one curve. The exponents say how the cost grows from the previous amount: 0 is constant, 1 is linear. */
+export const curveTable = ({ title, unit, points }: Curve): Table => ({
+  title,
+  head: [
+    unit,
+    'CPU µs per request',
+    'requests/s',
+    'p99 ms',
+    'MB',
+    'exponent',
+    'floor: CPU µs per request',
+    'floor: exponent',
   ],
+  rows: points.map(({ amount, costs }, index) => {
+    const before = points[index - 1];
+    const [ours, floor] = [costs[OURS.name], costs[FLOOR.name]];
+    const cells = (cost: Cost | undefined, format: (cost: Cost) => string) => (cost === undefined ? '—' : format(cost));
+    const exponentOf = (name: string, { cpuUs }: Cost): string => {
+      const cpuBefore = before?.costs[name]?.cpuUs;
+      return before === undefined || cpuBefore === undefined
+        ? ''
+        : (Math.log(cpuUs / cpuBefore) / Math.log(amount / before.amount)).toFixed(2);
+    };
+    return [
+      String(amount),
+      cells(ours, ({ cpuUs }) => cpuUs.toFixed(0)),
+      cells(ours, ({ perSecond }) => perSecond.toFixed(0)),
+      cells(ours, ({ p99Us }) => ms(p99Us)),
+      cells(ours, ({ rss }) => mb(rss)),
+      cells(ours, (cost) => exponentOf(OURS.name, cost)),
+      cells(floor, ({ cpuUs }) => cpuUs.toFixed(0)),
+      cells(floor, (cost) => exponentOf(FLOOR.name, cost)),
+    ];
+  }),
 });
-
-/** Returns the table of one curve. */
-export function curveTable(curve: Curve): Table {
-  const [ours, floor] = [OURS.name, FLOOR.name].map((name) => ({
-    costOf: ({ costs }: Point) => costs[name],
-    exponentTo: (amount: number) =>
-      stepsOf(curve, name)
-        .find(({ to }) => to === amount)
-        ?.exponent.toFixed(2) ?? '',
-  }));
-  return {
-    title: curve.title,
-    head: [
-      curve.unit,
-      'CPU µs per request',
-      'requests/s',
-      'p99 ms',
-      'MB',
-      'exponent',
-      'floor: CPU µs per request',
-      'floor: exponent',
-    ],
-    rows: curve.points.map((point) => {
-      const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];
-      return [
-        String(point.amount),
-        cost?.cpuUs.toFixed(0) ?? '—',
-        cost?.perSecond.toFixed(0) ?? '—',
-        cost === undefined ? '—' : ms(cost.p99Us),
-        cost === undefined ? '—' : mb(cost.rss),
-        ours?.exponentTo(point.amount) ?? '',
-        floorCost?.cpuUs.toFixed(0) ?? '—',
-        floor?.exponentTo(point.amount) ?? '',
-      ];
-    }),
-  };
-}
