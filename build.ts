@@ -56,35 +56,44 @@ const buildBundle = ({ folder, empties = true, entries, packages, minify = false
     },
   });
 
-// Contains the packages that aren't dependencies, because they take up several times their size when installed.
-await buildBundle({
-  folder: 'dist/library',
-  entries: {
-    index: 'src/index.ts',
-    'client/index': 'src/client/index.ts',
-    'testing/msw/index': 'src/testing/msw/index.ts',
+/** Bundles by name, in the order in which they are built. */
+const BUNDLES: Readonly<Record<string, Bundle>> = {
+  // Contains the packages that aren't dependencies, because they take up several times their size when installed.
+  library: {
+    folder: 'dist/library',
+    entries: {
+      index: 'src/index.ts',
+      'client/index': 'src/client/index.ts',
+      'testing/msw/index': 'src/testing/msw/index.ts',
+    },
+    packages: { noExternal: true, external: DEPENDENCIES },
   },
-  packages: { noExternal: true, external: DEPENDENCIES },
-});
-
-// A bundle of its own, so that the files above stay as small. It contains the sandbox.
-await buildBundle({
-  folder: 'dist/library/testing',
-  empties: false,
-  entries: { index: 'src/testing/index.ts' },
-  packages: { noExternal: true, external: DEPENDENCIES },
-  minify: MINIFY,
-  built: { '../gateway.ts': '../index.js', '../client/index.ts': '../client/index.js' },
-});
-
-// Contains its packages, which halves the time to start. Users choose the versions of the peers, and with their SDK that of OpenTelemetry's
-// interface: a newer version here would ignore the SDK. graphql must exist only once.
-await buildBundle({
-  folder: 'dist/cli',
-  entries: { main: 'src/cli/main.ts' },
-  packages: {
-    noExternal: true,
-    external: ['graphql', '@opentelemetry/api', ...Object.keys(manifest.peerDependencies)],
+  // A bundle of its own, so that the files above stay as small. It contains the sandbox.
+  testing: {
+    folder: 'dist/library/testing',
+    empties: false,
+    entries: { index: 'src/testing/index.ts' },
+    packages: { noExternal: true, external: DEPENDENCIES },
+    minify: MINIFY,
+    built: { '../gateway.ts': '../index.js', '../client/index.ts': '../client/index.js' },
   },
-  minify: MINIFY,
-});
+  // Contains its packages, which halves the time to start. Users choose the versions of the peers, and with their SDK that of OpenTelemetry's
+  // interface: a newer version here would ignore the SDK. graphql must exist only once.
+  command: {
+    folder: 'dist/cli',
+    entries: { main: 'src/cli/main.ts' },
+    packages: {
+      noExternal: true,
+      external: ['graphql', '@opentelemetry/api', ...Object.keys(manifest.peerDependencies)],
+    },
+    minify: MINIFY,
+  },
+};
+
+// `node build.ts command` builds only that of the command.
+const names = process.argv.slice(2);
+for (const [name, bundle] of Object.entries(BUNDLES)) {
+  if (names.length === 0 || names.includes(name)) {
+    await buildBundle(bundle);
+  }
+}

@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/runner/longest-first.ts';
-import { BUILDS, MEASURES, ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
+import { BUILDS, HAVE_SAMPLES, MEASURES, ONLY_LARGE, TAKES_LONG, TAKES_SAMPLES } from './test/runner/projects.ts';
+import { CHILD_ENV } from './test/support/child-env.ts';
 import { IS_LARGE } from './test/support/samples.ts';
+
+/** For the projects whose tests start processes. */
+const globalSetup = ['./test/runner/build-command.ts'];
 
 export default defineConfig({
   test: {
@@ -9,6 +13,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: ['--conditions=notigraph-source'], // The examples import the package, which isn't built.
     globalSetup: ['./test/runner/build-graphiql.ts', './test/runner/unpack-browser.ts'],
+    env: { NODE_COMPILE_CACHE: CHILD_ENV.NODE_COMPILE_CACHE },
     isolate: false, // Files that a worker runs share its process, and the modules of src/ in it.
     maxWorkers: 3, // For two cores: many tests wait.
     testTimeout: 60_000, // Generous, as all limits here: it costs nothing on a machine that is not busy.
@@ -27,14 +32,22 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'long', include: TAKES_LONG, exclude: BUILDS, testTimeout: 120_000, hookTimeout: 240_000 },
+        test: {
+          name: 'long',
+          include: TAKES_LONG,
+          exclude: BUILDS,
+          globalSetup,
+          testTimeout: 120_000,
+          hookTimeout: 240_000,
+        },
       },
       {
         extends: true,
         test: {
           name: 'slow',
-          include: TAKES_SAMPLES,
+          include: [...TAKES_SAMPLES, ...(IS_LARGE ? HAVE_SAMPLES : [])],
           exclude: [...MEASURES, ...(IS_LARGE ? [] : ONLY_LARGE)],
+          globalSetup,
           testTimeout: 300_000,
         },
       },
@@ -44,6 +57,7 @@ export default defineConfig({
           name: 'measures',
           include: MEASURES,
           exclude: IS_LARGE ? [] : ONLY_LARGE,
+          globalSetup,
           testTimeout: 300_000,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },

@@ -1,4 +1,4 @@
-import type { Figures, Outcome, WorkloadFigures } from './figures.ts';
+import type { Figures } from './figures.ts';
 import type { MemoryFigures } from './memory.ts';
 import type { Results } from './results.ts';
 import type { Cost, Curve } from './scale.ts';
@@ -10,21 +10,24 @@ export interface Table {
   title: string;
   head: string[];
   rows: string[][];
+  /** Sentence below the table. */
+  note?: string;
 }
 
 /** Formats a table for the terminal. */
-export function asText({ title, head, rows }: Table): string {
+export function asText({ title, head, rows, note }: Table): string {
   const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: string[]) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}`;
+  return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}${note === undefined ? '' : `  ${note}\n`}`;
 }
 
 /** Formats a table as Markdown with its title. */
-export const asMarkdown = (table: Table): string => `### ${table.title}\n\n${asMarkdownTable(table)}`;
+export const asMarkdown = (table: Table): string =>
+  `### ${table.title}\n\n${asMarkdownTable(table)}${table.note === undefined ? '' : `\n${table.note}\n`}`;
 
 /** Formats a table as Markdown. Columns of numbers are aligned to the right. */
 export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): string {
@@ -39,7 +42,7 @@ export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): s
 /** Returns the tables of a run without the curves. */
 export const tablesOf = (results: Results): Table[] => [
   targetTable(results),
-  ...results.workloads.map((workload) => workloadTable(workload, results)),
+  ...(results.workloads.length > 0 ? MEASURES.map((measure) => measureTable(measure, results)) : []),
   ...(results.latency.length > 0 ? [latencyTable(results)] : []),
   ...(results.mixed === undefined ? [] : [memoryTable(results.mixed)]),
   ...(results.subjects.length > 0 ? [restTable(results)] : []),
@@ -60,59 +63,62 @@ const targetTable = (results: Results): Table => ({
 /** Workloads of the overview. */
 const OVERVIEW: readonly string[] = ['q1', 'q4', 'm1'];
 
-/** Returns the overview: CPU time per request of every subject except the one with the cache. */
-export function cpuTable({ workloads, subjects }: Results): Pick<Table, 'head' | 'rows'> {
-  const shown = subjects.filter(({ name }) => name !== CACHED.name);
-  const shorten = (title: string) => title.replace(/^Hand-written proxy.*/, 'hand-written proxy').replace('Stock ', '');
-  return {
-    head: ['', ...shown.map(({ title }) => shorten(title))],
-    rows: workloads
-      .filter(({ key }) => OVERVIEW.includes(key))
-      .map(({ key, title, subjects: outcomes }) => [
-        `${key.toUpperCase()}: ${title}`,
-        ...shown.map(({ name }) => outcomes[name]?.figures?.cpuUs.toFixed(0) ?? '—'),
-      ]),
-  };
+/** Returns the overview: CPU time per request of every subject. */
+export function cpuTable({ workloads, ...results }: Results): Pick<Table, 'head' | 'rows'> {
+  const { head, rows } = measureTable(CPU_TIME, {
+    ...results,
+    workloads: workloads.filter(({ key }) => OVERVIEW.includes(key)),
+  });
+  return { head: ['', ...head.slice(1).map((name) => (name === 'floor' ? 'hand-written proxy' : name))], rows };
 }
 
-const RATIO_OF = { cpu: 'CPU', time: 'time', calls: 'calls' } as const;
+/** Returns the name of a subject in a table. */
+const shorten = (title: string): string => title.replace(/^Hand-written proxy.*/, 'floor').replace('Stock ', '');
 
 const ms = (us: number): string => (us / 1_000).toFixed(us < 100_000 ? 1 : 0);
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
-function workloadTable(workload: WorkloadFigures, { subjects: all }: Results): Table {
-  const { key, title, judgedBy, subjects } = workload;
-  const cells = ({ cpuUs, ratio, perSecond, p50Us, p99Us, calls, spread }: Figures): string[] => [
-    cpuUs.toFixed(0),
-    ratio.toFixed(2),
-    perSecond.toFixed(perSecond < 100 ? 1 : 0),
-    ms(p50Us),
-    ms(p99Us),
-    calls.toFixed(2),
-    `${(spread * 100).toFixed(0)} %`,
-  ];
-  const rowOf = (subject: string, outcome: Outcome | undefined): string[] => {
-    const { figures, fault } = outcome ?? {};
-    const note = outcome === undefined ? 'not supported' : fault === undefined ? '' : `void: ${fault}`;
-    return [subject, ...(figures === undefined ? ['—', '—', '—', '—', '—', '—', '—'] : cells(figures)), note];
-  };
-  return {
-    title: `${key.toUpperCase()}: ${title}`,
-    head: [
-      'subject',
-      'CPU µs per request',
-      `${RATIO_OF[judgedBy]} × floor`,
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'upstream requests per request',
-      'spread',
-      '',
-    ],
-    rows: all
-      .filter(({ name }) => subjects[name] !== undefined || !(name === CACHED.name || key === 'h2')) // With the cache, only H2 is measured.
-      .map(({ name, title }) => rowOf(title, subjects[name])),
-  };
+/** Value that a table compares between all subjects and workloads. */
+interface Measure {
+  title: string;
+  format(figures: Figures): string;
+}
+
+const CPU_TIME: Measure = { title: 'CPU time per request, in µs', format: ({ cpuUs }) => cpuUs.toFixed(0) };
+const MULTIPLES: Measure = { title: 'Multiples of the floor', format: ({ ratio }) => ratio.toFixed(2) };
+
+const MEASURES: readonly Measure[] = [
+  CPU_TIME,
+  MULTIPLES,
+  { title: 'Requests per second', format: ({ perSecond }) => perSecond.toFixed(perSecond < 100 ? 1 : 0) },
+  { title: '99th percentile of latency, in ms', format: ({ p99Us }) => ms(p99Us) },
+];
+
+/**
+ * Returns a row per workload and a column per subject. Notigraph with the cache has a workload of its own. The first table has the titles
+ * of the workloads, and the one that is compared with targets marks void results.
+ */
+function measureTable(measure: Measure, { workloads, subjects }: Pick<Results, 'workloads' | 'subjects'>): Table {
+  const columns = subjects.filter(({ name }) => name !== CACHED.name);
+  const faults: string[] = [];
+  const rows = workloads.map(({ key, title, judgedBy, subjects: outcomes }) => {
+    const name = key.toUpperCase();
+    const addition =
+      measure === CPU_TIME ? `: ${title}` : measure === MULTIPLES && judgedBy !== 'cpu' ? ` (${judgedBy})` : '';
+    const cells = columns.map((column) => {
+      const { figures, fault } =
+        outcomes[column.name] ?? (column.name === OURS.name ? outcomes[CACHED.name] : undefined) ?? {};
+      const value = figures === undefined ? '—' : measure.format(figures);
+      if (measure !== MULTIPLES || fault === undefined) {
+        return value;
+      }
+      faults.push(`${shorten(column.title)} in ${name} (${fault})`);
+      return `${value} †`;
+    });
+    return [name + addition, ...cells];
+  });
+  const note = faults.length === 0 ? {} : { note: `† Void: ${faults.join(', ')}.` };
+  return { title: measure.title, head: ['workload', ...columns.map((column) => shorten(column.title))], rows, ...note };
 }
 
 const latencyTable = ({ latency, subjects }: Results): Table => ({
@@ -122,7 +128,7 @@ const latencyTable = ({ latency, subjects }: Results): Table => ({
     Object.entries(measured).map(([name, { p50Us, p99Us }], index) => [
       key.toUpperCase(),
       String(rate),
-      subjects.find((subject) => subject.name === name)?.title ?? name,
+      shorten(subjects.find((subject) => subject.name === name)?.title ?? name),
       (p50Us / 1_000).toFixed(2),
       (p99Us / 1_000).toFixed(2),
       index === 0 ? '1.00' : ratio.toFixed(2),
@@ -137,7 +143,7 @@ const restTable = ({ subjects, rest, starts }: Results): Table => ({
   rows: subjects.map(({ name, title, startMs }) => {
     const { peakRss = 0, settledRss = 0, idleCpu = 0 } = rest[name] ?? {};
     const start = name === OURS.name ? (starts?.packagedMs ?? startMs) : startMs;
-    return [title, start.toFixed(0), mb(peakRss), mb(settledRss), `${(idleCpu * 100).toFixed(1)} %`];
+    return [shorten(title), start.toFixed(0), mb(peakRss), mb(settledRss), `${(idleCpu * 100).toFixed(1)} %`];
   }),
 });
 
@@ -154,16 +160,7 @@ const memoryTable = ({ early, late, heap, peak }: MemoryFigures): Table => ({
 /** Returns the table of one curve. The exponents say how the cost grows from the previous amount: 0 is constant, 1 is linear. */
 export const curveTable = ({ title, unit, points }: Curve): Table => ({
   title,
-  head: [
-    unit,
-    'CPU µs per request',
-    'requests/s',
-    'p99 ms',
-    'MB',
-    'exponent',
-    'floor: CPU µs per request',
-    'floor: exponent',
-  ],
+  head: [unit, 'CPU µs', 'p99 ms', 'MB', 'exponent', 'floor CPU µs', 'floor exponent'],
   rows: points.map(({ amount, costs }, index) => {
     const before = points[index - 1];
     const [ours, floor] = [costs[OURS.name], costs[FLOOR.name]];
@@ -177,7 +174,6 @@ export const curveTable = ({ title, unit, points }: Curve): Table => ({
     return [
       String(amount),
       cells(ours, ({ cpuUs }) => cpuUs.toFixed(0)),
-      cells(ours, ({ perSecond }) => perSecond.toFixed(0)),
       cells(ours, ({ p99Us }) => ms(p99Us)),
       cells(ours, ({ rss }) => mb(rss)),
       cells(ours, (cost) => exponentOf(OURS.name, cost)),

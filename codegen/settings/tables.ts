@@ -1,16 +1,10 @@
-import { optionOf, type SettingTarget, variableOf } from '../../src/settings/setting.ts';
+import { optionOf, variableOf } from '../../src/settings/setting.ts';
 import { SETTING_GROUPS } from '../../src/settings/settings.ts';
+import { AS_FOR_ALL } from '../../src/settings/upstreams.ts';
 import { code, table } from '../markdown.ts';
-import { type Described, defaultOf, describe, rangeOf } from './describe.ts';
+import { type Described, defaultOf, describe } from './describe.ts';
 
 type Setting = readonly [name: string, schema: Described];
-
-/** Sentence that says where the settings of a group are applied. */
-const TARGETS: Record<SettingTarget, string> = {
-  process: 'Settings of the command.',
-  gateway: 'Settings of the gateway, and options of `createGateway`.',
-  server: 'Settings of the HTTP server that the command starts.',
-};
 
 const RESTART = 'Changes take effect after a restart.';
 
@@ -22,11 +16,11 @@ export function writeSettingTables(): string {
     const single = all.filter(([, { type }]) => type !== 'object');
     return [
       `### ${title}\n`,
-      `${[...appliesTo.map((target) => TARGETS[target]), appliesTo.every((target) => target === 'gateway') ? '' : RESTART].join(' ').trim()}\n`,
+      ...(appliesTo.every((target) => target === 'gateway') ? [] : [`${RESTART}\n`]),
       ...(single.length === 0 ? [] : [table(['Setting', 'Variable', 'Default', 'Description'], single.map(toRow))]),
       ...all.flatMap(([name, schema]) => {
         const section = schema.type === 'object' ? schema : sectionIn(schema);
-        return section === undefined ? [] : toSections(name, section, seen);
+        return section === undefined ? [] : toSections(name, section, seen, schema.type !== 'object');
       }),
     ];
   }).join('\n');
@@ -43,34 +37,43 @@ const toRow = ([name, schema]: Setting): string[] => {
   ];
 };
 
-/** Writes a table of the settings in a section, and one for each section inside it that was not shown before. */
-function toSections(path: string, section: Described, seen: Set<string>): string[] {
+/** Writes a table of the settings in a section, and one for each section inside it that was not shown before. A section that is a row of another table has its description there. */
+function toSections(path: string, section: Described, seen: Set<string>, isRow: boolean): string[] {
   if (section.additionalProperties?.properties !== undefined) {
     return toSections(
       `${path}.<name>`,
       { ...section.additionalProperties, description: section.description ?? '' },
       seen,
+      isRow,
     );
   }
-  seen.add(JSON.stringify(section.properties));
+  seen.add(keyOf(section));
   const members = Object.entries(section.properties ?? {});
-  const rows = members.map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
+  const inherited = members.filter(([, schema]) => schema.defaultText === AS_FOR_ALL).map(([name]) => code(name));
+  const rows = members
+    .filter(([, schema]) => schema.defaultText !== AS_FOR_ALL)
+    .map(([name, schema]) => [code(name), toCode(defaultOf(schema)), toDescription(name, schema)]);
   const inner = members.flatMap(([name, schema]) => {
     const nested = sectionIn(schema);
-    const key = JSON.stringify(nested?.properties);
-    if (nested === undefined || seen.has(key)) {
+    if (nested === undefined || seen.has(keyOf(nested))) {
       return [];
     }
-    seen.add(key);
-    return toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen);
+    return toSections(`${path}.${name}${schema.type === 'array' ? '[]' : ''}`, nested, seen, true);
   });
   return [
     `#### \`${path}\`\n`,
-    `${section.description}\n`,
+    ...(isRow ? [] : [`${section.description}\n`]),
     table(['Setting', 'Default', 'Description'], rows),
+    ...(inherited.length === 0
+      ? []
+      : [`In place of the settings for all upstreams, if set: ${inherited.join(', ')}.\n`]),
     ...inner,
   ];
 }
+
+/** Identifies a section whatever the defaults of its settings. */
+const keyOf = ({ properties }: Described): string =>
+  JSON.stringify(properties, (name, value: unknown) => (name === 'default' ? undefined : value));
 
 /** Returns the section that a setting is, or a list of, or one form of. Sections with a single member are shown in place. */
 function sectionIn(schema: Described): Described | undefined {
@@ -80,22 +83,15 @@ function sectionIn(schema: Described): Described | undefined {
 }
 
 function toDescription(name: string, schema: Described): string {
-  const range = rangeOf(name, schema);
-  const words = schema.enum?.map((word) => `\`${word}\``).join(', ');
-  const reload = schema.isReloadable === true ? 'Changed files are reloaded.' : '';
+  const words = schema.enum?.map((word) => `\`${word}\``);
+  const isExplained = words?.every((word) => schema.description?.includes(word) || schema.flag !== undefined);
   const restart =
     schema.needsRestart === undefined
       ? ''
       : schema.needsRestart
         ? RESTART
         : RESTART.replace('after a restart', 'without a restart');
-  return [
-    schema.description,
-    range && `${range}.`,
-    words && name !== 'scopes' ? `One of ${words}.` : '',
-    reload,
-    restart,
-  ]
+  return [schema.description, words && !isExplained && name !== 'scopes' ? `One of ${words.join(', ')}.` : '', restart]
     .filter((part) => part)
     .join(' ');
 }

@@ -19,16 +19,15 @@ export async function drain(
 ): Promise<void> {
   announceClose(connections);
   const drainTimer = setTimeout(() => {
-    const { count } = connections.responses;
-    if (count > 0) {
-      onCutOff(count);
+    if (connections.responses > 0) {
+      onCutOff(connections.responses);
     }
     server.closeAllConnections();
   }, drainTimeoutMs);
   await stopAccepting();
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  await connections.responses.finished.met();
+  await connections.finished.met();
   // The remaining connections have no request yet. One may be on its way, or a browser opened the connection in advance.
   await Promise.race([Promise.all([closed, connections.ended.met()]), sleep(lameDuckMs)]);
   server.closeAllConnections();
@@ -38,7 +37,7 @@ export async function drain(
 
 /** Makes the responses to in-flight requests the last ones of their connections. */
 export function announceClose(connections: Connections): void {
-  for (const { responses } of connections.values()) {
+  for (const { responses } of connections.open.values()) {
     const last = responses.at(-1); // After a response with `Connection: close`, Node.js drops later pipelined ones.
     if (last?.headersSent === false) {
       last.setHeader('Connection', 'close');

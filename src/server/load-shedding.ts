@@ -41,8 +41,7 @@ export function createShedding(
   const counts: Record<ShedReason, number> = { stopping: 0, running: 0, 'buffered bytes': 0, 'event loop': 0, heap: 0 };
   const noteShed = logger && logEpisodes(logger, { began: BEGAN, ended: ENDED }, shedQuietMs);
   let nextSearchAt = 0;
-  const { responses } = connections;
-  const totalBytes = () => responses.receivedBytes + responses.unsentBytes() + bufferedBytes();
+  const totalBytes = () => connections.bufferedBytes + bufferedBytes();
 
   return {
     /** Number of requests that were shed, by reason. */
@@ -51,7 +50,7 @@ export function createShedding(
     bufferedBytes: totalBytes,
     /** Returns why the next request must be shed, or undefined if it can be accepted. */
     excess(): ShedExcess | undefined {
-      const { running } = responses;
+      const { running } = connections;
       if (running >= maxInFlightRequests) {
         return { reason: 'running', value: running, limit: maxInFlightRequests };
       }

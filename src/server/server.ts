@@ -5,8 +5,7 @@ import { defaultSettings } from '../settings/parse.ts';
 import { bodyTooLarge, gatewayOverloaded, refuse } from '../settings/refuse.ts';
 import type { ServerSettings } from '../settings/settings.ts';
 import type { ServerLoad } from '../telemetry/process-metrics.ts';
-import { MESSAGE_CLASSES } from './connection.ts';
-import { Connections } from './connections.ts';
+import { Connections, MESSAGE_CLASSES } from './connections.ts';
 import { acceptBacklog, announceClose, drain } from './drain.ts';
 import { type Degradations, type Probes, respondProbe } from './health.ts';
 import { type ConnectionSource, listen, receive } from './listen.ts';
@@ -101,8 +100,8 @@ export async function startServer({
   const shedding = createShedding(connections, settings, options);
   const shedReason = () => (isDraining ? 'stopping' : shedding.excess()?.reason);
   const load = (): ServerLoad => ({
-    running: connections.responses.running,
-    connections: connections.size,
+    running: connections.running,
+    connections: connections.open.size,
     bufferedBytes: shedding.bufferedBytes(),
     shedding: shedReason(),
     shed: { ...shedding.counts },

@@ -43,7 +43,7 @@ const cacheGroup = group({
   ),
   maxAgeSeconds: setting(
     positive().max(DAY, `must be at most ${DAY}`).exactOptional(),
-    'Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a [revoked key](caching.md#revoked-keys) can still read. At most 86400 s.',
+    'Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a [revoked key](caching.md#revoked-keys) can still read.',
     { defaultText: 'none' },
   ),
   rateLimitCost: setting(
@@ -59,7 +59,10 @@ const cacheGroup = group({
     resource(30),
     'Reads of a notification group, and of the list: the same settings as for `workflows`, or `off`.',
   ),
-  statistics: setting(resource(60), 'Reads of statistics: their settings, or `off`.'),
+  statistics: setting(
+    resource(60),
+    'Reads of statistics: the same settings, with `freshSeconds: 60` by default, or `off`.',
+  ),
 });
 
 /** Settings of the cache. */

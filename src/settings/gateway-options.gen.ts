@@ -334,7 +334,7 @@ export interface GatewaySettingOptions {
     };
     /** Maximum memory of the responses in the store `memory`, measured on the heap. The least recently used ones are dropped. 1048576 to 68719476736 bytes. @default 67108864 */
     maxBytes?: number;
-    /** Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a revoked key can still read. At most 86400 s. @default none */
+    /** Age at which a response is no longer used, whatever the windows below say. Bounds the time in which a revoked key can still read. @default none */
     maxAgeSeconds?: number;
     /** Calls of the client's rate limit that a read from the cache costs. 0 to 1. @default 1 */
     rateLimitCost?: number;
@@ -356,7 +356,7 @@ export interface GatewaySettingOptions {
       /** Time after `freshSeconds` in which it is used if the service is unavailable, too slow or fails (5xx). 0 to 86400 s. @default 600 */
       staleIfErrorSeconds?: number;
     };
-    /** Reads of statistics: their settings, or `off`. */
+    /** Reads of statistics: the same settings, with `freshSeconds: 60` by default, or `off`. */
     statistics?: 'off' | {
       /** Age up to which a response is used without asking the service. 1 to 86400 s. @default 60 */
       freshSeconds?: number;

@@ -166,15 +166,15 @@ const httpServer = {
   clientRequestTimeoutMs: setting(integer(100, 600_000).default(30_000), 'Time limit for receiving a whole request.'),
   clientStallTimeoutMs: setting(
     integer(300, 600_000).default(30_000),
-    'Period in which a client that sends a request or reads a response must keep `clientMinBytesPerSecond`. Slower clients are disconnected.',
+    'Time by which a client that sends a request or reads a response may fall behind `clientMinBytesPerSecond`. Then it is disconnected.',
   ),
   clientMinBytesPerSecond: setting(
     integer(0, 1_000_000).default(100),
-    'Average speed that a client must keep. At 0, it must transfer one byte per period.',
+    'Speed that a client must keep. At 0, it must transfer one byte per `clientStallTimeoutMs`.',
   ),
   maxConnections: setting(
     integer(10, 1_000_000).default(10_000),
-    'Maximum open connections of clients. One more closes the slowest.',
+    'Maximum open connections of clients. One more closes the longest stalled.',
   ),
   lameDuckMs: setting(
     integer(0, 60_000).default(500),

@@ -48,7 +48,7 @@ const tls = group({
 );
 
 /** Default of the settings that override a general one. */
-const AS_FOR_ALL = 'as for all upstreams';
+export const AS_FOR_ALL = 'as for all upstreams';
 
 /** Makes a general setting one of a single upstream, which overrides it. */
 const override = <Inner extends z.ZodType>(general: z.ZodDefault<Inner>) =>

@@ -121,6 +121,15 @@ describe('buffered bytes of request bodies', () => {
     client.socket.destroy();
   });
 
+  it('count until the client disconnects', async () => {
+    await using held = await startPausedServer();
+    const client = await connectRaw(held.url);
+    await client.send(`${postHead('/', 'Content-Length: 1000')}${'x'.repeat(1_000)}`);
+    await expect.poll(() => held.server.load(), EVENTUALLY).toMatchObject({ bufferedBytes: 1_000, running: 1 });
+    client.socket.destroy();
+    await expect.poll(() => held.server.load(), EVENTUALLY).toMatchObject({ bufferedBytes: 0, running: 0 });
+  });
+
   it('disconnect the slowest senders and nobody else above the limit', async () => {
     await using held = await startPausedServer({ maxBufferedBytes: MIB });
     const clients: RawClient[] = [];

@@ -84,6 +84,24 @@ it('at the limit a client that does not read its response is disconnected', asyn
   nonReader.socket.destroy();
 });
 
+it('at the limit connections that their clients have just reset make room for new ones', async () => {
+  await using held = await startPausedServer({ maxConnections: 4 });
+  const connectAll = () => Promise.all(Array.from({ length: 4 }, () => connectRaw(held.url)));
+  const clients = await connectAll();
+  await expect.poll(() => held.server.load().connections, EVENTUALLY).toBe(4);
+  for (const { socket } of clients) {
+    socket.resetAndDestroy();
+  }
+  const newcomers = await connectAll(); // The server learns of both in the same turn of its event loop.
+  for (const client of newcomers) {
+    const arrival = held.nextRequest();
+    await client.send(GET);
+    await arrival;
+  }
+  held.release();
+  await Promise.all(newcomers.map((client) => client.receives(/done/)));
+});
+
 it('connections stay below the number of files that the process may open', () => {
   const limits = (files: number | string) =>
     `Max processes 5 5 processes\nMax open files            ${files}     20000   files\n`;

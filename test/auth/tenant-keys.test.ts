@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { createGateway } from '../../src/gateway.ts';
 import { watchFiles } from '../../src/lib/files/file-watcher.ts';
 import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
+import { measureCpu } from '../support/cpu-time.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -358,11 +359,10 @@ describe('creating a gateway fails', () => {
     expect(make(twice)).toThrow(/^acme is set both directly and by a file in the folder .+; remove one of them$/);
   });
 
-  it('only for these reasons: ten thousand tenants are created in under two seconds', async () => {
+  it('only for these reasons: ten thousand tenants are created in under two seconds of CPU time', async () => {
     const tenants = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`tenant-${i}`, `key-${i}`]));
-    const startedAt = performance.now();
-    await make({ tenants })().dispose();
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    const { cpuMs } = await measureCpu(() => make({ tenants })().dispose());
+    expect(cpuMs).toBeLessThan(2_000);
   });
 });
 

@@ -127,7 +127,7 @@ describe('a running dashboard', () => {
 
   it('stops everything and says why if the gateway exits', async () => {
     const { app, issuer } = await command.addresses();
-    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'src/cli/main.ts']);
+    const { stdout } = await promisify(execFile)('pgrep', ['-P', String(command.pid), '-f', 'bin/notigraph.js']);
     process.kill(Number(stdout), 'SIGKILL');
     const { code, text } = await command.ended;
     expect(code).toBe(1);

@@ -214,3 +214,24 @@ it.each(['Docs', 'History'])('%s stays open over runs and reloads, and shows wha
   }
   expect(problems).toEqual([]);
 });
+
+it('the divider between request and response moves with the arrow keys and the pointer', async () => {
+  await using visitor = await visitGraphiql(browser, gateway.url);
+  const { page, problems } = visitor;
+  await button(page, 'Docs').click();
+  const request = page.getByRole('region', { name: 'Request' });
+  const box = async () => (await request.boundingBox()) ?? { x: 0, width: 0 };
+  const { width } = await box();
+  await page.getByRole('slider', { name: 'Width of the request' }).press('ArrowRight');
+  const wider = await box();
+  expect(wider.width).toBeGreaterThan(width);
+
+  const edge = wider.x + wider.width;
+  await page.mouse.move(edge + 3, 400);
+  await page.mouse.down();
+  await page.mouse.move(edge - 200, 400, { steps: 5 });
+  await page.mouse.up();
+  const narrower = await box();
+  expect(Math.abs(narrower.x + narrower.width - (edge - 200))).toBeLessThan(30);
+  expect(problems).toEqual([]);
+});

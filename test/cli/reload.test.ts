@@ -1,4 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { metricValues } from '../support/metrics-text.ts';
@@ -276,7 +277,8 @@ it.each([
   await using upstream = await startScriptedUpstream(() => ({ body: { data: [group()] } }));
   await configure(upstream.url, ['acme'], { workers });
   const coverage = `${cwd}/coverage`;
-  await using notigraph = await startNotigraph({ cwd, env: { ...TENANT_ENV, NODE_V8_COVERAGE: coverage } });
+  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url)); // Coverage names the modules of the source.
+  await using notigraph = await startNotigraph({ cwd, main, env: { ...TENANT_ENV, NODE_V8_COVERAGE: coverage } });
   await configure(upstream.url, ['globex'], { workers });
   await untilLogged(notigraph, RELOADED, () => process.kill(notigraph.pid, 'SIGHUP'));
   expect(await ask(notigraph, await signer.bearer({ tenant: 'globex' }))).toMatchObject({ answer: GROUPS });

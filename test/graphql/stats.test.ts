@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { measureCpu } from '../support/cpu-time.ts';
 import { startGateway, startSandboxedGateway } from '../support/gateway.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -77,12 +78,9 @@ describe('fillGaps', () => {
 
   it('adds no days more than ten years away, but keeps those that the service sends', async () => {
     const days = ['0001-01-01', '2000-01-01', '2026-03-09', '9999-12-31'];
-    const startedAt = performance.now();
-    const filled = await ask(
-      days.map((day) => entry(day, 1)),
-      '(fillGaps: true)',
-    );
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    const entries = days.map((day) => entry(day, 1));
+    const { result: filled, cpuMs } = await measureCpu(() => ask(entries, '(fillGaps: true)'));
+    expect(cpuMs).toBeLessThan(1_000);
     expect(filled.map(({ key }) => key)).toEqual([
       '0001-01-01',
       '2000-01-01',

@@ -1,18 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { globSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { digestSources } from '../../src/http/graphiql/page/sources.ts';
 
-const ROOT = new URL('../../', import.meta.url);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-const MANIFEST = new URL('dist/graphiql/manifest.json', ROOT);
+/** Files in the page. */
+const SOURCES = ['src/http/graphiql/page-html.ts', 'src/http/graphiql/page/**', 'src/client/**', 'package-lock.json'];
 
-/** Builds GraphiQL's page before the tests if its sources have changed since the last build. */
+const BUILT = 'dist/graphiql/manifest.json';
+
+const changedAt = (file: string): number => statSync(ROOT + file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** Builds GraphiQL's page before the tests if a file or a folder of it has changed since the last build. */
 export default function buildGraphiql(): void {
-  const isCurrent = existsSync(MANIFEST) && JSON.parse(readFileSync(MANIFEST, 'utf8')).sources === digestSources();
-  if (!isCurrent) {
-    execFileSync(process.execPath, [fileURLToPath(new URL('src/http/graphiql/page/build.js', ROOT))], {
-      stdio: 'inherit',
-    });
+  const builtAt = changedAt(BUILT);
+  if (globSync(SOURCES, { cwd: ROOT }).some((file) => changedAt(file) > builtAt)) {
+    execFileSync(process.execPath, [`${ROOT}src/http/graphiql/page/build.js`], { stdio: 'inherit' });
   }
 }

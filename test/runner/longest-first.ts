@@ -1,5 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/** Projects in the order in which they start. A worker runs files of one project only, and each new one loads all modules again. */
+const PROJECTS = ['long', 'slow', 'quick'];
+
 /** Folders with the slowest test files, slowest first. */
 const LONG = ['cli', 'browser', 'slow', 'add-a-noun', 'sandbox-versions', 'attacks', 'docs', 'upstream', 'client'];
 
@@ -7,10 +10,11 @@ const LONG = ['cli', 'browser', 'slow', 'add-a-noun', 'sandbox-versions', 'attac
 export default class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const bySize = await super.sort(specifications);
+    const projectOf = ({ project }: TestSpecification): number => PROJECTS.indexOf(project.name);
     const rankOf = ({ moduleId }: TestSpecification): number => {
       const [, folder = ''] = /\/test\/([^/]+)/.exec(moduleId) ?? [];
       return LONG.includes(folder) ? LONG.indexOf(folder) : LONG.length;
     };
-    return bySize.toSorted((a, b) => rankOf(a) - rankOf(b));
+    return bySize.toSorted((a, b) => projectOf(a) - projectOf(b) || rankOf(a) - rankOf(b));
   }
 }

@@ -2,10 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { CHILD_ENV } from './child-env.ts';
+import { MAIN } from './process.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const PROBE = new URL('probe.ts', import.meta.url).href;
 
 /** Memory, CPU time and resources of the gateway process, as measured by its probe. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { CHILD_ENV } from './child-env.ts';
 
-/** Program of the command. */
-export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** Program of the command, as npm packs it. Vitest builds it before the tests. */
+export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface ProcessOptions {
   /** Working directory, where `.env` and the sandbox file are searched for. */
@@ -14,7 +14,7 @@ export interface ProcessOptions {
   nodeArgs?: readonly string[];
   /** Environment variables besides PATH. @default none */
   env?: Readonly<Record<string, string>>;
-  /** Program to run. @default src/cli/main.ts */
+  /** Program to run. @default MAIN */
   main?: string;
 }
 

@@ -31,7 +31,8 @@ const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Returns a function that sends a request, written as 'GET /v1/…', and validates every response against the OpenAPI document. */
 export async function createSandboxClient(url: string): Promise<SandboxClient> {
-  const contract = await loadContract();
+  contract ??= loadContract();
+  const loaded = await contract;
 
   return async (target, { as = 'development', body, headers = {} } = {}) => {
     const [method = '', path = ''] = target.split(' ');
@@ -51,10 +52,13 @@ export async function createSandboxClient(url: string): Promise<SandboxClient> {
       text,
       body: text === '' ? null : JSON.parse(text),
     };
-    expectContract(contract, method, path, result);
+    expectContract(loaded, method, path, result);
     return { ...result, data: result.body?.data ?? {}, list: result.body?.data ?? [] };
   };
 }
+
+/** Loaded once per process, because it takes long. */
+let contract: Promise<OpenAPIBackend> | undefined;
 
 async function loadContract(): Promise<OpenAPIBackend> {
   const definition: Document = parse(readFileSync('schema/upstream.openapi.yaml', 'utf8'));

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { CHILD_ENV } from './child-env.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+import { MAIN } from './process.ts';
 
 /** Sandbox running in a separate process. Disposing kills it, so that a failed test leaves no process behind. */
 export interface SandboxProcess extends AsyncDisposable {

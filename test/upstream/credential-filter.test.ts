@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { sampleSize } from '../support/samples.ts';
 import { type ScriptedResponse, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 let upstream: ScriptedUpstream;
@@ -94,7 +94,7 @@ describe('a credential that the service repeats', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: sampleSize(15, 60) },
     );
   });
 });
@@ -198,7 +198,7 @@ describe('a message of the service without the credential', () => {
         const { body } = await failWith(secret, { status: 400, body: { message: sentence } });
         expect(body.errors?.[0]?.message).toBe(sentence);
       }),
-      { numRuns: 60 },
+      { numRuns: sampleSize(15, 60) },
     );
   });
 
@@ -233,29 +233,4 @@ it('at most 20 messages of a response are read, even if they are nested', async 
   const message = Array.from({ length: 20 }, () => Array.from({ length: 20 }, (_, i) => `s${i}`));
   const { body } = await failWith('key-of-acme', { status: 400, body: { message } });
   expect(body.errors?.[0]?.message.split('; ')).toHaveLength(20);
-});
-
-it('filtering a response of the maximum size takes less than 100 ms', () => {
-  for (const secret of ['a'.repeat(2_047), `${'a'.repeat(2_047)}b`, `b${'a'.repeat(2_047)}`, '%25'.repeat(600)]) {
-    for (const pattern of ['a', 'ab', '%', '%25', '%61', 'YWFh', '6161', ' ', '&#', '&a', 'lengthy words ', '\ufdfa']) {
-      const message = Array.from({ length: 20 }, () => pattern.repeat((3 * 1024) / pattern.length));
-      let fastest = Number.POSITIVE_INFINITY; // Takes the minimum, because a busy machine only adds time.
-      for (let run = 0; run < 10 && fastest >= 100; run += 1) {
-        const before = process.threadCpuUsage();
-        errorFromResponse(
-          {
-            endpoint: { method: 'GET', route: '/v1/workflows/{workflowIdOrIdentifier}' },
-            authorization: `ApiKey ${secret}`,
-            path: '/v1/workflows/w1',
-            body: undefined,
-            idempotencyKey: undefined,
-          },
-          { status: 400, body: { message }, retryAfter: undefined },
-        );
-        const { user, system } = process.threadCpuUsage(before);
-        fastest = Math.min(fastest, (user + system) / 1_000);
-      }
-      expect(fastest).toBeLessThan(100);
-    }
-  }
 });

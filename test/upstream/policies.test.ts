@@ -641,16 +641,15 @@ describe('one operation', () => {
 describe('a call that waits for a connection', () => {
   it('ends when its operation times out, and is never sent', async () => {
     const { pending, script } = deferResponses();
-    await using client = await startClient(script, { sockets: 1 });
-    const reading = client.caller('a').getWorkflow('w1');
+    const patience = 120_000; // Longer than the test may take.
+    await using client = await startClient(script, { sockets: 1, attemptTimeoutMs: patience });
+    const reading = client.caller('a', { withinMs: patience }).getWorkflow('w1');
     await client.upstream.arrived(1);
-    const startedAt = performance.now();
     const failure = await client
       .caller('b', { withinMs: 100 })
       .createFeed('n')
       .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'UPSTREAM_TIMEOUT', outcome: 'NOT_APPLIED', sent: false, retryable: true });
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
     respondWithName(pending[0], 'first');
     await reading;
     const next = client.caller('c').getWorkflow('w2');
@@ -681,10 +680,11 @@ describe('a call that waits for a connection', () => {
 
 describe('upstream connections', () => {
   it('are closed if no response headers arrive in time', async () => {
-    await using client = await startClient(() => {}, { maxRetries: 0, headersTimeoutMs: 300 });
-    const startedAt = performance.now();
-    expect(await client.caller('a').getWorkflow('w1').catch(codeOf)).toBe('UPSTREAM_TIMEOUT');
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    const patience = 120_000; // Longer than the test may take.
+    const limits = { maxRetries: 0, headersTimeoutMs: 300, attemptTimeoutMs: patience };
+    await using client = await startClient(() => {}, limits);
+    const read = client.caller('a', { withinMs: patience }).getWorkflow('w1');
+    expect(await read.catch(codeOf)).toBe('UPSTREAM_TIMEOUT');
     await client.upstream.allClosed();
   });
 
@@ -752,7 +752,7 @@ describe('an upstream call', () => {
   >([
     ['succeeds', { id: 'well' }, undefined],
     ['is refused', { id: 'refused' }, 'UNAUTHENTICATED'],
-    ['takes too long', { id: 'never', attemptTimeoutMs: 30 }, 'UPSTREAM_TIMEOUT'],
+    ['takes too long', { id: 'never', attemptTimeoutMs: 500 }, 'UPSTREAM_TIMEOUT'],
     ['exceeds the operation timeout', { id: 'never', withinMs: 30 }, 'UPSTREAM_TIMEOUT'],
     ['is cancelled by its caller', { id: 'never', isAborted: true }, 'CLIENT_CLOSED'],
   ])(

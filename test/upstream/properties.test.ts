@@ -9,6 +9,7 @@ import { errorFromResponse } from '../../src/upstream/transport/to-error.ts';
 import { startGateway } from '../support/gateway.ts';
 import { formatResponse, startRawUpstream } from '../support/raw-upstream.ts';
 import { workflow } from '../support/records.ts';
+import { sampleSize } from '../support/samples.ts';
 
 /** Any UTF-16 text, with more control characters, lone surrogates and nearly valid texts. */
 const anyText = fc.oneof(
@@ -36,7 +37,7 @@ describe('Retry-After', () => {
       fc.property(fc.oneof(anyText, nearly), fc.integer({ min: 0, max: 4e12 }), (header, now) =>
         isSeconds(parseRetryAfter(header, now)),
       ),
-      { numRuns: 5_000 },
+      { numRuns: sampleSize(1_000, 5_000) },
     );
   });
 
@@ -119,7 +120,7 @@ describe('a credential', () => {
           expect(isCredential(header)).toBe(isVisible);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: sampleSize(1_000, 5_000) },
     );
   });
 
@@ -235,7 +236,7 @@ describe('the body of a failure', () => {
         expect(error.errorId ?? '').not.toContain(SECRET);
         expect(error.outcome === undefined).toBe(given.endpoint.method === 'GET');
       }),
-      { numRuns: 3_000 },
+      { numRuns: sampleSize(500, 3_000) },
     );
   });
 
@@ -246,7 +247,7 @@ describe('the body of a failure', () => {
         const { message } = fail({ ...given, body: undefined });
         expect(fail(given).message).toBe(message);
       }),
-      { numRuns: 2_000 },
+      { numRuns: sampleSize(400, 2_000) },
     );
   });
 });
@@ -284,7 +285,7 @@ describe('a response of any bytes', () => {
         );
       }
     };
-    await fc.assert(fc.asyncProperty(anyBytes, run), { numRuns: 500 });
+    await fc.assert(fc.asyncProperty(anyBytes, run), { numRuns: sampleSize(100, 500) });
     await run(whole);
   });
 });

@@ -5,13 +5,14 @@ import { createMemoryRateLimiter } from '../../src/rate-limits/memory-rate-limit
 import type { Endpoint } from '../../src/upstream/errors.ts';
 import { createThrottle } from '../../src/upstream/policies/throttle.ts';
 import type { RawScript } from '../support/raw-upstream.ts';
+import { sampleSize } from '../support/samples.ts';
 import { codeOf, deferResponses, respondWithName, startClient } from '../support/upstream-client.ts';
 
 // What is kept per credential is swept once there are many of them, which anybody can cause with invented keys. In these tests, a sweep follows every
 // step of random histories.
 
 const GET: Endpoint = { method: 'GET', route: '/v1/feeds' };
-const RUNS = { numRuns: 150 };
+const RUNS = { numRuns: sampleSize(40, 150) };
 
 /** Number of new credentials that cause at least one sweep. */
 const SWEEP = 1_000;
@@ -176,7 +177,7 @@ describe('a sweep at every point', () => {
       }
       expect(client.service.state().waiting).toBe(0);
     });
-    await fc.assert(history, { numRuns: 100 });
+    await fc.assert(history, { numRuns: sampleSize(25, 100) });
   });
 
   it('refills no rate limit', () => {

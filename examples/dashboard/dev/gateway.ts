@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { SANDBOX_KEYS } from '../../../src/sandbox/environments.ts';
 import { StartError } from './start-error.ts';
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../bin/notigraph.js', import.meta.url));
 const CONFIG = new URL('../notigraph.config.yaml', import.meta.url);
 
 export interface GatewayOptions {

@@ -3,7 +3,7 @@ import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { loadOperations, shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
-import { createAssets } from '../../http/graphiql/graphiql.ts';
+import { Assets } from '../../http/graphiql/graphiql.ts';
 import { createSecretFiles } from '../../lib/files/secret-files.ts';
 import { InstallationError } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
@@ -144,7 +144,7 @@ async function findInstallationProblems({ config, values, locate }: LoadedConfig
     return { problems: [], warnings: [] };
   }
   const { place, name } = values.graphiql === undefined ? { name: 'GraphiQL' } : locate(['graphiql']);
-  const page = await createAssets().findProblem();
+  const page = await new Assets().findProblem();
   return {
     problems: findOperationProblems().map((problem) => ({ place, sentence: `${name}: ${problem}.` })),
     warnings: page === undefined ? [] : [{ place, sentence: `${name}: the page can't be served, because ${page}.` }],

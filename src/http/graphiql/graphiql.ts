@@ -6,13 +6,62 @@ import type { RulesByClientKind } from '../../auth/client-rules.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
 import { describeUnreadable, packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
+import { ERROR_CODES } from '../../settings/error-codes.ts';
+import { withoutMarkdown } from '../../settings/markdown.ts';
 import type { GatewaySettings } from '../../settings/settings.ts';
 import { type IncomingRequest, type OutgoingResponse, pathOf, queryOf } from '../request.ts';
-import { createPageConfig, type PageConfigOptions, type Scheme } from './page-config.ts';
+import type { PageConfig, Scheme } from './page-config.ts';
 import { FILE_PARAMETER, renderPage, respondNotBuilt, respondTurnedOff, securityHeaders } from './page-html.ts';
 
 /** Route of a request for a page or one of its files; undefined for any other request. */
 export type FindPage = (request: IncomingRequest) => (() => Promise<OutgoingResponse>) | undefined;
+
+const CLIENT_KINDS = { ApiKey: 'server', Bearer: 'browser' } as const satisfies Record<Scheme, string>;
+
+/** Operations in tabs, in this order: read, statistics, toggle, create, bulk, delete. All others are only in the menu. */
+const TABS = [
+  'Workflow',
+  'NotificationStats',
+  'UpdateWorkflowStatus',
+  'CreateNotificationGroup',
+  'CreateSubscribers',
+  'DeleteFeed',
+];
+
+/** Options of `createPages`. */
+interface PagesOptions {
+  /** Exact paths of the GraphQL endpoint, which is also that of the pages. */
+  paths: ReadonlySet<string>;
+  schemes: PageConfig['schemes'];
+  clientRules: RulesByClientKind;
+}
+
+/** Creates the function that finds GraphiQL's page and its files, or the page that browsers get without it, among the requests to the endpoint. */
+export function createPages({ graphiql }: GatewaySettings, { paths, schemes, clientRules }: PagesOptions): FindPage {
+  const { authorization, sandbox: isSandbox = false } = typeof graphiql === 'boolean' ? {} : graphiql;
+  const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
+  const findPage: FindPage =
+    graphiql === false
+      ? (request) => (wantsPage(request) ? async () => respondTurnedOff() : undefined)
+      : createFindPage({ isSandbox, schemes, explains, authorization, tabs: TABS, ...describeApi() });
+  return (request) => (request.method === 'GET' && paths.has(pathOf(request)) ? findPage(request) : undefined);
+}
+
+const describeApi = (): Pick<PageConfig, 'operations' | 'errorCodes'> => ({
+  operations: loadOperations().map(({ calls: _, ...operation }) => operation),
+  errorCodes: Object.fromEntries(
+    Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
+      code,
+      { meaning: withoutMarkdown(meaning), remedy: withoutMarkdown(remedy) },
+    ]),
+  ),
+});
+
+/** Whether a browser requests a page rather than the result of a query. */
+function wantsPage(request: IncomingRequest): boolean {
+  const accept = request.header('accept') ?? '';
+  return accept.includes('text/html') && !accept.includes('json');
+}
 
 /**
  * Headers of the page and its files; a worker has the policy of its script. The page loads only the gateway's own files, because people enter
@@ -43,44 +92,20 @@ const UNKNOWN_FILE: OutgoingResponse = {
   body: 'This file belongs to another version of the page. Reload the page.\n',
 };
 
-/** The page as bytes, which all responses share. */
-interface Page {
-  html: Bytes;
-  gzipped: Bytes;
-  etag: string;
-}
-
-/** Whether a browser requests a page rather than the result of a query. */
-function wantsPage(request: IncomingRequest): boolean {
-  const accept = request.header('accept') ?? '';
-  return accept.includes('text/html') && !accept.includes('json');
-}
-
-/** Finds the page that browsers get if GraphiQL is off. */
-export const findTurnedOffPage: FindPage = (request) =>
-  request.method === 'GET' && wantsPage(request) ? async () => respondTurnedOff() : undefined;
-
-/** Creates the function that finds GraphiQL's page and its files among the requests to the endpoint. Nothing is read before the first visit. */
-export function createFindPage(options: PageConfigOptions): FindPage {
-  const assets = createAssets();
+/** Creates the function that finds GraphiQL's page and its files. No file is read before the first visit. */
+function createFindPage(config: PageConfig): FindPage {
+  const assets = new Assets();
   let built: { manifest: Manifest; page: Promise<Page> } | undefined;
 
-  /** Returns the page for the current files, so that a build takes effect without a restart. */
-  async function findPage(): Promise<Page | undefined> {
-    const manifest = await assets.readManifest();
-    const isCurrent = manifest?.script === built?.manifest.script && manifest?.style === built?.manifest.style;
-    if (manifest !== undefined && !isCurrent) {
-      built = { manifest, page: toPage(renderPage(createPageConfig(options), manifest)) };
-    }
-    return manifest && built?.page;
-  }
-
   async function respondPage(request: IncomingRequest): Promise<OutgoingResponse> {
-    const page = await findPage();
-    if (page === undefined) {
+    const manifest = await assets.readManifest();
+    if (manifest === undefined) {
       return respondNotBuilt();
     }
-    const { html, gzipped, etag } = page;
+    if (manifest.script !== built?.manifest.script || manifest.style !== built.manifest.style) {
+      built = { manifest, page: toPage(renderPage(config, manifest)) }; // A build takes effect without a restart.
+    }
+    const { html, gzipped, etag } = await built.page;
     const headers = { ...SECURITY_HEADERS, etag, 'cache-control': 'no-cache', vary: 'Accept, Accept-Encoding' };
     if (request.header('if-none-match') === etag) {
       return { status: 304, headers, body: undefined };
@@ -97,9 +122,6 @@ export function createFindPage(options: PageConfigOptions): FindPage {
   }
 
   return (request) => {
-    if (request.method !== 'GET') {
-      return undefined;
-    }
     const file = new URLSearchParams(queryOf(request)).get(FILE_PARAMETER);
     if (file !== null) {
       return () => respondFile(request, file);
@@ -107,6 +129,17 @@ export function createFindPage(options: PageConfigOptions): FindPage {
     return wantsPage(request) ? () => respondPage(request) : undefined;
   };
 }
+
+/** Content encoding of a response; undefined for none. */
+type Encoding = 'br' | 'gzip' | undefined;
+
+function encodingOf(request: IncomingRequest): Encoding {
+  const accepted = request.header('accept-encoding') ?? '';
+  return /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+}
+
+/** Bytes of a response, in the form that both adapters write. */
+type Bytes = Uint8Array<ArrayBuffer>;
 
 const respondBytes = (
   headers: Readonly<Record<string, string>>,
@@ -119,9 +152,11 @@ const respondBytes = (
   body,
 });
 
-function encodingOf(request: IncomingRequest): Encoding {
-  const accepted = request.header('accept-encoding') ?? '';
-  return /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+/** The page as bytes, which all responses share. */
+interface Page {
+  html: Bytes;
+  gzipped: Bytes;
+  etag: string;
 }
 
 const toPage = async (html: string): Promise<Page> => ({
@@ -130,35 +165,8 @@ const toPage = async (html: string): Promise<Page> => ({
   etag: `"${createHash('sha256').update(html).digest('base64url')}"`,
 });
 
-const CLIENT_KINDS = { ApiKey: 'server', Bearer: 'browser' } as const satisfies Record<Scheme, string>;
-
-/** Options of `createPages`. */
-interface PagesOptions {
-  /** Exact paths of the GraphQL endpoint, which is also that of the pages. */
-  paths: ReadonlySet<string>;
-  schemes: PageConfigOptions['schemes'];
-  clientRules: RulesByClientKind;
-}
-
-/** Creates the pages of the endpoint that the settings ask for. */
-export function createPages({ graphiql }: GatewaySettings, { paths, schemes, clientRules }: PagesOptions): FindPage {
-  const { authorization, sandbox: isSandbox = false } = typeof graphiql === 'boolean' ? {} : graphiql;
-  const explains = schemes.filter((scheme) => clientRules[CLIENT_KINDS[scheme]].hidesCalls === undefined);
-  const findPage =
-    graphiql === false
-      ? findTurnedOffPage
-      : createFindPage({ operations: loadOperations(), schemes, explains, authorization, isSandbox });
-  return (request) => (paths.has(pathOf(request)) ? findPage(request) : undefined);
-}
-
-/** Content encoding of a response; undefined for none. */
-export type Encoding = 'br' | 'gzip' | undefined;
-
-/** Bytes of a response, in the form that both adapters write. */
-export type Bytes = Uint8Array<ArrayBuffer>;
-
-/** List of the files of GraphiQL's page, as written by `npm run build:graphiql`. */
-export interface Manifest {
+/** List of the files of GraphiQL's page. */
+interface Manifest {
   /** Names of the files that the page refers to. */
   script: string;
   style: string;
@@ -166,57 +174,48 @@ export interface Manifest {
   types: ReadonlyMap<string, string>;
 }
 
-/** Files of GraphiQL's page. */
-export interface Assets {
+/** Files of GraphiQL's page, as written by `npm run build:graphiql`: a list, and the files in two compressed forms. */
+export class Assets {
+  readonly #folder = packageUrl('dist/graphiql/');
+  readonly #contents = new Map<string, Promise<Bytes>>();
+
   /** Reads the list of files. Returns undefined if the page has not been built. */
-  readManifest(): Promise<Manifest | undefined>;
+  readManifest(): Promise<Manifest | undefined> {
+    return readFile(new URL('manifest.json', this.#folder), 'utf8').then(parseManifest, () => undefined);
+  }
+
   /** Returns why the page can't be served, as a clause; undefined if all its files can be read. */
-  findProblem(): Promise<string | undefined>;
-  /** Reads a file of the list, the first time from the disk. Rejects if it has been deleted. */
-  read(name: string, encoding: Encoding): Promise<Bytes>;
-}
+  async findProblem(): Promise<string | undefined> {
+    const names = [...((await this.readManifest())?.types.keys() ?? [])];
+    for (const name of ['manifest.json', ...names.flatMap((name) => [`${name}.br`, `${name}.gz`])]) {
+      const file = new URL(name, this.#folder);
+      try {
+        await access(file, constants.R_OK);
+      } catch (error) {
+        return describeUnreadable(file, error);
+      }
+    }
+    return undefined;
+  }
 
-const SUFFIXES = { br: '.br', gzip: '.gz' };
-
-/** Creates the access to the built files. They are stored compressed. */
-export function createAssets(): Assets {
-  const folder = packageUrl('dist/graphiql/');
-  const contents = new Map<string, Promise<Bytes>>();
-
-  /** Returns what `load` resolves to. All responses share it, so that many of them at once need no more memory than one. */
-  async function once(key: string, load: () => Promise<Bytes>): Promise<Bytes> {
-    const content = contents.get(key) ?? load();
-    contents.set(key, content);
+  /**
+   * Reads a file of the list, the first time from the disk. All responses share it, so that many of them at once need no more memory than
+   * one. Rejects if it has been deleted.
+   */
+  async read(name: string, encoding: Encoding): Promise<Bytes> {
+    const key = `${name} ${encoding}`;
+    const content = this.#contents.get(key) ?? this.#load(name, encoding);
+    this.#contents.set(key, content);
     return content.catch((error: unknown) => {
-      contents.delete(key);
+      this.#contents.delete(key);
       throw error;
     });
   }
 
-  const readStored = (file: string): Promise<Bytes> =>
-    once(file, async () => new Uint8Array(await readFile(new URL(file, folder))));
-
-  const readManifest = () => readFile(new URL('manifest.json', folder), 'utf8').then(parseManifest, () => undefined);
-
-  return {
-    readManifest,
-    async findProblem() {
-      const names = [...((await readManifest())?.types.keys() ?? [])];
-      const compressed = names.flatMap((name) => Object.values(SUFFIXES).map((suffix) => name + suffix));
-      for (const file of ['manifest.json', ...compressed].map((name) => new URL(name, folder))) {
-        try {
-          await access(file, constants.R_OK);
-        } catch (error) {
-          return describeUnreadable(file, error);
-        }
-      }
-      return undefined;
-    },
-    read: (name, encoding) =>
-      encoding === undefined
-        ? once(name, async () => new Uint8Array(await promisify(gunzip)(await readStored(name + SUFFIXES.gzip))))
-        : readStored(name + SUFFIXES[encoding]),
-  };
+  async #load(name: string, encoding: Encoding): Promise<Bytes> {
+    const stored = await readFile(new URL(`${name}.${encoding === 'br' ? 'br' : 'gz'}`, this.#folder));
+    return new Uint8Array(encoding === undefined ? await promisify(gunzip)(stored) : stored);
+  }
 }
 
 function parseManifest(text: string): Manifest {

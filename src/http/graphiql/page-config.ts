@@ -1,6 +1,4 @@
 import type { ShippedOperation } from '../../graphql/documents/shipped-operations.ts';
-import { ERROR_CODES } from '../../settings/error-codes.ts';
-import { withoutMarkdown } from '../../settings/markdown.ts';
 
 export type { ExplainedCall, Explanation } from '../../graphql/explain/explainer.ts';
 export type { UpstreamReport } from '../respond.ts';
@@ -28,36 +26,3 @@ export interface PageConfig {
   /** Meaning and remedy of each error code. */
   errorCodes: Readonly<Record<string, { meaning: string; remedy: string }>>;
 }
-
-/** Options of `createPageConfig`. */
-export type PageConfigOptions = Pick<PageConfig, 'isSandbox' | 'schemes' | 'explains' | 'authorization'> & {
-  operations: readonly ShippedOperation[];
-};
-
-/** Operations in tabs, in this order: read, statistics, toggle, create, bulk, delete. All others are only in the menu. */
-const TABS = [
-  'Workflow',
-  'NotificationStats',
-  'UpdateWorkflowStatus',
-  'CreateNotificationGroup',
-  'CreateSubscribers',
-  'DeleteFeed',
-];
-
-/** Creates the configuration of the page. */
-export const createPageConfig = ({ operations, ...options }: PageConfigOptions): PageConfig => ({
-  ...options,
-  operations: operations.map(({ name, description, query, variables }) => ({
-    name,
-    description,
-    query,
-    ...(variables !== undefined && { variables }),
-  })),
-  tabs: TABS,
-  errorCodes: Object.fromEntries(
-    Object.entries(ERROR_CODES).map(([code, { meaning, remedy }]) => [
-      code,
-      { meaning: withoutMarkdown(meaning), remedy: withoutMarkdown(remedy) },
-    ]),
-  ),
-});

@@ -1,5 +1,5 @@
 import { type RefObject, useId, useMemo, useRef, useState } from 'react';
-import type { PageConfig, Scheme } from './config.ts';
+import type { PageConfig, Scheme } from '../page-config.ts';
 
 /** Value of the header `Authorization`. It exists only in memory, until the page is closed. */
 export interface Credential {
@@ -18,9 +18,10 @@ export interface Credential {
 
 /** Holds the credential, which is initially the one of the configuration. */
 export function useCredential({ authorization = '', schemes }: PageConfig): Credential {
-  const [initialScheme = schemes[0] ?? 'ApiKey', initialSecret = authorization] = splitScheme(authorization);
-  const [scheme, setScheme] = useState(initialScheme);
-  const [secret, setSecret] = useState(initialSecret);
+  const [first = '', initialSecret = ''] = authorization.split(' ', 2);
+  const initialScheme = (['ApiKey', 'Bearer'] as const).find((scheme) => scheme === first);
+  const [scheme, setScheme] = useState(initialScheme ?? schemes[0] ?? 'ApiKey');
+  const [secret, setSecret] = useState(initialScheme ? initialSecret : authorization);
   const [isAskedFor, setAskedFor] = useState(false);
   const input = useRef<HTMLInputElement>(null);
 
@@ -37,19 +38,11 @@ export function useCredential({ authorization = '', schemes }: PageConfig): Cred
     [],
   );
   return {
-    scheme,
-    secret,
+    ...{ scheme, secret, input, setScheme },
     isAskedFor: isAskedFor && secret === '',
-    input,
-    setScheme,
     setSecret: (value) => setSecret(value.trim()),
     ...actions,
   };
-}
-
-function splitScheme(authorization: string): [scheme?: Scheme, secret?: string] {
-  const [scheme, secret] = authorization.split(' ', 2);
-  return scheme === 'ApiKey' || scheme === 'Bearer' ? [scheme, secret ?? ''] : [];
 }
 
 const NAMES = { ApiKey: 'API key', Bearer: 'Token' };
@@ -64,9 +57,10 @@ interface CredentialFieldProps {
 
 /** Field for the API key or token that is sent with every operation. */
 export function CredentialField({ config, credential, onCommit }: CredentialFieldProps) {
+  const { isSandbox, authorization, schemes } = config;
   const { scheme, secret, isAskedFor, input, setScheme, setSecret } = credential;
   const id = useId();
-  const name = NAMES[scheme];
+  const isOfServer = secret !== '' && authorization?.endsWith(secret) === true;
   return (
     <form
       className="credential"
@@ -75,28 +69,26 @@ export function CredentialField({ config, credential, onCommit }: CredentialFiel
         onCommit();
       }}
     >
-      {config.schemes.length > 1 ? (
+      {schemes.length > 1 ? (
         <select
           aria-label="Kind of credential"
           value={scheme}
-          onChange={({ target }) =>
-            setScheme(config.schemes.find((each): each is Scheme => each === target.value) ?? scheme)
-          }
+          onChange={({ target }) => setScheme(target.value === 'Bearer' ? 'Bearer' : 'ApiKey')}
         >
-          {config.schemes.map((each) => (
+          {schemes.map((each) => (
             <option key={each} value={each}>
               {NAMES[each]}
             </option>
           ))}
         </select>
       ) : (
-        <label htmlFor={id}>{name}</label>
+        <label htmlFor={id}>{NAMES[scheme]}</label>
       )}
       <input
         id={id}
         ref={input}
-        type={config.isSandbox && config.authorization?.endsWith(secret) && secret !== '' ? 'text' : 'password'}
-        aria-label={config.schemes.length > 1 ? name : undefined}
+        type={isSandbox && isOfServer ? 'text' : 'password'}
+        aria-label={NAMES[scheme]}
         aria-invalid={isAskedFor}
         aria-describedby={`${id}-note`}
         autoComplete="off"
@@ -106,18 +98,10 @@ export function CredentialField({ config, credential, onCommit }: CredentialFiel
         onBlur={onCommit}
       />
       <p id={`${id}-note`} className={isAskedFor ? 'problem' : 'note'} role={isAskedFor ? 'alert' : undefined}>
-        {isAskedFor ? `Enter your ${lower(name)} to run operations.` : noteOf(config, credential)}
+        {isAskedFor && `Enter your ${scheme === 'ApiKey' ? 'API key' : 'token'} to run operations.`}
+        {!isAskedFor && isOfServer && (isSandbox ? 'The sandbox’s key' : 'Filled in by this server')}
+        {!isAskedFor && !isOfServer && 'Kept until you close the page'}
       </p>
     </form>
   );
 }
-
-function noteOf({ isSandbox, authorization }: PageConfig, { scheme, secret }: Credential): string {
-  if (authorization?.endsWith(secret) && secret !== '') {
-    return isSandbox ? 'The sandbox’s key' : 'Filled in by this server';
-  }
-  return scheme === 'ApiKey' ? 'Kept until you close the page' : 'A sign-in token, kept until you close the page';
-}
-
-/** Returns the name within a sentence. */
-const lower = (name: string): string => (name === 'Token' ? 'token' : name);

@@ -1,5 +1,5 @@
 import { Component, type ReactNode } from 'react';
-import { clearStorage } from './page-storage.ts';
+import { storage } from './storage.ts';
 
 /** Options of the boundary. */
 interface ErrorBoundaryProps {
@@ -42,6 +42,6 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { failure?: str
 
 /** Opens the page as on the first visit. The operation of the address isn't kept, because it can be the cause. */
 function reset(): void {
-  clearStorage();
+  storage.clear();
   location.replace(location.pathname);
 }

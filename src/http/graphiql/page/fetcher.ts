@@ -1,106 +1,24 @@
 import { pick, useGraphiQL } from '@graphiql/react';
-import type { Fetcher, FetcherParams } from '@graphiql/toolkit';
-import { type ExecutionResult, GraphQLError, getOperationAST, parse } from 'graphql';
-import { useState } from 'react';
-import type { Explanation, PageConfig, UpstreamReport } from './config.ts';
+import type { Fetcher } from '@graphiql/toolkit';
+import {
+  type ExecutionResult,
+  GraphQLError,
+  getIntrospectionQuery,
+  getOperationAST,
+  type IntrospectionQuery,
+  parse,
+} from 'graphql';
+import { useCallback, useEffect, useState } from 'react';
+import type { Explanation, PageConfig, UpstreamReport } from '../page-config.ts';
 import type { Credential } from './credential.tsx';
-import { type GatewayResult, send } from './send.ts';
-
-/** Options of `createFetcher`. */
-interface FetcherOptions extends Pick<Credential, 'read' | 'ask'> {
-  channel: CostChannel;
-  /** Returns whether requests with this header may ask for their calls. */
-  mayExplain(authorization: string): boolean;
-}
-
-/** Creates the function that runs or explains operations. Without a credential it asks for one instead of sending. */
-export function createFetcher({ read, ask, channel, mayExplain }: FetcherOptions): Fetcher {
-  /** Returns the extensions that ask for the calls. A plan is also asked for if it isn't allowed, because the response says why. */
-  const extensionsFor = (authorization: string, isExplaining: boolean): { extensions?: Record<string, true> } =>
-    isExplaining
-      ? { extensions: { explain: true } }
-      : mayExplain(authorization)
-        ? { extensions: { upstream: true } }
-        : {};
-
-  return (params, { headers: typed = {} } = {}) => {
-    const headers = toStrings(typed);
-    const header = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
-    const authorization = header ?? read();
-    const { isExplaining } = channel;
-    return cancellable(async (signal) => {
-      if (authorization === undefined) {
-        ask();
-        return undefined;
-      }
-      channel.receive({});
-      const response = await send(
-        { ...withOperationName(params), ...extensionsFor(authorization, isExplaining) },
-        header === undefined ? { ...headers, authorization } : headers,
-        { signal, onWait: (wait) => channel.receive({ wait }) },
-      );
-      const { result, costs } = takeCosts(response);
-      channel.receive(costs);
-      return result;
-    });
-  };
-}
-
-/** Converts a promise to an iterable of at most one response, because GraphiQL can't cancel promises. */
-function cancellable(
-  run: (signal: AbortSignal) => Promise<ExecutionResult | undefined>,
-): AsyncIterable<ExecutionResult> {
-  const abort = new AbortController();
-  const done = { done: true, value: undefined } as const;
-  let isSent = false;
-
-  async function receive(): Promise<ExecutionResult | undefined> {
-    isSent = true;
-    try {
-      return await run(abort.signal);
-    } catch (error) {
-      if (abort.signal.aborted) {
-        return undefined;
-      }
-      return { errors: [new GraphQLError(error instanceof Error ? error.message : String(error))] }; // GraphiQL would show the stack.
-    }
-  }
-
-  const iterator: AsyncIterator<ExecutionResult> = {
-    async next() {
-      const value = isSent ? undefined : await receive();
-      return value === undefined ? done : { done: false, value };
-    },
-    async return() {
-      abort.abort();
-      return done;
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
-}
-
-/** Corrects the name for a moment after the tab has changed, when GraphiQL still sends that of the previous tab's operation. */
-function withOperationName(params: FetcherParams): FetcherParams {
-  const { operationName, ...others } = params;
-  try {
-    const document = parse(params.query);
-    const operation = getOperationAST(document, operationName) ?? getOperationAST(document);
-    const name = operation?.name?.value;
-    return name === undefined ? others : { ...others, operationName: name };
-  } catch {
-    return others; // The gateway reports the syntax error.
-  }
-}
-
-const toStrings = (headers: Readonly<Record<string, unknown>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+import { send } from './send.ts';
 
 /** REST calls of an operation, from the extensions of its response, or its wait for one. */
 export interface Costs {
   /** Calls that were made. */
-  report?: UpstreamReport;
+  report?: UpstreamReport | undefined;
   /** Calls that would be made. */
-  explanation?: Explanation;
+  explanation?: Explanation | undefined;
   /** Sentence about the wait before the operation is sent again. */
   wait?: string;
 }
@@ -113,9 +31,6 @@ export interface CostChannel {
   receive(costs: Costs): void;
 }
 
-/** Creates a channel that nothing listens to yet. */
-export const createCostChannel = (): CostChannel => ({ isExplaining: false, receive() {} });
-
 /** Returns the latest costs of the active tab. GraphiQL stops operations when their tab is left, so costs belong to the active one. */
 export function useTabCosts(channel: CostChannel): Costs {
   const { tabs, activeTabIndex } = useGraphiQL(pick('tabs', 'activeTabIndex'));
@@ -125,21 +40,113 @@ export function useTabCosts(channel: CostChannel): Costs {
   return byTab[id] ?? {};
 }
 
-/** Returns whether requests with this header may ask for their calls. */
-export const mayExplain = ({ explains }: PageConfig, authorization: string): boolean =>
-  explains.some((scheme) => authorization.toLowerCase().startsWith(`${scheme.toLowerCase()} `));
+/** Creates the function that runs or explains operations. Without a credential it asks for one instead of sending. */
+export function createFetcher({ explains }: PageConfig, { read, ask }: Credential, channel: CostChannel): Fetcher {
+  /** Returns the extensions that ask for the calls. A plan is also asked for if it isn't allowed, because the response says why. */
+  function extensionsFor(authorization: string, isExplaining: boolean): { extensions?: Record<string, true> } {
+    const mayAsk = explains.some((scheme) => authorization.toLowerCase().startsWith(`${scheme.toLowerCase()} `));
+    return isExplaining ? { extensions: { explain: true } } : mayAsk ? { extensions: { upstream: true } } : {};
+  }
 
-/** Separates the costs from a response, which is then shown as without them. */
-export function takeCosts({ extensions, ...result }: GatewayResult): { result: ExecutionResult; costs: Costs } {
-  const { upstream: report, explain: explanation, ...others } = extensions ?? {};
-  return {
-    result: Object.keys(others).length === 0 ? result : { ...result, extensions: others },
-    costs: { ...(report && { report }), ...(explanation && { explanation }) },
+  return ({ query, variables, operationName }, { headers = {} } = {}) => {
+    const { isExplaining } = channel;
+    return cancellable(async (signal) => {
+      const header = Object.keys(headers).find((name) => name.toLowerCase() === 'authorization');
+      const authorization = header === undefined ? read() : String(headers[header]);
+      if (authorization === undefined) {
+        ask();
+        return undefined;
+      }
+      channel.receive({});
+      const { extensions: { upstream: report, explain: explanation, ...extensions } = {}, ...result } = await send(
+        {
+          query,
+          variables,
+          operationName: nameOf(query, operationName),
+          ...extensionsFor(authorization, isExplaining),
+        },
+        { ...headers, [header ?? 'authorization']: authorization },
+        (wait) => channel.receive({ wait }),
+        signal,
+      );
+      channel.receive({ report, explanation });
+      return Object.keys(extensions).length === 0 ? result : { ...result, extensions };
+    });
   };
 }
 
-/** Returns a number with its noun, such as `1 call` or `0–20 calls`. */
-export function countCalls({ min, max }: { min: number; max: number }): string {
-  const count = min === max ? `${min}` : `${min}–${max}`;
-  return `${count} ${count === '1' ? 'call' : 'calls'}`;
+/** Returns the name of the operation to run. For a moment after the tab has changed, GraphiQL's is that of the previous tab's operation. */
+function nameOf(query: string, operationName?: string | null): string | null {
+  try {
+    const document = parse(query);
+    return (getOperationAST(document, operationName) ?? getOperationAST(document))?.name?.value ?? null;
+  } catch {
+    return null; // The gateway reports the syntax error.
+  }
 }
+
+/** Converts a promise to an iterable of at most one response, because GraphiQL can't cancel promises. */
+function cancellable(
+  run: (signal: AbortSignal) => Promise<ExecutionResult | undefined>,
+): AsyncIterable<ExecutionResult> {
+  const abort = new AbortController();
+  async function* results() {
+    try {
+      const result = await run(abort.signal);
+      if (result !== undefined) {
+        yield result;
+      }
+    } catch (error) {
+      if (!abort.signal.aborted) {
+        yield { errors: [new GraphQLError(messageOf(error))] }; // GraphiQL would show the stack.
+      }
+    }
+  }
+  const iterator = results();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => iterator.next(),
+      async return() {
+        abort.abort(); // A generator would return only after its promise.
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const INTROSPECTION = {
+  query: getIntrospectionQuery({ schemaDescription: true, inputValueDeprecation: true }),
+  operationName: 'IntrospectionQuery',
+};
+
+/** Schema for completion and docs. */
+export interface PageSchema {
+  schema: IntrospectionQuery | null;
+  /** Reason why there is no schema although a credential was sent. */
+  problem: string | undefined;
+  refresh(): void;
+}
+
+/** Loads the schema. Most gateways need no credential for it; those that do are asked again once there is one, and are no problem before. */
+export function useSchema({ read }: Credential): PageSchema {
+  const [schema, setSchema] = useState<IntrospectionQuery | null>(null);
+  const [problem, setProblem] = useState<string>();
+  const refresh = useCallback(() => {
+    const authorization = read();
+    send(INTROSPECTION, authorization === undefined ? {} : { authorization }, setProblem).then(
+      ({ data, errors }) => {
+        const isRefused = errors?.some(({ extensions }) => extensions?.retryable !== true) === true;
+        setSchema(isIntrospection(data) ? data : null);
+        setProblem(isRefused && authorization === undefined ? undefined : errors?.[0]?.message);
+      },
+      (error: unknown) => setProblem(messageOf(error)),
+    );
+  }, [read]);
+  useEffect(refresh, [refresh]);
+  return { schema, problem, refresh };
+}
+
+const isIntrospection = (data: unknown): data is IntrospectionQuery =>
+  typeof data === 'object' && data !== null && '__schema' in data;

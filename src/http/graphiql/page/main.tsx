@@ -2,17 +2,155 @@ import '@graphiql/react/setup-workers/vite';
 import '@graphiql/react/style.css';
 import '@graphiql/plugin-doc-explorer/style.css';
 import '@graphiql/plugin-history/style.css';
-import './styles/index.css';
+import './style.css';
+import { DOC_EXPLORER_PLUGIN, DocExplorerStore } from '@graphiql/plugin-doc-explorer';
+import { HISTORY_PLUGIN, HistoryStore } from '@graphiql/plugin-history';
+import {
+  type GraphiQLPlugin,
+  GraphiQLProvider,
+  Tooltip,
+  useGraphiQL,
+  useGraphiQLActions,
+  useMonaco,
+} from '@graphiql/react';
+import { useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { App } from './app.tsx';
-import { readConfig } from './config.ts';
+import type { PageConfig } from '../page-config.ts';
+import { useCredential } from './credential.tsx';
+import { Editors, useFieldCounts } from './editors.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
+import { type CostChannel, createFetcher, useSchema, useTabCosts } from './fetcher.ts';
+import { Header, type PageState, TabBar } from './header.tsx';
+import { ResponsePane } from './response-pane.tsx';
+import { findInitialTabs, shareInAddress, storage } from './storage.ts';
+
+/** Plugins in the order of their buttons. A plugin of our own has a file, which exports its title, icon and content. */
+const PLUGINS: GraphiQLPlugin[] = [DOC_EXPLORER_PLUGIN, HISTORY_PLUGIN];
+
+const DARK_THEME = 'notigraph-dark';
+
+/** The page. */
+function App({ config }: { config: PageConfig }) {
+  const [tabs] = useState(() => findInitialTabs(config, new URLSearchParams(location.search)));
+  const [channel] = useState<CostChannel>({ isExplaining: false, receive() {} });
+  const credential = useCredential(config);
+  const [fetcher] = useState(() => createFetcher(config, credential, channel));
+  const schema = useSchema(credential);
+  return (
+    <GraphiQLProvider
+      {...tabs}
+      fetcher={fetcher}
+      schema={schema.schema}
+      storage={storage}
+      plugins={PLUGINS}
+      referencePlugin={DOC_EXPLORER_PLUGIN}
+      editorTheme={{ light: 'graphiql-LIGHT', dark: DARK_THEME }}
+      onTabChange={shareInAddress}
+    >
+      <DocExplorerStore>
+        <HistoryStore>
+          <Tooltip.Provider>
+            <Layout config={config} credential={credential} schema={schema} channel={channel} />
+          </Tooltip.Provider>
+        </HistoryStore>
+      </DocExplorerStore>
+    </GraphiQLProvider>
+  );
+}
+
+function Layout({ config, credential, schema, channel }: PageState & { channel: CostChannel }) {
+  const isReady = useThemes();
+  const [share, setShare] = useState(50);
+  const costs = useTabCosts(channel);
+  useFieldCounts(costs.report);
+  return (
+    <>
+      <Header config={config} credential={credential} schema={schema} />
+      {schema.problem && (
+        <p className="notice" role="status">
+          The schema is unavailable, so there are no docs and no completion: {schema.problem}
+        </p>
+      )}
+      <TabBar />
+      <main className="panes">
+        <PluginPane />
+        {isReady && (
+          <div className="session">
+            <Editors share={share} channel={channel} />
+            <input
+              type="range"
+              className="splitter"
+              aria-label="Width of the request, in percent"
+              step={5}
+              value={share}
+              onChange={({ target }) => setShare(Math.min(80, Math.max(20, target.valueAsNumber)))}
+            />
+            <ResponsePane share={100 - share} config={config} costs={costs} />
+          </div>
+        )}
+      </main>
+    </>
+  );
+}
+
+/** Defines the editor's dark theme once the editor is loaded, and follows the system's. Returns whether the editor can be shown. */
+function useThemes(): boolean {
+  const monaco = useMonaco((state) => state.monaco);
+  const [isDefined, setDefined] = useState(false);
+  const { setTheme } = useGraphiQLActions();
+  const theme = useGraphiQL((state) => state.theme);
+  useEffect(() => {
+    // GraphiQL's own has too little contrast for comments and line numbers.
+    monaco?.editor.defineTheme(DARK_THEME, {
+      base: 'vs-dark',
+      inherit: true,
+      colors: {
+        'editor.background': '#ffffff00',
+        'scrollbar.shadow': '#ffffff00',
+        'editorLineNumber.foreground': '#a3acbd',
+      },
+      rules: [
+        { token: 'comment', foreground: '#8fc27b' },
+        { token: 'argument.identifier.gql', foreground: '#c4b0fb' },
+      ],
+    });
+    setDefined(monaco !== undefined);
+  }, [monaco]);
+  useEffect(() => {
+    const system = matchMedia('(prefers-color-scheme: dark)');
+    const follow = () => setTheme(theme); // GraphiQL reads the system's scheme only then.
+    system.addEventListener('change', follow);
+    return () => system.removeEventListener('change', follow);
+  }, [theme, setTheme]);
+  return isDefined;
+}
+
+/** Content of the open plugin. */
+function PluginPane() {
+  const { setVisiblePlugin } = useGraphiQLActions();
+  const plugin = useGraphiQL((state) => state.visiblePlugin);
+  if (plugin === null) {
+    return null;
+  }
+  const { title, content: Content } = plugin;
+  return (
+    <aside className="plugin" aria-label={title}>
+      <button type="button" className="close" aria-label={`Close ${title}`} onClick={() => setVisiblePlugin(null)}>
+        ×
+      </button>
+      <ErrorBoundary key={title} part={title}>
+        <Content />
+      </ErrorBoundary>
+    </aside>
+  );
+}
 
 const root = document.getElementById('root');
+const config: PageConfig = JSON.parse(document.getElementById('config')?.textContent ?? '');
 if (root !== null) {
   createRoot(root).render(
     <ErrorBoundary part="GraphiQL">
-      <App config={readConfig()} />
+      <App config={config} />
     </ErrorBoundary>,
   );
 }

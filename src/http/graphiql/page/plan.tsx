@@ -1,6 +1,11 @@
 import { useState } from 'react';
-import type { ExplainedCall, Explanation } from './config.ts';
-import { countCalls } from './fetcher.ts';
+import type { ExplainedCall, Explanation } from '../page-config.ts';
+
+/** Returns a number with its noun, such as `1 call` or `0–20 calls`. */
+export function countCalls({ min, max }: { min: number; max: number }): string {
+  const count = min === max ? `${min}` : `${min}–${max}`;
+  return `${count} ${count === '1' ? 'call' : 'calls'}`;
+}
 
 const CACHE: Readonly<Record<NonNullable<ExplainedCall['cache']>['state'], (seconds: number) => string>> = {
   fresh: () => 'Answered from the cache',
@@ -11,90 +16,50 @@ const CACHE: Readonly<Record<NonNullable<ExplainedCall['cache']>['state'], (seco
 
 /** REST calls that an operation would make, in the order in which they can start. */
 export function Plan({ explanation }: { explanation: Explanation }) {
-  const { calls } = explanation;
+  const { budget, bulkItems, scopes, calls } = explanation;
   return (
     <section className="plan" aria-label="Plan">
       <h2>Plan</h2>
-      <p>{summarize(explanation)}</p>
-      {calls.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">No.</th>
-              <th scope="col">Fields</th>
-              <th scope="col">Calls</th>
-              <th scope="col">After</th>
-              <th scope="col">Cache</th>
-            </tr>
-          </thead>
-          {calls.map((call) => (
-            <Rows key={call.id} call={call} />
-          ))}
-        </table>
-      )}
+      <p>
+        {`${countCalls(budget)} of at most ${budget.limit}. `}
+        {bulkItems && `${countCalls(bulkItems)} for items of bulk writes, of at most ${bulkItems.limit}. `}
+        {scopes.length > 0 && `A token needs the scope${scopes.length === 1 ? '' : 's'} ${scopes.join(', ')}. `}
+        Nothing was sent to the service.
+      </p>
+      <ol>
+        {calls.map((call) => (
+          <Call key={call.id} call={call} />
+        ))}
+      </ol>
     </section>
   );
 }
 
-function Rows({ call }: { call: ExplainedCall }) {
-  const { id, method, route, fields, after, reason, cache, shared, curl } = call;
+/** Call of a plan. Its number is that of the list. */
+function Call({ call }: { call: ExplainedCall }) {
+  const { method, route, fields, after, reason, cache, shared, curl } = call;
   return (
-    <tbody>
-      <tr>
-        <td>{id}</td>
-        <th scope="rowgroup" colSpan={4}>
-          <code>
-            {method} {route}
-          </code>
-        </th>
-      </tr>
-      <tr>
-        <td />
-        <td>
-          {fields.map((field) => (
-            <FieldName key={field} field={field} />
-          ))}
-        </td>
-        <td>
-          {countCalls(call)}
-          {reason && <span>{reason}</span>}
-        </td>
-        <td>{after.length === 0 ? 'At once' : after.join(', ')}</td>
-        <td>
-          {cache === undefined ? 'Not cached' : CACHE[cache.state](cache.freshSeconds)}
-          <span>{shared ? 'Shared in flight' : 'Never shared'}</span>
-        </td>
-      </tr>
-      {curl !== undefined && (
-        <tr className="curl">
-          <td />
-          <td colSpan={4}>
-            <Curl command={curl} name={`${method} ${route}`} />
-          </td>
-        </tr>
-      )}
-    </tbody>
-  );
-}
-
-/** Name of a field, which breaks after its type. */
-function FieldName({ field }: { field: string }) {
-  const end = field.indexOf('.') + 1;
-  return (
-    <span>
-      {field.slice(0, end)}
-      <wbr />
-      {field.slice(end)}
-    </span>
+    <li>
+      <code>{`${method} ${route}`}</code>
+      <p>
+        {countCalls(call)} for {fields.join(', ')}, {after.length === 0 ? 'at once' : `after ${after.join(' and ')}`}.{' '}
+        {reason && <span>{reason}</span>}
+      </p>
+      <p>
+        {cache === undefined ? 'Not cached' : CACHE[cache.state](cache.freshSeconds)}.{' '}
+        {shared ? 'Shared in flight.' : 'Never shared.'}
+      </p>
+      {curl && <Curl command={curl} name={`${method} ${route}`} />}
+    </li>
   );
 }
 
 function Curl({ command, name }: { command: string; name: string }) {
-  const [isCopied, setCopied] = useState<boolean>();
+  const [result, setResult] = useState('');
   const copy = () =>
     navigator.clipboard.writeText(command).then(
-      () => setCopied(true),
-      () => setCopied(false),
+      () => setResult('Copied. Replace *** with your key.'),
+      () => setResult('Your browser does not permit copying. Select the command.'),
     );
   return (
     <details>
@@ -102,24 +67,10 @@ function Curl({ command, name }: { command: string; name: string }) {
       <pre>{command}</pre>
       {window.isSecureContext && ( // Elsewhere, pages have no clipboard.
         <button type="button" aria-label={`Copy the curl command of ${name}`} onClick={() => void copy()}>
-          {isCopied ? 'Copied' : 'Copy'}
+          Copy
         </button>
       )}
-      <span role="status">
-        {isCopied && 'Replace *** with your key.'}
-        {isCopied === false && 'Your browser does not permit copying. Select the command.'}
-      </span>
+      <span role="status">{result}</span>
     </details>
   );
-}
-
-function summarize({ budget, bulkItems, scopes }: Explanation): string {
-  const sentences = [`${countCalls(budget)} of at most ${budget.limit}.`];
-  if (bulkItems !== undefined) {
-    sentences.push(`${countCalls(bulkItems)} for items of bulk writes, of at most ${bulkItems.limit}.`);
-  }
-  if (scopes.length > 0) {
-    sentences.push(`A token needs ${scopes.length === 1 ? 'the scope' : 'the scopes'} ${scopes.join(', ')}.`);
-  }
-  return [...sentences, 'Nothing was sent to the service.'].join(' ');
 }

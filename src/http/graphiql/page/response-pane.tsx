@@ -1,20 +1,18 @@
-import { pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
-import { useEffect, useMemo, useRef } from 'react';
-import type { PageConfig, UpstreamReport } from './config.ts';
-import { RUN_SHORTCUT } from './editors.tsx';
-import { type Costs, countCalls } from './fetcher.ts';
-import { Plan } from './plan.tsx';
+import { formatShortcutForOS, KEY_MAP, pick, ResponseEditor, Spinner, useGraphiQL } from '@graphiql/react';
+import { useEffect, useRef } from 'react';
+import type { PageConfig, UpstreamReport } from '../page-config.ts';
+import type { Costs } from './fetcher.ts';
+import { countCalls, Plan } from './plan.tsx';
 
 /** Response or plan of the active tab, or a welcome before the first one. */
-export function ResponsePane({ config, costs, grow }: { config: PageConfig; costs: Costs; grow: number }) {
+export function ResponsePane({ config, costs, share }: { config: PageConfig; costs: Costs; share: number }) {
   const { report, explanation, wait } = costs;
   const { tabs, activeTabIndex, isFetching, queryId } = useGraphiQL(
     pick('tabs', 'activeTabIndex', 'isFetching', 'queryId'),
   );
   const response = tabs[activeTabIndex]?.response ?? '';
-  const isFirst = tabs.every((tab) => !tab.response);
+  const code = codeOf(response);
   const isEmpty = response === '' && !isFetching;
-  const isPlanned = explanation !== undefined && !response.includes('"errors"');
   const pane = useRef<HTMLElement>(null);
   useEffect(() => {
     // GraphiQL counts all runs, also those that send nothing because the variables are invalid.
@@ -23,8 +21,8 @@ export function ResponsePane({ config, costs, grow }: { config: PageConfig; cost
     }
   }, [queryId]);
   return (
-    <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: grow }}>
-      {isEmpty && <Welcome config={config} isFirst={isFirst} />}
+    <section ref={pane} className="response" aria-label="Response" style={{ flexGrow: share }}>
+      {isEmpty && <Welcome isSandbox={config.isSandbox} />}
       {isFetching && <Spinner />}
       {isFetching && wait && (
         <p className="notice" role="status">
@@ -32,40 +30,36 @@ export function ResponsePane({ config, costs, grow }: { config: PageConfig; cost
         </p>
       )}
       {explanation && <Plan explanation={explanation} />}
-      <div className="result" hidden={isEmpty || isPlanned}>
+      <div className="result" hidden={isEmpty || (explanation !== undefined && code === undefined)}>
         <ResponseEditor />
       </div>
-      <CostBar report={report} />
-      <ErrorHelp response={response} errorCodes={config.errorCodes} />
+      {report && <CostBar report={report} />}
+      <div role="status" className="error-help">
+        {code !== undefined && Object.hasOwn(config.errorCodes, code) && (
+          <>
+            <h2>{code}</h2>
+            <p>{config.errorCodes[code]?.meaning}</p>
+            <p>{config.errorCodes[code]?.remedy}</p>
+          </>
+        )}
+      </div>
     </section>
   );
 }
 
-/** Content of an empty response pane. The introduction is shown until the first operation is run. */
-function Welcome({ config, isFirst }: { config: PageConfig; isFirst: boolean }) {
-  const run = (
-    <p>
-      Press <strong>Run</strong> or <kbd>{RUN_SHORTCUT}</kbd> to send the operation.
-    </p>
-  );
-  if (!isFirst) {
-    return <div className="welcome">{run}</div>;
-  }
+/** Content of an empty response pane. */
+function Welcome({ isSandbox }: Pick<PageConfig, 'isSandbox'>) {
   return (
     <div className="welcome">
       <h2>Welcome to Notigraph</h2>
-      {config.isSandbox ? (
-        <p>
-          This is the GraphQL API of a notification service. It runs on the <strong>sandbox</strong> with sample data,
-          so you can try everything, including changes.
-        </p>
-      ) : (
-        <p>
-          This is the GraphQL API of your notification service. Operations use <strong>the real service</strong>:
-          mutations change its data.
-        </p>
-      )}
-      {run}
+      <p>
+        {isSandbox
+          ? 'This is the GraphQL API of a notification service. It runs on the sandbox with sample data, so you can try everything, including changes.'
+          : 'This is the GraphQL API of your notification service. Operations use the real service: mutations change its data.'}
+      </p>
+      <p>
+        Press <strong>Run</strong> or <kbd>{formatShortcutForOS(KEY_MAP.runQuery.key)}</kbd> to send the operation.
+      </p>
       <ul>
         <li>
           <strong>Operations</strong>, at the top, has a ready example of everything the API can do.
@@ -82,82 +76,40 @@ function Welcome({ config, isFirst }: { config: PageConfig; isFirst: boolean }) 
 }
 
 /** Calls of the last operation: a line, and the calls of each field. */
-function CostBar({ report }: { report: UpstreamReport | undefined }) {
-  if (report === undefined) {
-    return null;
-  }
-  const fields = Object.entries(report.fields).toSorted(([, a], [, b]) => b - a);
+function CostBar({ report }: { report: UpstreamReport }) {
+  const { calls, shared, cached, unsent = 0, retries, ms, rateLimitRemaining, fields } = report;
+  const summary = [
+    countCalls({ min: calls, max: calls }),
+    shared > 0 && `${shared} shared`,
+    cached > 0 && `${cached} cached`,
+    unsent > 0 && `${unsent} not sent`,
+    retries > 0 && `${retries} ${retries === 1 ? 'retry' : 'retries'}`,
+    calls > 0 && `${Math.round(ms)} ms`,
+    rateLimitRemaining !== undefined && `${rateLimitRemaining} left of the service’s rate limit`,
+  ];
   return (
     <details className="cost-bar">
-      <summary>Upstream: {summarize(report)}</summary>
-      {fields.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              <th scope="col">Calls</th>
-            </tr>
-          </thead>
-          <tbody>
-            {fields.map(([field, count]) => (
-              <tr key={field}>
-                <th scope="row">{field}</th>
-                <td>{count}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <summary>Upstream: {summary.filter(Boolean).join(' · ')}</summary>
+      <ul>
+        {Object.entries(fields)
+          .toSorted(([, a], [, b]) => b - a)
+          .map(([field, count]) => (
+            <li key={field}>
+              <code>{field}</code>: {countCalls({ min: count, max: count })}
+            </li>
+          ))}
+      </ul>
       <p>A call that several fields needed counts for each of them.</p>
     </details>
   );
 }
 
-function summarize({ calls, shared, cached, retries, unsent = 0, ms, rateLimitRemaining }: UpstreamReport): string {
-  const parts = [countCalls({ min: calls, max: calls })];
-  for (const [count, noun] of [
-    [shared, 'shared'],
-    [cached, 'cached'],
-    [unsent, 'not sent'],
-    [retries, retries === 1 ? 'retry' : 'retries'],
-  ] as const) {
-    if (count > 0) {
-      parts.push(`${count} ${noun}`);
-    }
-  }
-  if (calls > 0) {
-    parts.push(`${Math.round(ms)} ms`);
-  }
-  if (rateLimitRemaining !== undefined) {
-    parts.push(`${rateLimitRemaining} left of the service’s rate limit`);
-  }
-  return parts.join(' · ');
-}
-
-/** Explains the code of the first error of a response, which is JSON text. */
-function ErrorHelp({ response, errorCodes }: { response: string; errorCodes: PageConfig['errorCodes'] }) {
-  const code = useMemo(() => codeOf(response), [response]);
-  const entry = code === undefined || !Object.hasOwn(errorCodes, code) ? undefined : errorCodes[code];
-  return (
-    <div role="status" className="error-help">
-      {entry && (
-        <>
-          <h2>{code}</h2>
-          <p>{entry.meaning}</p>
-          <p>{entry.remedy}</p>
-        </>
-      )}
-    </div>
-  );
-}
-
+/** Returns the code of the first error of a response, which is JSON text; an empty one if it has none. */
 function codeOf(response: string): string | undefined {
-  if (!response.includes('"errors"')) {
-    return undefined;
-  }
   try {
-    return JSON.parse(response).errors?.[0]?.extensions?.code;
+    const { errors } = JSON.parse(response);
+    return errors && (errors[0]?.extensions?.code ?? '');
   } catch {
-    return undefined; // Not a response of the gateway.
+    return undefined; // There is no response.
   }
 }

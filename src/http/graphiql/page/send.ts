@@ -3,7 +3,7 @@ import type { ExecutionResult } from 'graphql';
 import { readResult } from '../../../client/result.ts';
 import { canRepeat, sleep, waitOf } from '../../../client/retry.ts';
 import { mayWrite } from '../../../client/typed-document.ts';
-import type { Explanation, UpstreamReport } from './config.ts';
+import type { Explanation, UpstreamReport } from '../page-config.ts';
 
 /** Response of the gateway. */
 export type GatewayResult = ExecutionResult<
@@ -11,60 +11,55 @@ export type GatewayResult = ExecutionResult<
   { upstream?: UpstreamReport; explain?: Explanation; [name: string]: unknown }
 >;
 
+/** Operation, with the extensions that ask for its calls. */
+export type GatewayRequest = FetcherParams & { extensions?: Readonly<Record<string, true>> };
+
 /** Maximum number of times that a request is sent. */
 const MAX_ATTEMPTS = 5;
 
 /** Longest wait before a request is sent again. If the response asks for a longer one, it is shown. */
 const MAX_WAIT_SECONDS = 10;
 
-/** Options of `send`. */
-interface SendOptions {
-  /** Stops the request, or the wait for the next attempt. */
-  signal?: AbortSignal;
-  /** Called before a wait with a sentence about it. @default not called */
-  onWait?(message: string): void;
-}
-
 /**
  * Sends an operation to the endpoint, which has the address of the page. Sends it again if the response is 503 with `Retry-After`, unless it
  * may have been executed: the gateway refuses requests before it executes them, but the 503 of a proxy proves nothing about a mutation.
  *
+ * @param onWait called before a wait with a sentence about it
+ * @param signal stops the request, or the wait for the next attempt
  * @throws {Error} with a message for people, if there is no response or it has no JSON
  */
 export async function send(
-  params: FetcherParams & { extensions?: Readonly<Record<string, true>> },
+  request: GatewayRequest,
   headers: Readonly<Record<string, string>>,
-  { signal, onWait }: SendOptions = {},
+  onWait: (message: string) => void,
+  signal?: AbortSignal,
 ): Promise<GatewayResult> {
   for (let attempt = 1; ; attempt += 1) {
-    const response = await post(params, headers, signal);
-    const seconds = attempt < MAX_ATTEMPTS ? await waitAfter(response.clone(), params.query, attempt) : undefined;
+    const response = await fetch(location.pathname, {
+      method: 'POST',
+      headers: {
+        accept: 'application/graphql-response+json, application/json',
+        'content-type': 'application/json',
+        'x-graphql-client-name': 'GraphiQL',
+        ...headers,
+      },
+      body: JSON.stringify(request),
+      ...(signal && { signal }),
+    }).catch(({ message }: Error) => {
+      throw new Error(`There is no response (${message}). The gateway may have received the request.`);
+    });
+    const seconds = attempt < MAX_ATTEMPTS ? await waitAfter(response.clone(), request.query, attempt) : undefined;
     if (seconds === undefined) {
       return response.json().catch(() => {
         throw new Error(`The server responded with status ${response.status} and without JSON.`);
       });
     }
-    onWait?.(
+    onWait(
       `The gateway can’t handle the request now (503). Attempt ${attempt + 1} of ${MAX_ATTEMPTS} starts in ${seconds} s.`,
     );
     await sleep(seconds * 1_000, signal);
   }
 }
-
-const post = (params: object, headers: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Response> =>
-  fetch(location.pathname, {
-    method: 'POST',
-    headers: {
-      accept: 'application/graphql-response+json, application/json',
-      'content-type': 'application/json',
-      'x-graphql-client-name': 'GraphiQL',
-      ...headers,
-    },
-    body: JSON.stringify(params),
-    ...(signal && { signal }),
-  }).catch(({ message }: Error) => {
-    throw new Error(`There is no response (${message}). The gateway may have received the request.`);
-  });
 
 /** Returns the seconds to wait before an operation is sent again; undefined if it must not be, or can't succeed. */
 async function waitAfter(response: Response, query: string, attempt: number): Promise<number | undefined> {

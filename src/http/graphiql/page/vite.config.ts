@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { defineConfig, type Plugin, type ResolvedConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 import { FILE_PARAMETER } from '../page-html.ts';
-import { digestSources } from './sources.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -36,10 +35,7 @@ function compress(): Plugin {
         await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
         await rm(file);
       }
-      await writeFile(
-        join(dir, 'manifest.json'),
-        JSON.stringify({ script, style, types, sources: digestSources() }, null, 2),
-      );
+      await writeFile(join(dir, 'manifest.json'), JSON.stringify({ script, style, types }, null, 2));
     },
   };
 }
@@ -58,19 +54,12 @@ const names = {
   assetFileNames: '[name]-[hash][extname]',
 };
 
-/** Leaves out warnings about directives for React servers, which don't concern a page. */
-const onLog: NonNullable<ResolvedConfig['build']['rolldownOptions']['onLog']> = (level, log, next) => {
-  if (log.code !== 'MODULE_LEVEL_DIRECTIVE') {
-    next(level, log);
-  }
-};
-
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  logLevel: 'warn',
+  logLevel: 'error', // Warnings are about directives for React servers in packages, and about the size of the editor.
   plugins: [compress()],
   experimental: { renderBuiltUrl: (name) => `?${FILE_PARAMETER}=${name}` },
-  worker: { format: 'iife', rolldownOptions: { output: names, onLog } },
+  worker: { format: 'iife', rolldownOptions: { output: names } },
   build: {
     outDir: fileURLToPath(new URL('../../../../dist/graphiql', import.meta.url)),
     emptyOutDir: true,
@@ -78,7 +67,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
     license: { fileName: LICENSES },
     modulePreload: false,
-    chunkSizeWarningLimit: 6000, // In kB: most of it is the editor.
-    rolldownOptions: { input: fileURLToPath(new URL('main.tsx', import.meta.url)), output: names, onLog },
+    rolldownOptions: { input: fileURLToPath(new URL('main.tsx', import.meta.url)), output: names },
   },
 });
