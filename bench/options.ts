@@ -6,7 +6,7 @@ import { MEASURED, MIX, type Workload } from './workloads.ts';
 /** Part of a run that is measured on its own, besides the workloads. */
 export type Part = (typeof PARTS)[number];
 
-const PARTS = ['start', 'documents', 'memory', 'scale'] as const;
+const PARTS = ['start', 'instructions', 'documents', 'memory', 'scale'] as const;
 
 /** Options of `npm run bench`. */
 export interface Options {

@@ -19,7 +19,11 @@ const headersFor = (credential: number) => ({
   authorization: authorizationOf(credential),
 });
 
-const bodyOf = ({ variables, nextDocument }: Workload, { query }: SubjectRequest, number: number): string => {
+const bodyOf = (
+  { nextDocument, ...workload }: Workload,
+  { query, variables = workload.variables }: SubjectRequest,
+  number: number,
+): string => {
   const document = nextDocument?.() ?? query;
   return JSON.stringify({ ...(document !== undefined && { query: document }), variables: variables(number) });
 };

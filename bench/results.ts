@@ -38,6 +38,8 @@ export interface Results {
   rest: Record<string, RestFigures>;
   /** Time from the start of the package's process to its first response: median. */
   starts?: { packagedMs: number } | undefined;
+  /** Instructions per request as a multiple of the floor's, by workload. */
+  instructions?: Record<string, number> | undefined;
   documents?: DocumentFigures | undefined;
   /** Results of the memory run. */
   mixed?: MemoryFigures | undefined;

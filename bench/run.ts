@@ -1,5 +1,6 @@
 import { measureDocuments } from './documents.ts';
 import { summarize, type WorkloadFigures } from './figures.ts';
+import { countInstructions } from './instructions.ts';
 import { LATENCY_WORKLOADS, type LatencyFigures, measureLatency } from './latency.ts';
 import { measureMemory, measureRest, measureStarts } from './memory.ts';
 import type { Options, Part } from './options.ts';
@@ -33,13 +34,14 @@ export async function runBenchmark(
     }
   }
   await using upstream = await startUpstream();
-  if (parts.includes('start') || parts.includes('memory')) {
+  if (parts.some((part) => part === 'start' || part === 'instructions' || part === 'memory')) {
     buildPackage(report);
   }
   return {
     ...describeRun(),
     settings: { starts, rounds, seconds },
     starts: await measurePart('start', () => measureStarts(upstream.url, folder, report)),
+    instructions: await measurePart('instructions', () => countInstructions(upstream, report)),
     ...(await measureUnderLoad(options, folder, upstream, report)),
     documents: await measurePart('documents', () =>
       measureDocuments(upstream, folder, { rounds: starts * rounds, seconds, report }),

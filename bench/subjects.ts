@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { WorkloadName } from './workloads.ts';
+import type { Workload, WorkloadName } from './workloads.ts';
 
 /** Request that sends one operation to a subject. */
 export interface SubjectRequest {
@@ -7,6 +7,8 @@ export interface SubjectRequest {
   path?: string;
   /** GraphQL document. The floor doesn't use one. */
   query?: string;
+  /** Returns the variables. @default the workload's */
+  variables?: Workload['variables'];
   /** Converts the subject's `data` to the floor's, if its schema has other names. @default unchanged */
   normalize?: (data: never) => unknown;
 }

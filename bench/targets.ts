@@ -1,6 +1,7 @@
 import { MIN_LATENCY_ROUNDS } from './latency.ts';
 import { MEMORY_SPAN } from './memory.ts';
 import type { Part } from './options.ts';
+import { TAILCALL } from './peers/tailcall/subject.ts';
 import type { Results } from './results.ts';
 import { CACHED, FLOOR, OURS } from './subjects.ts';
 
@@ -23,6 +24,8 @@ interface Measured {
 
 /** Maximum CPU time per request, as a multiple of the floor's. */
 const CPU_LIMITS: Readonly<Record<string, number>> = { q1: 1.3, q2: 1.3, q3: 1.2, q4: 1.3, m1: 1.4 };
+/** Maximum number of instructions per request, as a multiple of the floor's. */
+const INSTRUCTION_LIMITS: Readonly<Record<string, number>> = { q1: 1.15, m1: 1.3 };
 const LATENCY_LIMIT = 1.3;
 
 const times = (ratio: number): string => ratio.toFixed(2);
@@ -51,12 +54,20 @@ function row(
 
 /** Compares every result with its target. Rows that were not measured are included. */
 export function compareWithTargets(results: Results): TargetRow[] {
-  const { workloads, latency, mixed, starts, documents, rest, faults } = results;
+  const { workloads, latency, mixed, starts, instructions, documents, rest, faults } = results;
   const ofFloor = (limit: number) => `≤ ${times(limit)} × floor`;
-  const ofWorkload = (key: string, figure: 'ratio' | 'calls', name = OURS.name): Measured => {
+  const ofWorkload = (key: string, figure: 'ratio' | 'calls' | 'cpuUs', name = OURS.name): Measured => {
     const { subjects } = workloads.find((workload) => workload.key === key) ?? {};
     const { figures, fault } = subjects?.[name] ?? {};
     return { measured: figures?.[figure], fault: fault ?? (figures && subjects?.[FLOOR.name]?.fault) };
+  };
+  /** CPU time as a multiple of another subject's. */
+  const ofOther = (key: string, name: string): Measured => {
+    const [ours, other] = [ofWorkload(key, 'cpuUs'), ofWorkload(key, 'cpuUs', name)];
+    return {
+      measured: ours.measured && other.measured && ours.measured / other.measured,
+      fault: other.fault ?? ours.fault,
+    };
   };
   const ofPart = (part: Part, measured: number | undefined): Measured => ({
     measured,
@@ -69,6 +80,13 @@ export function compareWithTargets(results: Results): TargetRow[] {
     ...Object.entries(CPU_LIMITS).map(([key, limit]) =>
       row(`${key.toUpperCase()} CPU time per request`, ofWorkload(key, 'ratio'), limit, ofFloor(limit)),
     ),
+    row('Q1 CPU time per request', ofOther('q1', TAILCALL.name), 0.6, '≤ 0.60 × Tailcall'),
+    ...Object.entries(INSTRUCTION_LIMITS).map(([key, limit]) => {
+      const value = `${key.toUpperCase()} instructions per request`;
+      return row(value, ofPart('instructions', instructions?.[key]), limit, ofFloor(limit));
+    }),
+    row('H1 CPU time per request', ofOther('h1', FLOOR.name), 0.4, ofFloor(0.4)),
+    row('H1 CPU time per request', ofOther('h1', TAILCALL.name), (ratio) => ratio < 1, '< 1.00 × Tailcall'),
     row('H1 upstream requests per request, same credential', ofWorkload('h1', 'calls'), 0.02, '≤ 0.02', thousandths),
     // Fewer would mean that clients get responses to another one's credential.
     row(

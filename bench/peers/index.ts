@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { OURS, type Subject } from '../subjects.ts';
 import { HIVE } from './hive/subject.ts';
+import { TAILCALL } from './tailcall/subject.ts';
 
 /** Returns a server of our own, set up as in the documentation of its packages, with default options. */
 const serverOf = (name: string, title: string, packages: readonly string[]): Subject => ({
@@ -20,4 +21,5 @@ export const PEERS: readonly Subject[] = [
   serverOf('stock-yoga', 'Stock GraphQL Yoga', ['graphql-yoga', 'graphql', 'dataloader', 'undici']),
   serverOf('apollo', 'Apollo Server', ['@apollo/server', '@apollo/datasource-rest', 'graphql']),
   HIVE,
+  TAILCALL,
 ];

@@ -60,7 +60,16 @@ describe('targets', () => {
     subjects: [],
     skipped: [],
     workloads: [
-      { key: 'q1', title: '', judgedBy: 'cpu', subjects: { floor: { figures }, notigraph: { figures } } },
+      {
+        key: 'q1',
+        title: '',
+        judgedBy: 'cpu',
+        subjects: {
+          floor: { figures },
+          notigraph: { figures },
+          tailcall: { figures: { ...figures, cpuUs: 200 } },
+        },
+      },
       {
         key: 'q2',
         title: '',
@@ -68,6 +77,7 @@ describe('targets', () => {
         subjects: { floor: { figures }, notigraph: { figures, fault: 'spread' } },
       },
     ],
+    instructions: { q1: 1.2 },
     latency: [
       { key: 'q1', rate: 1, subjects: {}, ratios: Array(10).fill(1.2), ratio: 1.2 },
       { key: 'm1', rate: 2, subjects: {}, ratios: [1.2], ratio: 1.2 },
@@ -87,6 +97,8 @@ describe('targets', () => {
     ['Q1 CPU time per request', 'missed', '1.31'],
     ['Q2 CPU time per request', 'void', '1.31'],
     ['Q3 CPU time per request', 'not measured', '—'],
+    ['Q1 instructions per request', 'missed', '1.20'],
+    ['M1 instructions per request', 'not measured', '—'],
     ['Q1 p99 at 1 requests per second', 'met', '1.20'],
     ['M1 p99 at 2 requests per second', 'void', '1.20'],
     ['resident memory under mixed load, above the floor’s', 'missed', '70 MB'],
@@ -95,5 +107,13 @@ describe('targets', () => {
     ['CPU time per request of documents that never repeat', 'void', '—'],
   ])('%s: %s', (value, verdict, result) => {
     expect(compareWithTargets(RESULTS).find((row) => row.value === value)).toMatchObject({ verdict, result });
+  });
+
+  it('compare CPU time with Tailcall’s', () => {
+    const rows = compareWithTargets(RESULTS).filter(({ target }) => target.endsWith('Tailcall'));
+    expect(rows).toMatchObject([
+      { value: 'Q1 CPU time per request', verdict: 'met', result: '0.50' },
+      { value: 'H1 CPU time per request', verdict: 'not measured', result: '—' },
+    ]);
   });
 });
