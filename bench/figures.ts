@@ -1,29 +1,9 @@
+import type { Round, RoundsOfStart } from './rounds.ts';
 import { mean, median, spread } from './statistics.ts';
-import { CACHED } from './subjects.ts';
-import { WORKLOADS, type Workload } from './workloads.ts';
+import type { Workload } from './workloads.ts';
 
 /** Maximum spread of the starts. Above it, a subject's results are void. */
 const MAX_SPREAD = 0.25;
-
-/** Result of one load of one subject. */
-export interface Round {
-  /** CPU time of all its processes per request. */
-  cpuUs: number;
-  perSecond: number;
-  p50Us: number;
-  p99Us: number;
-  /** Upstream requests per request. */
-  calls: number;
-}
-
-/** Rounds of one subject with one workload, within one start of its process. */
-export interface RoundsOfStart {
-  rounds: Round[];
-  /** Judged value of each round as a multiple of the floor's in that round. */
-  ratios: number[];
-  /** Reason why they are void. */
-  fault?: string;
-}
 
 /** Results of one subject with one workload: medians over the starts of each start's median, and the mean of the upstream requests. */
 export interface Figures extends Round {
@@ -49,15 +29,6 @@ export interface WorkloadFigures {
   /** Outcomes by subject name. */
   subjects: Record<string, Outcome>;
 }
-
-/** Returns whether a subject has a row among a workload's results: Notigraph with the cache has its own workload. */
-export const isShown = (subject: string, { key, subjects }: WorkloadFigures): boolean =>
-  subjects[subject] !== undefined || (key !== WORKLOADS.h2.name && subject !== CACHED.name);
-
-const FIGURE = { cpu: 'cpuUs', time: 'p50Us', calls: 'calls' } as const;
-
-/** Returns the value of a round that is compared with the target. */
-export const judgedValue = (round: Round, { judgedBy }: Workload): number => round[FIGURE[judgedBy]];
 
 /** Summarizes the starts of all subjects with one workload. @param starts rounds of each start, by subject name */
 export function summarize(
@@ -94,16 +65,3 @@ function summarizeSubject(starts: readonly RoundsOfStart[]): Outcome {
     ? { figures }
     : { fault: `spread of ${Math.round(figures.spread * 100)} %`, figures };
 }
-
-/** Returns the results of a workload that could not be measured. */
-export const voidFigures = (
-  key: string,
-  { title, judgedBy }: Workload,
-  subjects: readonly string[],
-  fault: string,
-): WorkloadFigures => ({
-  key,
-  title,
-  judgedBy,
-  subjects: Object.fromEntries(subjects.map((name) => [name, { fault }])),
-});

@@ -24,7 +24,7 @@ const DIGIT_RUN = /\d{16}/;
 
 /** Returns an id for a kind of record and its number: 24 hexadecimal digits without 16 decimal digits in a row. */
 export function idOf(kind: string, number: number): string {
-  const time = toHex(FIRST_CREATED_AT + number * SECONDS_BETWEEN_IDS, 8);
+  const time = (FIRST_CREATED_AT + number * SECONDS_BETWEEN_IDS).toString(16);
   for (let attempt = 0; ; attempt += 1) {
     const id = time + hash(`${kind} ${number} ${attempt}`, 16);
     if (!DIGIT_RUN.test(id)) {
@@ -65,5 +65,3 @@ function idWithDigitRuns(kind: string, number: number): string {
 }
 
 const hash = (text: string, digits: number): string => createHash('sha256').update(text).digest('hex').slice(0, digits);
-
-const toHex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');

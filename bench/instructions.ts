@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from './load.ts';
 import { type RunningUpstream, startSubject } from './processes.ts';
+import { createRequests } from './requests.ts';
 import { median } from './statistics.ts';
 import { FLOOR, PACKAGED, type Subject } from './subjects.ts';
-import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 // Counts instructions with valgrind's callgrind. Unlike CPU time, the result depends neither on other load nor on memory and caches.
@@ -78,8 +78,8 @@ async function countOf(
   const lowest: Record<string, number> = {};
   let dumps = 0;
   for (const name of COUNTED) {
-    const workload = { ...WORKLOADS[name], connections: CONNECTIONS };
-    const send = (requests: number) => load(running.url, workload, subject.requests[name] ?? {}, { requests });
+    const next = createRequests(running.url, subject, WORKLOADS[name]);
+    const send = (requests: number) => load(running.url, { connections: CONNECTIONS, next, requests });
     await send(WARM_UP);
     control('instrumentation', 'on');
     await send(FIRST);
@@ -111,7 +111,7 @@ export async function countInstructions(
   if (!hasValgrind()) {
     throw new Error('Install valgrind, which counts instructions.');
   }
-  await upstream.apply(DEFAULT_SETTINGS);
+  await upstream.apply();
   const [floor, ours] = await Promise.all([FLOOR, PACKAGED].map((subject) => countOf(subject, upstream, report)));
   return Object.fromEntries(
     COUNTED.map((name) => [

@@ -1,12 +1,15 @@
 import { load } from './load.ts';
-import type { MeasureOptions } from './measure.ts';
 import type { RunningSubject, RunningUpstream } from './processes.ts';
+import { createRequests } from './requests.ts';
+import type { MeasureOptions } from './rounds.ts';
 import { median } from './statistics.ts';
-import { DEFAULT_SETTINGS } from './upstream/settings.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
 /** Workloads whose latency is measured. */
 export const LATENCY_WORKLOADS: readonly WorkloadName[] = ['q1', 'q2', 'm1'];
+
+/** Minimum number of rounds for a p99 that counts. Single values vary by a factor of two. */
+export const MIN_LATENCY_ROUNDS = 10;
 
 /** Duration of a round with a backlog of requests, as a multiple of the planned one. */
 const LATE = 1.1;
@@ -15,8 +18,6 @@ const LATE = 1.1;
 interface Percentiles {
   p50Us: number;
   p99Us: number;
-  /** Whether the last response was late by more than a tenth of the round. */
-  isLate: boolean;
 }
 
 /** Latency at a fixed request rate: medians over the rounds. */
@@ -25,7 +26,7 @@ export interface LatencyFigures {
   /** Requests per second: half the floor's throughput. */
   rate: number;
   /** Latency by subject name. */
-  subjects: Record<string, Omit<Percentiles, 'isLate'>>;
+  subjects: Record<string, Percentiles>;
   /** Our p99 as a multiple of the floor's, for each round. */
   ratios: number[];
   /** Median of `ratios`. */
@@ -43,42 +44,35 @@ export async function measureLatency(
   upstream: RunningUpstream,
   { rounds, seconds, report }: MeasureOptions,
 ): Promise<LatencyFigures> {
-  const workload = WORKLOADS[name];
-  await upstream.apply({ ...DEFAULT_SETTINGS, latencyMs: workload.latencyMs });
-  const measure = async ({ subject, url }: RunningSubject): Promise<Percentiles | undefined> => {
-    const request = subject.requests[name] ?? {};
-    const { failed, refused, p50Us, p99Us, ...result } = await load(url, workload, request, { seconds, rate });
-    return failed + refused > 0 ? undefined : { p50Us, p99Us, isLate: result.seconds > LATE * seconds };
-  };
-  const turns: { floor: Percentiles; ours: Percentiles }[] = [];
-  for (let round = 1; turns.length < rounds && round <= 2 * rounds; round += 1) {
+  const { [name]: workload } = WORKLOADS;
+  await upstream.apply(workload.upstream);
+  const measure = ({ subject, url }: RunningSubject) =>
+    load(url, { connections: workload.connections, next: createRequests(url, subject, workload), seconds, rate });
+  const results: { floor: Percentiles[]; ours: Percentiles[] } = { floor: [], ours: [] };
+  for (let round = 1; results.floor.length < rounds && round <= 2 * rounds; round += 1) {
     // Each goes first in every other round.
-    const isFloorFirst = round % 2 === 1;
-    const first = await measure(isFloorFirst ? floor : ours);
-    const second = await measure(isFloorFirst ? ours : floor);
-    const turn = isFloorFirst ? { floor: first, ours: second } : { floor: second, ours: first };
-    const isValid = isComplete(turn) && !turn.floor.isLate;
+    const oursBefore = round % 2 === 0 ? await measure(ours) : undefined;
+    const ofFloor = await measure(floor);
+    const ofOurs = oursBefore ?? (await measure(ours));
+    const isValid =
+      [ofFloor, ofOurs].every(({ failed, refused }) => failed + refused === 0) && ofFloor.seconds <= LATE * seconds;
     if (isValid) {
-      turns.push(turn);
+      results.floor.push(ofFloor);
+      results.ours.push(ofOurs);
     }
-    const line = `p99 ${turn.floor?.p99Us ?? '—'} µs for the floor, ${turn.ours?.p99Us ?? '—'} µs for ${ours.subject.title}`;
+    const line = `p99 ${ofFloor.p99Us} µs for the floor, ${ofOurs.p99Us} µs for ${ours.subject.title}`;
     report(`${name} at ${rate}/s round ${round} of ${rounds}: ${line}${isValid ? '' : ', left out'}`);
   }
-  const summarize = (of: 'floor' | 'ours') => ({
-    p50Us: median(turns.map((turn) => turn[of].p50Us)),
-    p99Us: median(turns.map((turn) => turn[of].p99Us)),
+  const summarize = (percentiles: readonly Percentiles[]): Percentiles => ({
+    p50Us: median(percentiles.map(({ p50Us }) => p50Us)),
+    p99Us: median(percentiles.map(({ p99Us }) => p99Us)),
   });
-  const ratios = turns.map((turn) => turn.ours.p99Us / turn.floor.p99Us);
+  const ratios = results.ours.map(({ p99Us }, index) => p99Us / (results.floor[index]?.p99Us ?? Number.NaN));
   return {
     key: name,
     rate,
-    subjects: { [floor.subject.name]: summarize('floor'), [ours.subject.name]: summarize('ours') },
+    subjects: { [floor.subject.name]: summarize(results.floor), [ours.subject.name]: summarize(results.ours) },
     ratios,
     ratio: median(ratios),
   };
 }
-
-const isComplete = (turn: {
-  floor: Percentiles | undefined;
-  ours: Percentiles | undefined;
-}): turn is { floor: Percentiles; ours: Percentiles } => turn.floor !== undefined && turn.ours !== undefined;

@@ -1,8 +1,6 @@
 import { createHistogram } from 'node:perf_hooks';
 import { type Connection, openConnection, type ResponseSummary } from './connection.ts';
-import { createRequests, type Outgoing } from './requests.ts';
-import type { SubjectRequest } from './subjects.ts';
-import type { Workload } from './workloads.ts';
+import type { NextRequest } from './requests.ts';
 
 /** Result of a load. */
 export interface LoadResult {
@@ -30,24 +28,14 @@ export interface LoadOptions {
    * of the next requests counts too. @default each connection sends its next request as soon as it has a response
    */
   rate?: number;
-  /** Returns the next request. @param index number of requests sent before, @param connection index of the connection */
-  next(index: number, connection: number): Outgoing;
+  next: NextRequest;
 }
 
 /** Time without any response after which the load fails. */
 const STALL_TIMEOUT_MS = 30_000;
 
-/** Sends a workload's requests from all its connections. */
-export const load = (
-  url: string,
-  workload: Workload,
-  request: SubjectRequest,
-  options: Pick<LoadOptions, 'seconds' | 'requests' | 'rate'>,
-): Promise<LoadResult> =>
-  drive(url, { connections: workload.connections, next: createRequests(url, workload, request), ...options });
-
 /** Sends requests and waits for every response, so that all work of the subject is counted. */
-export async function drive(
+export async function load(
   url: string,
   { connections, seconds = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY, rate, next }: LoadOptions,
 ): Promise<LoadResult> {

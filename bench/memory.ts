@@ -1,15 +1,14 @@
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { MEMORY_SPAN } from './amounts.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { heapBytes, withHeapReport } from './heap.ts';
-import { drive } from './load.ts';
-import { createMix, MIX_CONNECTIONS } from './mix.ts';
-import { buildPackage } from './package-build.ts';
-import { type RunningSubject, startSubject, startUpstream } from './processes.ts';
-import { createProgress } from './progress.ts';
-import { mean } from './statistics.ts';
+import { load } from './load.ts';
+import { type RunningSubject, type RunningUpstream, startSubject } from './processes.ts';
+import { createRequests } from './requests.ts';
+import { mean, median } from './statistics.ts';
 import { FLOOR, PACKAGED } from './subjects.ts';
+import { MIX } from './workloads.ts';
+
+/** Numbers of mixed requests after which memory is compared. */
+export const MEMORY_SPAN = { early: 100_000, late: 300_000 };
 
 /** Number of requests per turn. */
 const BATCH = 20_000;
@@ -21,7 +20,7 @@ const MAX_REFUSED = BATCH / 10;
 const AVERAGED_BATCHES = 3;
 
 /** Resident memory under load after a number of requests, in bytes. */
-export interface MemorySample {
+interface MemorySample {
   requests: number;
   ours: number;
   floor: number;
@@ -37,11 +36,14 @@ export interface MemoryFigures {
 }
 
 /** Sends mixed requests to the packaged gateway and the floor in turns, and measures their memory at the end of each turn. */
-export async function measureMemory(report: (line: string) => void): Promise<MemoryFigures> {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-memory-'));
-  await using upstream = await startUpstream();
-  await using floor = await startSubject(FLOOR, upstream.url, folder.path);
-  await using ours = await startSubject(withHeapReport(PACKAGED), upstream.url, folder.path);
+export async function measureMemory(
+  upstream: RunningUpstream,
+  folder: string,
+  report: (line: string) => void,
+): Promise<MemoryFigures> {
+  await upstream.apply();
+  await using floor = await startSubject(FLOOR, upstream.url, folder);
+  await using ours = await startSubject(withHeapReport(PACKAGED), upstream.url, folder);
   const samples: MemorySample[] = [];
   const sendBatch = { floor: createSender(floor), ours: createSender(ours) };
   for (let requests = BATCH; requests <= MEMORY_SPAN.late; requests += BATCH) {
@@ -58,15 +60,15 @@ export async function measureMemory(report: (line: string) => void): Promise<Mem
 }
 
 /** Returns a function that sends the next batch. It returns the resident memory right after the last response. */
-function createSender(running: RunningSubject): () => Promise<number> {
-  const next = createMix(running.url, running.subject);
+function createSender({ url, subject, emptyLog, rssBytes }: RunningSubject): () => Promise<number> {
+  const next = createRequests(url, subject, MIX);
   return async () => {
-    running.emptyLog();
-    const { failed, refused } = await drive(running.url, { connections: MIX_CONNECTIONS, requests: BATCH, next });
+    emptyLog();
+    const { failed, refused } = await load(url, { connections: MIX.connections, requests: BATCH, next });
     if (failed > 0 || refused > MAX_REFUSED) {
-      throw new Error(`${running.subject.title}: ${failed} of ${BATCH} responses were wrong, ${refused} refused`);
+      throw new Error(`${subject.title}: ${failed} of ${BATCH} responses were wrong, ${refused} refused`);
     }
-    return running.rssBytes();
+    return rssBytes();
   };
 }
 
@@ -78,12 +80,51 @@ function averageAt(samples: readonly MemorySample[], requests: number): MemorySa
 
 const toMb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
-if (import.meta.main) {
-  const { report } = createProgress();
-  buildPackage(report);
-  const { early, late, heap, peak } = await measureMemory(report);
-  for (const { requests, ours, floor } of [early, late]) {
-    report(`after ${requests} requests: ${toMb(ours)} MB resident, the floor ${toMb(floor)} MB`);
+const SETTLE_MS = 2_000;
+/** Long enough for CPU time in hundredths of a second to show a tenth of a percent. */
+const IDLE_MS = 10_000;
+
+/** Resource usage of an idle subject after the load. */
+export interface RestFigures {
+  /** Resident memory two seconds after the last response, in bytes. */
+  settledRss: number;
+  /** Peak resident memory, in bytes. */
+  peakRss: number;
+  /** CPU time over ten seconds, as a share of one core. */
+  idleCpu: number;
+}
+
+/** Measures all subjects while they are idle. */
+export async function measureRest(subjects: readonly RunningSubject[]): Promise<Record<string, RestFigures>> {
+  await sleep(SETTLE_MS);
+  const before = subjects.map((running) => running.cpuUs());
+  await sleep(IDLE_MS);
+  return Object.fromEntries(
+    subjects.map((running, index) => [
+      running.subject.name,
+      {
+        settledRss: running.rssBytes(),
+        peakRss: running.peakRssBytes(),
+        idleCpu: (running.cpuUs() - (before[index] ?? 0)) / (IDLE_MS * 1_000),
+      },
+    ]),
+  );
+}
+
+/** Number of starts. One more start before them fills the compile cache. */
+const STARTS = 7;
+
+/** Measures the time from the start of the package's process to its first response. */
+export async function measureStarts(
+  upstream: string,
+  folder: string,
+  report: (line: string) => void,
+): Promise<{ packagedMs: number }> {
+  const times: number[] = [];
+  for (let start = 0; start <= STARTS; start += 1) {
+    await using running = await startSubject(PACKAGED, upstream, folder);
+    times.push(running.startMs);
+    report(`start: ${running.startMs.toFixed(0)} ms`);
   }
-  report(`${toMb(heap)} MB of live heap, at most ${toMb(peak.ours)} MB resident, the floor ${toMb(peak.floor)} MB`);
+  return { packagedMs: median(times.slice(1)) };
 }

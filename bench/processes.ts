@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuUs, peakRssBytes, rssBytes } from './accounting.ts';
 import { sendOnce } from './requests.ts';
-import type { Subject, SubjectRequest } from './subjects.ts';
-import type { UpstreamReport, UpstreamSettings } from './upstream/settings.ts';
+import type { Subject } from './subjects.ts';
+import { DEFAULT_SETTINGS, type UpstreamSettings } from './upstream/settings.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 
 /** Canned upstream that is running. */
 export interface RunningUpstream extends AsyncDisposable {
   url: string;
-  /** Applies new settings. @returns the number of requests received so far */
-  apply(settings: UpstreamSettings): Promise<number>;
+  /** Applies settings. Those that are left out get their default. @returns the number of requests received so far */
+  apply(settings?: Partial<UpstreamSettings>): Promise<number>;
   /** Returns the number of requests received so far. */
   count(): Promise<number>;
 }
@@ -23,20 +23,16 @@ export interface RunningUpstream extends AsyncDisposable {
 /** Starts the canned upstream in a separate process. */
 export async function startUpstream(): Promise<RunningUpstream> {
   const child = fork(new URL('upstream/main.ts', import.meta.url));
-  const next = async () => ((await once(child, 'message')) as [UpstreamReport])[0];
-  const listening = await next();
-  if (listening.kind !== 'listening') {
-    throw new Error('The canned upstream did not start.');
-  }
+  const next = async (): Promise<unknown> => (await once(child, 'message'))[0];
+  const url = String(await next());
   async function send(message: UpstreamSettings | 'count'): Promise<number> {
-    const response = next();
+    const requests = next();
     child.send(message);
-    const report = await response;
-    return report.kind === 'requests' ? report.requests : 0;
+    return Number(await requests);
   }
   return {
-    url: listening.url,
-    apply: send,
+    url,
+    apply: (settings) => send({ ...DEFAULT_SETTINGS, ...settings }),
     count: () => send('count'),
     [Symbol.asyncDispose]: () => stop(child),
   };
@@ -70,15 +66,10 @@ function killOnExit(child: ChildProcess): void {
 }
 
 /** Long enough for a start under valgrind on a busy machine. */
-const START_TIMEOUT_MS = 180_000;
+const START_TIMEOUT_MS = 600_000;
 
 /** Starts a subject and waits for its first response. Its output is written to a log file in the folder. */
-export async function startSubject(
-  subject: Subject,
-  upstream: string,
-  folder: string,
-  isReady: (url: string) => Promise<boolean> = (url) => isResponding(subject, url),
-): Promise<RunningSubject> {
+export async function startSubject(subject: Subject, upstream: string, folder: string): Promise<RunningSubject> {
   const port = await freePort();
   const { file, args, env, hasChannel = false } = subject.command({ port, upstream });
   const log = join(folder, `${subject.name}.log`);
@@ -95,7 +86,7 @@ export async function startSubject(
   }
   const url = `http://127.0.0.1:${port}`;
   const deadline = startedAt + START_TIMEOUT_MS;
-  while (!(await isReady(url))) {
+  while (!(await isResponding(subject, url))) {
     if (child.exitCode !== null || performance.now() > deadline) {
       await stop(child);
       throw new Error(`${subject.title} did not respond: ${readFileSync(log, 'utf8').slice(-2_000)}`);
@@ -116,22 +107,15 @@ export async function startSubject(
   };
 }
 
-/** Returns a subject's first workload with its request. */
-export function firstRequestOf({ title, requests }: Subject): { workload: Workload; request: SubjectRequest } {
-  for (const workload of Object.values(WORKLOADS)) {
-    const request = requests[workload.name];
-    if (request !== undefined) {
-      return { workload, request };
-    }
-  }
-  throw new Error(`${title} has no requests.`);
-}
+/** Returns a subject's first workload. */
+export const firstWorkloadOf = ({ requests }: Subject): Workload =>
+  Object.values(WORKLOADS).find(({ name }) => requests[name] !== undefined) ?? WORKLOADS.q1;
 
 /** Returns whether the subject responds to its first workload. Wrong responses are found later. */
 async function isResponding(subject: Subject, url: string): Promise<boolean> {
-  const { workload, request } = firstRequestOf(subject);
+  const workload = firstWorkloadOf(subject);
   try {
-    await sendOnce(url, workload, request);
+    await sendOnce(url, workload, subject.requests[workload.name] ?? {});
     return true;
   } catch (error) {
     return !(error instanceof TypeError); // From fetch: the port isn't open yet.

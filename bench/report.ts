@@ -1,43 +1,27 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { drawCpu, drawScale } from './chart.ts';
-import { describeVerdict } from './curves.ts';
-import { asMarkdown, asMarkdownTable } from './render.ts';
-import { type Results, readNewestRun, readNewestScale, type ScaleResults } from './results.ts';
-import { describeSummary, drawSummary } from './summary-chart.ts';
-import { curveTable, readmeTable, tablesOf } from './tables.ts';
+import { type Results, readNewestResults } from './results.ts';
+import { asMarkdown, asMarkdownTable, cpuTable, curveTable, tablesOf } from './tables.ts';
 
 const PAGE = 'docs/benchmarks.md';
-/** Pages that show CPU time per request. */
-const WITH_CPU = ['README.md', 'docs/comparison.md'];
-
-/** Generated files, by path within the project. */
-export type Report = Readonly<Record<string, string>>;
 
 const inProject = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-const readPage = (path: string): string => readFileSync(inProject(path), 'utf8');
-
-/** Creates the page, its charts and the tables of other pages from the newest results. Handwritten parts stay. */
-export function createReport(): Report {
-  const [run, scale] = [readNewestRun(), readNewestScale()];
-  const page = readPage(PAGE);
-  const summary = run === undefined ? [] : [`![${describeSummary(run)}](benchmarks-summary.svg)\n`];
-  const results = [...(run === undefined ? [] : reportRun(run)), ...(scale === undefined ? [] : reportScale(scale))];
+/** Creates the generated parts of pages from the newest results. Handwritten parts stay. @returns the pages by path within the project */
+export function createReport(): Readonly<Record<string, string>> {
+  const results = readNewestResults();
+  const cpu = asMarkdownTable(cpuTable(results));
   return {
-    [PAGE]: replacePart(replacePart(page, 'summary', summary), 'results', results),
-    ...(run && {
-      ...Object.fromEntries(
-        WITH_CPU.map((path) => [path, replacePart(readPage(path), 'cpu', [asMarkdownTable(readmeTable(run))])]),
-      ),
-      'docs/benchmarks-summary.svg': drawSummary(run),
-      'docs/benchmarks-cpu.svg': drawCpu(run),
+    [PAGE]: replaceParts(PAGE, {
+      cpu,
+      results: [...reportRun(results), ...reportScale(results)].join('\n'),
     }),
-    ...(scale && { 'docs/benchmarks-scale.svg': drawScale(scale) }),
+    'README.md': replaceParts('README.md', { cpu }),
+    'docs/comparison.md': replaceParts('docs/comparison.md', { cpu }),
   };
 }
 
-/** Writes the newest results and their charts to the docs. @returns the page's path within the project */
+/** Writes the newest results to the docs. @returns the page's path within the project */
 export function writeReport(): string {
   for (const [path, content] of Object.entries(createReport())) {
     writeFileSync(inProject(path), content);
@@ -45,47 +29,43 @@ export function writeReport(): string {
   return PAGE;
 }
 
-/** Replaces the part of a page between two markers. */
-function replacePart(page: string, name: string, content: readonly string[]): string {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) {
-    throw new Error(
-      `${[PAGE, ...WITH_CPU].join(', ')} must contain ${begin} and ${end}, which enclose generated content.`,
-    );
+/** Replaces the parts of a page between two markers with the part's name. */
+function replaceParts(path: string, parts: Readonly<Record<string, string>>): string {
+  let page = readFileSync(inProject(path), 'utf8');
+  for (const [name, content] of Object.entries(parts)) {
+    const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+    const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+    if (from < 0 || to < from) {
+      throw new Error(`${path} must contain ${begin} and ${end}, which enclose generated content.`);
+    }
+    page = `${page.slice(0, from)}${begin}\n\n${content}\n${page.slice(to)}`;
   }
-  return `${page.slice(0, from)}${begin}\n\n${content.join('\n')}\n${page.slice(to)}`;
+  return page;
 }
 
 function reportRun(results: Results): string[] {
-  const [targets, ...others] = tablesOf(results).map(asMarkdown);
-  const peers = results.subjects.filter(({ version }) => version !== undefined);
+  const { takenAt, minutes, machine, revision, settings, subjects, skipped } = results;
+  const { cpu, cores, memory, kernel, node } = machine;
+  const { starts = 1, rounds, seconds } = settings;
+  const peers = subjects.flatMap(({ title, version }) => (version === undefined ? [] : [`${title} ${version}`]));
   return [
-    `## Results\n\n${describe(results)}\n`,
-    ...(peers.length > 0 ? [`Peers: ${peers.map(({ title, version }) => `${title} ${version}`).join(', ')}.\n`] : []),
-    ...results.skipped.map(({ title, reason }) => `${title} was skipped: ${reason}\n`),
-    targets ?? '',
-    '![CPU time per request by workload](benchmarks-cpu.svg)\n',
-    ...others,
+    `## Results\n\nTaken on ${takenAt.slice(0, 10)} at commit ${revision.commit}${revision.changed ? ' with uncommitted changes' : ''}, in ${minutes} minutes: ${starts} ${starts === 1 ? 'start' : 'starts'} with ${rounds} rounds of ${seconds} s, ${cpu} with ${cores} cores, ${(memory / 2 ** 30).toFixed(1)} GiB of memory, Linux ${kernel}, Node ${node.slice(1)}.\n`,
+    ...(peers.length > 0 ? [`Peers: ${peers.join(', ')}.\n`] : []),
+    ...skipped.map(({ title, reason }) => `${title} was skipped: ${reason}\n`),
+    ...tablesOf(results).map(asMarkdown),
   ];
 }
 
-const reportScale = (results: ScaleResults): string[] => [
-  `## Scale\n\n${describe(results)}\n`,
-  ...results.skipped.map(({ title, reason }) => `${title}: no result, because ${reason}.\n`),
-  '![CPU time per request as the work grows](benchmarks-scale.svg)\n',
-  ...results.curves.map((curve) => `${asMarkdown(curveTable(curve))}\nNotigraph: ${describeVerdict(curve)}.\n`),
-];
-
-function describe({ takenAt, minutes, machine, revision, settings }: Omit<ScaleResults, 'curves' | 'skipped'>): string {
-  const { cpu, cores, memory, kernel, node } = machine;
-  const { commit, changed } = revision;
-  const { starts, rounds, seconds } = settings;
-  return (
-    `Taken on ${takenAt.slice(0, 10)} at commit ${commit}${changed ? ' with uncommitted changes' : ''}, in ${minutes} minutes: ` +
-    `${starts === undefined ? '' : `${starts} starts with `}${rounds} rounds of ${seconds} s${starts === undefined ? '' : ' each'}, ${cpu} with ${cores} cores, ${(memory / 2 ** 30).toFixed(1)} GiB of memory, ` +
-    `Linux ${kernel}, Node ${node.slice(1)}.`
-  );
+function reportScale({ scale }: Results): string[] {
+  if (scale === undefined) {
+    return [];
+  }
+  const { settings, curves, skipped } = scale;
+  return [
+    `## Scale\n\n${settings.rounds} rounds of ${settings.seconds} s.\n`,
+    ...skipped.map(({ title, reason }) => `${title}: no result, because ${reason}.\n`),
+    ...curves.map((curve) => asMarkdown(curveTable(curve))),
+  ];
 }
 
 if (import.meta.main) {

@@ -1,6 +1,6 @@
-import { authorizationOf, FIRST_DIGIT_RUN, POPULATION } from './ids.ts';
-import type { SubjectRequest } from './subjects.ts';
-import { VARIABLES, type Workload } from './workloads.ts';
+import { authorizationOf } from './ids.ts';
+import type { Subject, SubjectRequest } from './subjects.ts';
+import { WORKLOADS, type Workload } from './workloads.ts';
 
 /** Request as it is sent over the connection. */
 export interface Outgoing {
@@ -9,34 +9,30 @@ export interface Outgoing {
   bytes: Buffer;
 }
 
-/** Credential of a request, and the number from which its variables are created. */
-export interface Caller {
-  credential: number;
-  number: number;
-}
-
-/** Number of credentials that request the hot workflows: with 257 workflows, 1,028 pairs that each repeat several times per second. */
-const HOT_CREDENTIALS = 4;
+/** Function that returns the next request. @param index number of requests sent before, @param connection index of the connection */
+export type NextRequest = (index: number, connection: number) => Outgoing;
 
 const pathOf = ({ path = '/graphql' }: SubjectRequest): string => path;
 
-const headersFor = ({ authorization = authorizationOf }: SubjectRequest, credential: number) => ({
+const headersFor = (credential: number) => ({
   'content-type': 'application/json',
-  authorization: authorization(credential),
+  authorization: authorizationOf(credential),
 });
 
-const bodyOf = ({ name }: Workload, { query, variables = VARIABLES[name] }: SubjectRequest, number: number): string =>
-  JSON.stringify({ ...(query !== undefined && { query }), variables: variables(number) });
-
-/** Returns the numbers of the requests whose responses are compared. If requests rotate, one has ids with a run of digits. */
-export const comparedNumbers = ({ callers }: Workload): number[] =>
-  callers === 'rotating' || callers === 'hot' ? [0, FIRST_DIGIT_RUN] : [0];
+const bodyOf = (
+  { nextDocument, ...workload }: Workload,
+  { query, variables = workload.variables }: SubjectRequest,
+  number: number,
+): string => {
+  const document = nextDocument?.() ?? query;
+  return JSON.stringify({ ...(document !== undefined && { query: document }), variables: variables(number) });
+};
 
 /** Sends one request. @returns the response's `data`, in the floor's form */
 export async function sendOnce(url: string, workload: Workload, request: SubjectRequest, number = 0): Promise<unknown> {
   const response = await fetch(url + pathOf(request), {
     method: 'POST',
-    headers: headersFor(request, number),
+    headers: headersFor(number),
     body: bodyOf(workload, request, number),
   });
   const text = await response.text();
@@ -50,52 +46,44 @@ export async function sendOnce(url: string, workload: Workload, request: Subject
   return request.normalize === undefined ? data : request.normalize(data as never);
 }
 
-/**
- * Returns the caller of a workload's request.
- * @param index number of requests sent before, @param connection index of the connection
- */
-function callerOf({ callers }: Workload, index: number, connection: number): Caller {
-  switch (callers) {
-    case 'rotating':
-      // Shifted by one on each lap, so that each credential requests every id in turn.
-      return { credential: index % POPULATION, number: (index + Math.floor(index / POPULATION)) % POPULATION };
-    case 'hot':
-      return { credential: index % HOT_CREDENTIALS, number: index % POPULATION };
-    case 'per connection':
-      return { credential: connection, number: 0 };
-    case 'shared':
-      return { credential: 0, number: 0 };
-  }
-}
-
 /** Returns the head of a request without its length, which `requestBody` adds. */
-export function requestHead(url: string, request: SubjectRequest, credential: number): Buffer {
-  const headers = Object.entries({ host: new URL(url).host, ...headersFor(request, credential) });
+function requestHead(url: string, request: SubjectRequest, credential: number): Buffer {
+  const headers = Object.entries({ host: new URL(url).host, ...headersFor(credential) });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`POST ${pathOf(request)} HTTP/1.1\r\n${lines.join('')}`);
 }
 
 /** Returns the rest of a request: the length of its body, and the body. */
-export const requestBody = (body: string): Buffer =>
-  Buffer.from(`content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+const requestBody = (body: string): Buffer => Buffer.from(`content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 
-/**
- * Returns a function that creates the next request of a workload. Heads and bodies are created once per credential and number.
- * @param choose returns the caller of a request. @default the workload's callers
- */
-export function createRequests(
-  url: string,
-  workload: Workload,
-  request: SubjectRequest,
-  choose: (index: number, connection: number) => Caller = (...sent) => callerOf(workload, ...sent),
-): (index: number, connection: number) => Outgoing {
+/** Returns a function that creates the next request of a workload. Heads and bodies are created once per credential and number. */
+export function createRequests(url: string, subject: Subject, workload: Workload): NextRequest {
+  if (workload.mix !== undefined) {
+    return createMix(url, subject, workload.mix);
+  }
+  const request = subject.requests[workload.name] ?? {};
   const heads: Buffer[] = [];
   const bodies: Buffer[] = [];
-
   return (index, connection) => {
-    const { credential, number } = choose(index, connection);
+    const { credential, number } = workload.callerOf(index, connection);
     heads[credential] ??= requestHead(url, request, credential);
-    bodies[number] ??= requestBody(bodyOf(workload, request, number));
-    return { kind: workload.name, bytes: Buffer.concat([heads[credential], bodies[number]]) };
+    const prepared = workload.nextDocument === undefined ? bodies[number] : undefined;
+    const body = prepared ?? requestBody(bodyOf(workload, request, number));
+    bodies[number] = body;
+    return { kind: workload.name, bytes: Buffer.concat([heads[credential], body]) };
+  };
+}
+
+/** Returns a function that creates mixed requests, always in the same order and with the kinds spread evenly. */
+function createMix(url: string, subject: Subject, mix: NonNullable<Workload['mix']>): NextRequest {
+  const kinds = mix.flatMap(([name, share]) =>
+    Array<NextRequest>(share).fill(createRequests(url, subject, WORKLOADS[name])),
+  );
+  return (index, connection) => {
+    const next = kinds[(index * 37) % kinds.length];
+    if (next === undefined) {
+      throw new Error('The mix is empty.');
+    }
+    return next(index, connection);
   };
 }

@@ -1,24 +1,16 @@
-import { MIN_LATENCY_ROUNDS } from './amounts.ts';
-import { measureRest } from './at-rest.ts';
 import { measureDocuments } from './documents.ts';
-import { type RoundsOfStart, summarize, voidFigures, type WorkloadFigures } from './figures.ts';
+import { summarize, type WorkloadFigures } from './figures.ts';
 import { countInstructions } from './instructions.ts';
 import { LATENCY_WORKLOADS, type LatencyFigures, measureLatency } from './latency.ts';
-import { describeMachine, describeRevision } from './machine.ts';
-import { type MeasureOptions, measureWorkload, warmUp } from './measure.ts';
-import { measureMemory } from './memory.ts';
-import { messageOf } from './message-of.ts';
-import type { Options } from './options.ts';
-import { buildPackage } from './package-build.ts';
-import { versionOf } from './peer-packages.ts';
-import { PEERS } from './peers/index.ts';
+import { measureMemory, measureRest, measureStarts } from './memory.ts';
+import type { Options, Part } from './options.ts';
+import { requirePackages, versionOf } from './peers/packages.ts';
 import { type RunningSubject, type RunningUpstream, startSubject, startUpstream } from './processes.ts';
-import type { Results, SectionName } from './results.ts';
-import { measureStarts } from './starts.ts';
-import { CACHED, FLOOR, OURS } from './subjects.ts';
-import { comparesPeer } from './targets.ts';
-import { DEFAULT_SETTINGS } from './upstream/settings.ts';
-import { MEASURED } from './workloads.ts';
+import { buildPackage, messageOf } from './progress.ts';
+import { describeRun, type Results } from './results.ts';
+import { type MeasureOptions, measureWorkload, type RoundsOfStart, warmUp } from './rounds.ts';
+import { measureScale } from './scale.ts';
+import { FLOOR, OURS, type Subject } from './subjects.ts';
 
 /** Runs the benchmark. @param folder folder for the subjects' logs */
 export async function runBenchmark(
@@ -26,45 +18,36 @@ export async function runBenchmark(
   folder: string,
   report: (line: string) => void,
 ): Promise<Omit<Results, 'minutes'>> {
-  const { rounds, seconds } = options;
-  const faults: { section: SectionName; reason: string }[] = [];
-  /** Measures a section. If it fails, the rest of the run still counts. */
-  async function attempt<T>(section: SectionName, measure: () => Promise<T>): Promise<T | undefined> {
+  const { starts, rounds, seconds, parts } = options;
+  const faults: { section: Part; reason: string }[] = [];
+  /** Measures a part. If it fails, the rest of the run still counts. */
+  async function measurePart<T>(part: Part, measure: () => Promise<T>): Promise<T | undefined> {
+    if (!parts.includes(part)) {
+      return undefined;
+    }
     try {
       return await measure();
     } catch (error) {
-      const reason = messageOf(error);
-      faults.push({ section, reason });
-      report(`${section} void: ${reason}`);
+      faults.push({ section: part, reason: messageOf(error) });
+      report(`${part} void: ${messageOf(error)}`);
       return undefined;
     }
   }
   await using upstream = await startUpstream();
-  const measureOptions: MeasureOptions = { rounds, seconds, report };
-  const starts = options.hasAllTargets
-    ? await attempt('start', () => {
-        buildPackage(report);
-        return measureStarts(upstream.url, folder, report);
-      })
-    : undefined;
-  const instructions = options.hasAllTargets
-    ? await attempt('instructions', () => countInstructions(upstream, report))
-    : undefined;
-  const underLoad = await measureUnderLoad(options, folder, upstream, measureOptions);
-  const documents = options.hasAllTargets
-    ? await attempt('documents', () => measureDocuments(upstream, folder, measureOptions))
-    : undefined;
-  const mixed = options.hasAllTargets ? await attempt('memory', () => measureMemory(report)) : undefined;
+  if (parts.some((part) => part === 'start' || part === 'instructions' || part === 'memory')) {
+    buildPackage(report);
+  }
   return {
-    takenAt: new Date().toISOString(),
-    machine: describeMachine(),
-    revision: describeRevision(),
-    settings: { starts: options.starts, rounds, seconds },
-    ...underLoad,
-    ...(starts && { starts }),
-    ...(instructions && { instructions }),
-    ...(documents && { documents }),
-    ...(mixed && { mixed }),
+    ...describeRun(),
+    settings: { starts, rounds, seconds },
+    starts: await measurePart('start', () => measureStarts(upstream.url, folder, report)),
+    instructions: await measurePart('instructions', () => countInstructions(upstream, report)),
+    ...(await measureUnderLoad(options, folder, upstream, report)),
+    documents: await measurePart('documents', () =>
+      measureDocuments(upstream, folder, { rounds: starts * rounds, seconds, report }),
+    ),
+    mixed: await measurePart('memory', () => measureMemory(upstream, folder, report)),
+    scale: await measurePart('scale', () => measureScale(upstream, folder, { rounds: starts, seconds, report })),
     faults,
   };
 }
@@ -73,86 +56,73 @@ type UnderLoad = Pick<Results, 'subjects' | 'skipped' | 'workloads' | 'latency' 
 
 /** Measures the workloads with each start of all subjects, then latency and rest while those of the last start are running. */
 async function measureUnderLoad(
-  options: Options,
+  { starts, rounds, seconds, workloads, subjects }: Options,
   folder: string,
   upstream: RunningUpstream,
-  measureOptions: MeasureOptions,
+  reportLine: (line: string) => void,
 ): Promise<UnderLoad> {
-  const selected = Object.entries(MEASURED).filter(([key]) => options.workloads.includes(key));
-  const starts = new Map(selected.map(([key]) => [key, [] as Record<string, RoundsOfStart>[]]));
-  const faults = new Map<string, string>();
+  const measured = new Map<string, Record<string, RoundsOfStart>[]>(workloads.map(([key]) => [key, []]));
+  if (workloads.length === 0) {
+    return { subjects: [], skipped: [], workloads: [], latency: [], rest: {} };
+  }
   for (let start = 1; ; start += 1) {
-    const report = (line: string) => measureOptions.report(`start ${start} of ${options.starts}: ${line}`);
+    const report = (line: string) => reportLine(`start ${start} of ${starts}: ${line}`);
     await using stack = new AsyncDisposableStack();
-    const { running, skipped } = await startSubjects(options, upstream.url, folder, report);
-    await upstream.apply(DEFAULT_SETTINGS);
+    await upstream.apply();
+    const { running, skipped } = await startSubjects(subjects, upstream.url, folder, report);
     for (const started of running) {
       stack.use(started);
     }
     for (const started of running) {
       await warmUp(started, report).catch((error) => report(`${started.subject.title}: ${messageOf(error)}`));
     }
-    for (const [key, workload] of selected) {
-      const measured = running.filter(({ subject }) => !options.onlyTargets || takesPart(subject.name, key));
+    for (const [key, workload] of workloads) {
       try {
-        const rounds = await measureWorkload(key, workload, measured, upstream, { ...measureOptions, report });
-        starts.get(key)?.push(rounds);
+        measured.get(key)?.push(await measureWorkload(key, workload, running, upstream, { rounds, seconds, report }));
       } catch (error) {
-        faults.set(key, messageOf(error));
-        report(`${key} void: ${messageOf(error)}`);
+        const fault = messageOf(error);
+        const names = running.map(({ subject }) => subject.name);
+        measured.get(key)?.push(Object.fromEntries(names.map((name) => [name, { rounds: [], ratios: [], fault }])));
+        report(`${key} void: ${fault}`);
       }
     }
-    if (start < options.starts) {
+    if (start < starts) {
       continue;
     }
-    const names = running.map(({ subject }) => subject.name);
-    const workloads = selected.map(([key, workload]) => {
-      const fault = faults.get(key);
-      return fault === undefined
-        ? summarize(key, workload, starts.get(key) ?? [])
-        : voidFigures(key, workload, names, fault);
-    });
-    const rounds = options.hasAllTargets ? Math.max(options.rounds, MIN_LATENCY_ROUNDS) : options.rounds;
+    const figures = workloads.map(([key, workload]) => summarize(key, workload, measured.get(key) ?? []));
     return {
-      subjects: running.map(({ subject: { name, title }, startMs }) => ({ name, title, ...versionOf(name), startMs })),
+      subjects: running.map(({ subject, startMs }) => {
+        const { name, title } = subject;
+        return { name, title, version: versionOf(subject), startMs };
+      }),
       skipped,
-      workloads,
-      latency: await measureLatencies(running, workloads, upstream, { ...measureOptions, rounds }),
+      workloads: figures,
+      latency: await measureLatencies(running, figures, upstream, { rounds: starts * rounds, seconds, report }),
       rest: await measureRest(running),
     };
   }
 }
 
-/** Returns whether a target needs the result of a subject with a workload. */
-const takesPart = (subject: string, key: string): boolean =>
-  PEERS.every(({ name }) => name !== subject) || comparesPeer(subject, key);
-
-/** Starts the chosen subjects that can run, and always the floor, which comes first. */
+/** Starts the subjects that can run. */
 async function startSubjects(
-  { subjects: chosen }: Options,
+  subjects: readonly Subject[],
   upstream: string,
   folder: string,
   report: (line: string) => void,
 ): Promise<{ running: RunningSubject[]; skipped: Results['skipped'] }> {
   const running: RunningSubject[] = [];
   const skipped: Results['skipped'] = [];
-  for (const subject of [FLOOR, OURS, CACHED, ...PEERS]) {
-    const { name, title } = subject;
-    if (name !== FLOOR.name && chosen?.includes(name) === false) {
-      continue;
-    }
+  for (const subject of subjects) {
     try {
-      const obstacle = await subject.findObstacle?.();
-      if (obstacle !== undefined) {
-        throw new Error(obstacle);
-      }
+      requirePackages(subject);
+      subject.prepare?.();
       const started = await startSubject(subject, upstream, folder);
       running.push(started);
-      report(`${title} started in ${started.startMs.toFixed(0)} ms`);
+      report(`${subject.title} started in ${started.startMs.toFixed(0)} ms`);
     } catch (error) {
       const reason = messageOf(error);
-      skipped.push({ title, reason });
-      report(`${title} is skipped: ${reason}`);
+      skipped.push({ title: subject.title, reason });
+      report(`${subject.title} is skipped: ${reason}`);
     }
   }
   return { running, skipped };
@@ -168,9 +138,9 @@ async function measureLatencies(
   const [floor, ours] = [FLOOR, OURS].map(({ name }) => subjects.find(({ subject }) => subject.name === name));
   const latency: LatencyFigures[] = [];
   for (const name of LATENCY_WORKLOADS) {
-    const most = workloads.find(({ key }) => key === name)?.subjects[FLOOR.name]?.figures?.perSecond;
-    if (floor !== undefined && ours !== undefined && most !== undefined) {
-      latency.push(await measureLatency(name, Math.round(most / 2), [floor, ours], upstream, options));
+    const throughput = workloads.find(({ key }) => key === name)?.subjects[FLOOR.name]?.figures?.perSecond;
+    if (floor !== undefined && ours !== undefined && throughput !== undefined) {
+      latency.push(await measureLatency(name, Math.round(throughput / 2), [floor, ours], upstream, options));
     }
   }
   return latency;

@@ -1,91 +1,141 @@
-/**
- * Measures how the cost of a request grows with the amount of work, and reports where it grows faster than linearly:
- * npm run bench:scale [-- --only groups,bytes --rounds 5 --seconds 1]
- */
-import { mkdtempDisposable } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { type Curve, describeVerdict } from './curves.ts';
-import { DIMENSIONS, type Dimension } from './dimensions.ts';
-import { describeMachine, describeRevision } from './machine.ts';
-import type { MeasureOptions } from './measure.ts';
-import { messageOf } from './message-of.ts';
-import { readNumber } from './options.ts';
-import { measurePoint } from './point.ts';
-import { type RunningSubject, startSubject, startUpstream } from './processes.ts';
-import { createProgress } from './progress.ts';
-import { asText } from './render.ts';
-import { writeReport } from './report.ts';
-import { type ScaleResults, writeResults } from './results.ts';
+import { summarize } from './figures.ts';
+import { POPULATION } from './ids.ts';
+import { type RunningSubject, type RunningUpstream, startSubject } from './processes.ts';
+import { messageOf } from './progress.ts';
+import { type MeasureOptions, measureWorkload } from './rounds.ts';
 import { FLOOR, OURS, variantOf } from './subjects.ts';
-import { curveTable } from './tables.ts';
-import { measureWorkers, WORKERS } from './workers.ts';
+import { WORKLOADS, type Workload, workflowIdsFrom } from './workloads.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '1' },
-    only: { type: 'string' },
+/** Cost per request of one subject at one amount of work. */
+export interface Cost {
+  cpuUs: number;
+  perSecond: number;
+  p99Us: number;
+  /** Resident memory after the last round, in bytes. */
+  rss: number;
+}
+
+/** Cost as a function of the amount of work. */
+export interface Curve {
+  title: string;
+  /** Unit of the amount. */
+  unit: string;
+  /** Costs by subject name. */
+  points: { amount: number; costs: Record<string, Cost> }[];
+}
+
+/** Growth of the cost with the amount of work. */
+export interface ScaleFigures {
+  settings: Pick<MeasureOptions, 'rounds' | 'seconds'>;
+  curves: Curve[];
+  skipped: { title: string; reason: string }[];
+}
+
+/** Amount of work to vary. */
+interface Dimension {
+  title: string;
+  unit: string;
+  amounts: readonly number[];
+  workload: (amount: number) => Workload;
+  /** Additional arguments of the gateway. If there are any, each amount has a new process. */
+  args?: (amount: number) => readonly string[];
+}
+
+const { q1, q2, q3 } = WORKLOADS;
+
+/** Number of connections for large operations: enough to keep a core busy without long queues. */
+const FEW_CONNECTIONS = 16;
+
+const DIMENSIONS: readonly Dimension[] = [
+  {
+    title: 'Workflows per operation, each with its group',
+    unit: 'workflows',
+    amounts: [1, 5, 10, 20, 49],
+    workload: (amount) => ({
+      ...q3,
+      connections: FEW_CONNECTIONS,
+      variables: (number) => ({ ids: workflowIdsFrom(number, amount) }),
+    }),
   },
-});
-const { report, minutes } = createProgress();
-await using folder = await mkdtempDisposable(join(tmpdir(), 'notigraph-scale-'));
-const options: MeasureOptions = {
-  rounds: readNumber('rounds', values.rounds),
-  seconds: readNumber('seconds', values.seconds),
-  report,
-};
-const isChosen = ({ key }: { key: string }) => values.only?.split(',').includes(key) ?? true;
-const curves: Curve[] = [];
-const skipped: ScaleResults['skipped'] = [];
-/** Adds a curve. If it fails, the others still count. */
-async function add({ title }: { title: string }, measure: () => Promise<Curve>): Promise<void> {
-  try {
-    curves.push(await measure());
-  } catch (error) {
-    const reason = messageOf(error);
-    skipped.push({ title, reason });
-    report(`${title}: no result, ${reason}`);
-  }
-}
+  {
+    title: 'Notification groups in a list',
+    unit: 'groups',
+    amounts: [1, 10, 100, 1_000],
+    workload: (amount) => ({ ...q2, connections: FEW_CONNECTIONS, upstream: { groups: amount } }),
+  },
+  {
+    title: 'Size of an upstream response',
+    unit: 'KB',
+    amounts: [8, 64, 256, 1_024],
+    workload: (amount) => ({ ...q1, connections: FEW_CONNECTIONS, upstream: { workflowBytes: amount * 1_024 } }),
+  },
+  {
+    title: 'Concurrent connections',
+    unit: 'connections',
+    amounts: [1, 10, 100, 1_000],
+    workload: (amount) => ({ ...q1, connections: amount }),
+  },
+  {
+    title: 'Rotating credentials',
+    unit: 'credentials',
+    amounts: [1, 100, 1_000, 10_000],
+    // Each request has the next workflow too, so that few credentials don't share more upstream requests than many.
+    workload: (amount) => ({
+      ...q1,
+      callerOf: (index) => ({ credential: index % amount, number: index % POPULATION }),
+    }),
+  },
+  {
+    title: 'Processes sharing the port',
+    unit: 'workers',
+    amounts: [1, 2],
+    workload: () => q1,
+    args: (amount) => ['--workers', String(amount)],
+  },
+];
 
-async function measureDimension(dimension: Dimension, subjects: readonly RunningSubject[]): Promise<Curve> {
-  const { key, title, unit, expected, amounts } = dimension;
-  const points = [];
-  for (const amount of amounts) {
-    points.push(await measurePoint(dimension, amount, subjects, upstream, options));
-  }
-  return { key, title, unit, expected, points };
-}
+/** Measures how the cost of a request grows with the amount of work. If a curve fails, the others still count. */
+export async function measureScale(
+  upstream: RunningUpstream,
+  folder: string,
+  options: MeasureOptions,
+): Promise<ScaleFigures> {
+  /** Starts the gateway. The default limit is lower than the thousand concurrent connections measured here. */
+  const start = (args: readonly string[] = []): Promise<RunningSubject> =>
+    startSubject(variantOf(OURS, { args, env: { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '2000' } }), upstream.url, folder);
 
-await using upstream = await startUpstream();
-await using floor = await startSubject(FLOOR, upstream.url, folder.path);
-{
-  // The default limit is lower than the thousand concurrent connections measured here.
-  const ours = variantOf(OURS, { env: { NOTIGRAPH_MAX_IN_FLIGHT_REQUESTS: '2000' } });
-  await using running = await startSubject(ours, upstream.url, folder.path);
-  for (const dimension of DIMENSIONS.filter(isChosen)) {
-    await add(dimension, () => measureDimension(dimension, [floor, running]));
+  /** Measures the gateway and the floor in turns. Throws if responses are wrong or differ. */
+  async function measureCosts(key: string, workload: Workload, ours: RunningSubject): Promise<Record<string, Cost>> {
+    const rounds = await measureWorkload(key, workload, [floor, ours], upstream, options);
+    const { subjects } = summarize(key, workload, [rounds]);
+    const costs = [floor, ours].map(({ subject: { name }, rssBytes }) => {
+      const { figures, fault } = subjects[name] ?? {};
+      if (figures === undefined) {
+        throw new Error(fault ?? `${name} has no result`);
+      }
+      const { cpuUs, perSecond, p99Us } = figures;
+      return [name, { cpuUs, perSecond, p99Us, rss: rssBytes() }] as const;
+    });
+    return Object.fromEntries(costs);
   }
-}
-if (isChosen(WORKERS)) {
-  await add(WORKERS, () => measureWorkers(floor, upstream, folder.path, options));
-}
 
-for (const curve of curves) {
-  process.stdout.write(`\n${asText(curveTable(curve))}  ${describeVerdict(curve)}\n`);
-}
-if (values.only === undefined) {
-  const { rounds, seconds } = options;
-  const results: ScaleResults = {
-    takenAt: new Date().toISOString(),
-    minutes: minutes(),
-    machine: describeMachine(),
-    revision: describeRevision(),
-    settings: { rounds, seconds },
-    skipped,
-    curves,
-  };
-  report(`saved in ${writeResults('scale', results)} and ${writeReport()}`);
+  await using floor = await startSubject(FLOOR, upstream.url, folder);
+  await using shared = await start();
+  const { rounds, seconds, report } = options;
+  const figures: ScaleFigures = { settings: { rounds, seconds }, curves: [], skipped: [] };
+  for (const { title, unit, amounts, workload, args } of DIMENSIONS) {
+    const points: Curve['points'] = [];
+    try {
+      for (const amount of amounts) {
+        await using own = args && (await start(args(amount)));
+        points.push({ amount, costs: await measureCosts(`${amount} ${unit}`, workload(amount), own ?? shared) });
+      }
+      figures.curves.push({ title, unit, points });
+    } catch (error) {
+      const reason = messageOf(error);
+      figures.skipped.push({ title, reason });
+      report(`${title}: no result, ${reason}`);
+    }
+  }
+  return figures;
 }

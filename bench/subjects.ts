@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { WorkloadName } from './workloads.ts';
+import type { Workload, WorkloadName } from './workloads.ts';
 
 /** Request that sends one operation to a subject. */
 export interface SubjectRequest {
@@ -7,10 +7,8 @@ export interface SubjectRequest {
   path?: string;
   /** GraphQL document. The floor doesn't use one. */
   query?: string;
-  /** Variables for a number from 0 to 256. @default the workload's own */
-  variables?: (number: number) => object;
-  /** Returns the `Authorization` header of a credential. @default the service's key */
-  authorization?: (credential: number) => string;
+  /** Returns the variables. @default the workload's */
+  variables?: Workload['variables'];
   /** Converts the subject's `data` to the floor's, if its schema has other names. @default unchanged */
   normalize?: (data: never) => unknown;
 }
@@ -28,8 +26,10 @@ export interface SubjectCommand {
 export interface Subject {
   name: string;
   title: string;
-  /** Returns why the subject can't run on this machine; undefined if it can. */
-  findObstacle?: () => string | undefined | Promise<string | undefined>;
+  /** Packages in `bench/` that it requires. The version of the first one is reported as the subject's. */
+  packages?: readonly string[];
+  /** Creates what the subject needs. Throws if it can't run on this machine. */
+  prepare?: () => void;
   /** Returns the command that starts it. It listens on 127.0.0.1 and stops on SIGTERM. */
   command(settings: { port: number; upstream: string }): SubjectCommand;
   /** Requests by workload. Missing workloads are not supported. */
@@ -37,7 +37,7 @@ export interface Subject {
 }
 
 /** Document of Q1 and H1. */
-export const Q1 = /* GraphQL */ `query Q1($id: ID!) {
+const Q1 = /* GraphQL */ `query Q1($id: ID!) {
   workflow(idOrIdentifier: $id) { name active tags steps { name active template { type content subject } } }
 }`;
 
@@ -98,24 +98,14 @@ export const CACHED: Subject = {
   requests: { h2: { query: Q1 } },
 };
 
-/** Returns Notigraph started by other Node.js arguments than the path of its source. */
-const startedBy = (...program: string[]): Subject => ({
+/** Notigraph as installed from the package, which `buildPackage` builds. */
+export const PACKAGED: Subject = {
   ...OURS,
   command(settings) {
     const { args, ...command } = OURS.command(settings);
-    return { ...command, args: [...program, ...args.slice(1)] };
+    return { ...command, args: [local('../bin/notigraph.js'), ...args.slice(1)] };
   },
-});
-
-/** Notigraph as installed from the package, which `buildPackage` builds. */
-export const PACKAGED: Subject = startedBy(local('../bin/notigraph.js'));
-
-/** Notigraph as started by `npm start`: from source, with the compile cache. */
-export const FROM_SOURCE: Subject = startedBy(
-  '--import',
-  local('../bin/compile-cache.js'),
-  local('../src/cli/main.ts'),
-);
+};
 
 /** Hand-written proxy that the other subjects are compared with. */
 export const FLOOR: Subject = {

@@ -1,24 +1,55 @@
-import { type Curve, type Point, stepsOf } from './curves.ts';
-import type { DocumentFigures } from './documents.ts';
 import type { Figures } from './figures.ts';
 import type { MemoryFigures } from './memory.ts';
-import type { Table } from './render.ts';
 import type { Results } from './results.ts';
+import type { Cost, Curve } from './scale.ts';
 import { CACHED, FLOOR, OURS } from './subjects.ts';
 import { compareWithTargets } from './targets.ts';
 
-/** Returns the tables of a run, for the terminal and the docs. */
+/** Table of results, for the terminal and the docs. */
+export interface Table {
+  title: string;
+  head: string[];
+  rows: string[][];
+  /** Sentence below the table. */
+  note?: string;
+}
+
+/** Formats a table for the terminal. */
+export function asText({ title, head, rows, note }: Table): string {
+  const widths = head.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return `${title}\n${[head, ...rows].map((cells) => `  ${line(cells)}\n`).join('')}${note === undefined ? '' : `  ${note}\n`}`;
+}
+
+/** Formats a table as Markdown with its title. */
+export const asMarkdown = (table: Table): string =>
+  `### ${table.title}\n\n${asMarkdownTable(table)}${table.note === undefined ? '' : `\n${table.note}\n`}`;
+
+/** Formats a table as Markdown. Columns of numbers are aligned to the right. */
+export function asMarkdownTable({ head, rows }: Pick<Table, 'head' | 'rows'>): string {
+  const isFigure = head.map((_, column) =>
+    rows.every((row) => /^(—|[+−]?[\d.]+( \S{1,2})?|)$/.test(row[column] ?? '')),
+  );
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const rule = `|${isFigure.map((right, column) => (right && head[column] !== '' ? ' ---: ' : ' --- ')).join('|')}|\n`;
+  return `${line(head)}${rule}${rows.map(line).join('')}`;
+}
+
+/** Returns the tables of a run without the curves. */
 export const tablesOf = (results: Results): Table[] => [
   targetTable(results),
-  ...MEASURES.map((measure, index) => measureTable(measure, results, index === 0)),
+  ...(results.workloads.length > 0 ? MEASURES.map((measure) => measureTable(measure, results)) : []),
   ...(results.latency.length > 0 ? [latencyTable(results)] : []),
-  ...(results.documents === undefined ? [] : [documentsTable(results.documents)]),
   ...(results.mixed === undefined ? [] : [memoryTable(results.mixed)]),
-  restTable(results),
+  ...(results.subjects.length > 0 ? [restTable(results)] : []),
 ];
 
 /** Returns the comparison with the targets. */
-export const targetTable = (results: Results): Table => ({
+const targetTable = (results: Results): Table => ({
   title: 'Targets',
   head: ['value', 'result', 'target', ''],
   rows: compareWithTargets(results).map(({ value, result, target, verdict, fault }) => [
@@ -29,13 +60,15 @@ export const targetTable = (results: Results): Table => ({
   ]),
 });
 
-/** Workloads of the README. */
-const README_WORKLOADS: readonly string[] = ['q1', 'q4', 'm1'];
+/** Workloads of the overview. */
+const OVERVIEW: readonly string[] = ['q1', 'q4', 'm1'];
 
-/** Returns the README's table: CPU time per request of every subject that a workload was measured with. */
-export function readmeTable({ workloads, ...results }: Results): Pick<Table, 'head' | 'rows'> {
-  const shown = workloads.filter(({ key }) => README_WORKLOADS.includes(key));
-  const { head, rows } = measureTable(CPU_TIME, { ...results, workloads: shown }, true);
+/** Returns the overview: CPU time per request of every subject. */
+export function cpuTable({ workloads, ...results }: Results): Pick<Table, 'head' | 'rows'> {
+  const { head, rows } = measureTable(CPU_TIME, {
+    ...results,
+    workloads: workloads.filter(({ key }) => OVERVIEW.includes(key)),
+  });
   return { head: ['', ...head.slice(1).map((name) => (name === 'floor' ? 'hand-written proxy' : name))], rows };
 }
 
@@ -49,41 +82,43 @@ const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 interface Measure {
   title: string;
   format(figures: Figures): string;
-  /** Whether values are marked that say nothing about a target. */
-  marksVoid?: boolean;
 }
 
 const CPU_TIME: Measure = { title: 'CPU time per request, in µs', format: ({ cpuUs }) => cpuUs.toFixed(0) };
+const MULTIPLES: Measure = { title: 'Multiples of the floor', format: ({ ratio }) => ratio.toFixed(2) };
 
 const MEASURES: readonly Measure[] = [
   CPU_TIME,
-  { title: 'Multiples of the floor', format: ({ ratio }) => ratio.toFixed(2), marksVoid: true },
+  MULTIPLES,
   { title: 'Requests per second', format: ({ perSecond }) => perSecond.toFixed(perSecond < 100 ? 1 : 0) },
   { title: '99th percentile of latency, in ms', format: ({ p99Us }) => ms(p99Us) },
 ];
 
-/** Returns a row per workload and a column per subject. Notigraph with the cache has a workload of its own. */
-function measureTable(
-  { title, format, marksVoid = false }: Measure,
-  { workloads, subjects }: Pick<Results, 'workloads' | 'subjects'>,
-  isFirst: boolean,
-): Table {
+/**
+ * Returns a row per workload and a column per subject. Notigraph with the cache has a workload of its own. The first table has the titles
+ * of the workloads, and the one that is compared with targets marks void results.
+ */
+function measureTable(measure: Measure, { workloads, subjects }: Pick<Results, 'workloads' | 'subjects'>): Table {
   const columns = subjects.filter(({ name }) => name !== CACHED.name);
   const faults: string[] = [];
-  const rows = workloads.map(({ key, title: workload, judgedBy, subjects: outcomes }) => [
-    `${key.toUpperCase()}${isFirst ? `: ${workload}` : marksVoid && judgedBy !== 'cpu' ? ` (${judgedBy})` : ''}`,
-    ...columns.map(({ name, title: subject }) => {
-      const { figures, fault } = outcomes[name] ?? (name === OURS.name ? outcomes[CACHED.name] : undefined) ?? {};
-      const value = figures === undefined ? '—' : format(figures);
-      if (!marksVoid || fault === undefined) {
+  const rows = workloads.map(({ key, title, judgedBy, subjects: outcomes }) => {
+    const name = key.toUpperCase();
+    const addition =
+      measure === CPU_TIME ? `: ${title}` : measure === MULTIPLES && judgedBy !== 'cpu' ? ` (${judgedBy})` : '';
+    const cells = columns.map((column) => {
+      const { figures, fault } =
+        outcomes[column.name] ?? (column.name === OURS.name ? outcomes[CACHED.name] : undefined) ?? {};
+      const value = figures === undefined ? '—' : measure.format(figures);
+      if (measure !== MULTIPLES || fault === undefined) {
         return value;
       }
-      faults.push(`${shorten(subject)} in ${key.toUpperCase()} (${fault})`);
+      faults.push(`${shorten(column.title)} in ${name} (${fault})`);
       return `${value} †`;
-    }),
-  ]);
+    });
+    return [name + addition, ...cells];
+  });
   const note = faults.length === 0 ? {} : { note: `† Void: ${faults.join(', ')}.` };
-  return { title, head: ['workload', ...columns.map((column) => shorten(column.title))], rows, ...note };
+  return { title: measure.title, head: ['workload', ...columns.map((column) => shorten(column.title))], rows, ...note };
 }
 
 const latencyTable = ({ latency, subjects }: Results): Table => ({
@@ -122,43 +157,28 @@ const memoryTable = ({ early, late, heap, peak }: MemoryFigures): Table => ({
   ],
 });
 
-const documentsTable = ({ repeatedUs, uniqueUs, ratio, ratios }: DocumentFigures): Table => ({
-  title: 'Documents that never repeat',
-  head: ['documents', 'CPU µs per request', '× repeated', 'rounds'],
-  rows: [
-    ['repeated', repeatedUs.toFixed(0), '1.00', ''],
-    [
-      'new each time',
-      uniqueUs.toFixed(0),
-      ratio.toFixed(2),
-      `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
-    ],
-  ],
+/** Returns the table of one curve. The exponents say how the cost grows from the previous amount: 0 is constant, 1 is linear. */
+export const curveTable = ({ title, unit, points }: Curve): Table => ({
+  title,
+  head: [unit, 'CPU µs', 'p99 ms', 'MB', 'exponent', 'floor CPU µs', 'floor exponent'],
+  rows: points.map(({ amount, costs }, index) => {
+    const before = points[index - 1];
+    const [ours, floor] = [costs[OURS.name], costs[FLOOR.name]];
+    const cells = (cost: Cost | undefined, format: (cost: Cost) => string) => (cost === undefined ? '—' : format(cost));
+    const exponentOf = (name: string, { cpuUs }: Cost): string => {
+      const cpuBefore = before?.costs[name]?.cpuUs;
+      return before === undefined || cpuBefore === undefined
+        ? ''
+        : (Math.log(cpuUs / cpuBefore) / Math.log(amount / before.amount)).toFixed(2);
+    };
+    return [
+      String(amount),
+      cells(ours, ({ cpuUs }) => cpuUs.toFixed(0)),
+      cells(ours, ({ p99Us }) => ms(p99Us)),
+      cells(ours, ({ rss }) => mb(rss)),
+      cells(ours, (cost) => exponentOf(OURS.name, cost)),
+      cells(floor, ({ cpuUs }) => cpuUs.toFixed(0)),
+      cells(floor, (cost) => exponentOf(FLOOR.name, cost)),
+    ];
+  }),
 });
-
-/** Returns the table of one curve. */
-export function curveTable(curve: Curve): Table {
-  const [ours, floor] = [OURS.name, FLOOR.name].map((name) => ({
-    costOf: ({ costs }: Point) => costs[name],
-    exponentTo: (amount: number) =>
-      stepsOf(curve, name)
-        .find(({ to }) => to === amount)
-        ?.exponent.toFixed(2) ?? '',
-  }));
-  return {
-    title: curve.title,
-    head: [curve.unit, 'CPU µs', 'p99 ms', 'MB', 'exponent', 'floor CPU µs', 'floor exponent'],
-    rows: curve.points.map((point) => {
-      const [cost, floorCost] = [ours?.costOf(point), floor?.costOf(point)];
-      return [
-        String(point.amount),
-        cost?.cpuUs.toFixed(0) ?? '—',
-        cost === undefined ? '—' : ms(cost.p99Us),
-        cost === undefined ? '—' : mb(cost.rss),
-        ours?.exponentTo(point.amount) ?? '',
-        floorCost?.cpuUs.toFixed(0) ?? '—',
-        floor?.exponentTo(point.amount) ?? '',
-      ];
-    }),
-  };
-}

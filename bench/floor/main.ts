@@ -1,30 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'undici';
+import type { Envelope, NotificationGroup, StatisticsEntry, Workflow } from '../upstream/records.ts';
 
 // The floor: a hand-written proxy only for the workloads, without GraphQL, limits, retries or logs. It accepts the same variables, makes
 // the same upstream calls, selects the same fields and returns the same JSON as the gateway.
 const { PORT = '0', UPSTREAM = '' } = process.env;
 const upstream = new Pool(UPSTREAM, { connections: 64, pipelining: 1 });
-
-interface Workflow {
-  name: string;
-  active: boolean;
-  tags: string[];
-  _notificationGroupId: string;
-  steps: { name: string; active: boolean; template: { type: string; content: string; subject: string } }[];
-}
-
-interface Group {
-  _id: string;
-  name: string;
-}
-
-interface StatsEntry {
-  _id: string;
-  count: number;
-  channels: string[];
-  templates: string[];
-}
 
 interface Variables {
   id: string;
@@ -53,10 +34,10 @@ async function call<T>(authorization: string, path: string, body?: object): Prom
 }
 
 const getWorkflow = async (authorization: string, id: string) =>
-  (await call<{ data: Workflow }>(authorization, `/v1/workflows/${encodeURIComponent(id)}`)).data;
+  (await call<Envelope<Workflow>>(authorization, `/v1/workflows/${encodeURIComponent(id)}`)).data;
 
 const listGroups = async (authorization: string) =>
-  (await call<{ data: Group[] }>(authorization, '/v1/notification-groups')).data;
+  (await call<Envelope<NotificationGroup[]>>(authorization, '/v1/notification-groups')).data;
 
 const HANDLERS: Record<string, Handler> = {
   async '/q1'({ id }, authorization) {
@@ -89,7 +70,7 @@ const HANDLERS: Record<string, Handler> = {
     };
   },
   async '/q4'({ days }, authorization) {
-    const entries = await call<StatsEntry[]>(authorization, `/v1/notifications/graph/stats?days=${days}`);
+    const entries = await call<StatisticsEntry[]>(authorization, `/v1/notifications/graph/stats?days=${days}`);
     const ids = [...new Set(entries.flatMap(({ templates }) => templates))];
     const workflows = await Promise.all(ids.map((id) => getWorkflow(authorization, id)));
     const names = new Map(workflows.map(({ name }, index) => [ids[index], name]));
@@ -104,7 +85,7 @@ const HANDLERS: Record<string, Handler> = {
     };
   },
   async '/m1'({ input: { name } }, authorization) {
-    const { data } = await call<{ data: Group }>(authorization, '/v1/notification-groups', { name });
+    const { data } = await call<Envelope<NotificationGroup>>(authorization, '/v1/notification-groups', { name });
     return { createNotificationGroup: { notificationGroup: { id: data._id, name: data.name } } };
   },
   async '/b1'({ input: { subscribers } }, authorization) {

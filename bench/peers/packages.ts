@@ -1,19 +1,38 @@
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Subject } from '../subjects.ts';
 
-/** Returns an absolute path for a path relative to a module. @param base the module's `import.meta.url` */
-export const beside = (base: string, path: string): string => new URL(path, base).pathname;
+const FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
 /** Returns the path of a file in a package of the peers. */
-export const inPackage = (path: string): string => beside(import.meta.url, `../node_modules/${path}`);
+export const inPackage = (path: string): string => `${FOLDER}node_modules/${path}`;
 
-/** Returns a message if packages of a peer are missing. */
-export function findMissing(title: string, packages: readonly string[]): string | undefined {
-  const missing = packages.filter((name) => !existsSync(inPackage(`${name}/package.json`)));
-  return missing.length === 0
-    ? undefined
-    : `${title} requires ${missing.join(', ')}. Run "npm --prefix bench ci" first.`;
+/** Installs the peers' packages in `bench/` unless they are already installed. */
+export function installPeers(subjects: readonly Subject[], report: (line: string) => void): void {
+  if (existsSync(inPackage('')) || subjects.every(({ packages = [] }) => packages.length === 0)) {
+    return;
+  }
+  report("Installing the peers' packages: npm --prefix bench ci");
+  const { status } = spawnSync('npm', ['--prefix', FOLDER, 'ci', '--no-audit', '--no-fund'], { stdio: 'inherit' });
+  if (status !== 0) {
+    report('The installation failed. Peers without their packages are skipped.');
+  }
 }
 
-/** Returns the last line of a failed command's error. The lines before it contain the command. */
-export const lastLineOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).trim().split('\n').at(-1) ?? '';
+/** Throws if packages of a subject are missing. */
+export function requirePackages({ title, packages = [] }: Subject): void {
+  const missing = packages.filter((name) => !existsSync(inPackage(`${name}/package.json`)));
+  if (missing.length > 0) {
+    throw new Error(`${title} requires ${missing.join(', ')}. Run "npm --prefix bench ci" first.`);
+  }
+}
+
+/** Returns the version of a peer's main package, if any. */
+export function versionOf({ packages: [main] = [] }: Subject): string | undefined {
+  if (main === undefined) {
+    return undefined;
+  }
+  const { version }: { version: string } = JSON.parse(readFileSync(inPackage(`${main}/package.json`), 'utf8'));
+  return version.replace(/^v/, '');
+}

@@ -1,7 +1,59 @@
 // Bodies of the canned upstream, in the form and size of the service's. Bodies of one kind have the same length.
 
-import { environmentId, GROUPS, groupId, idOf, POPULATION, padded, subscriberId, workflowId } from '../ids.ts';
-import { CREATED, ORGANIZATION, wrap } from './workflow-body.ts';
+import { readFileSync } from 'node:fs';
+import {
+  environmentId,
+  GROUPS,
+  groupId,
+  groupOfWorkflow,
+  idOf,
+  POPULATION,
+  padded,
+  subscriberId,
+  workflowId,
+} from '../ids.ts';
+
+/** Size of a workflow with five steps, in bytes, as services send it. */
+export const WORKFLOW_BYTES = 8 * 1024;
+
+const STEP_TYPES = ['in_app', 'email', 'sms', 'chat', 'push'];
+/** Id of the organization that all records belong to. */
+const ORGANIZATION = idOf('organization', 0);
+/** Creation time of all records. */
+const CREATED = '2026-01-15T09:30:00.000Z';
+
+/** Workflow and step as the service sends them, with names after `$` for ids and numbers. */
+const TEMPLATES: { workflow: object; step: { template: { content: string } } } = JSON.parse(
+  readFileSync(new URL('workflow.json', import.meta.url), 'utf8'),
+);
+
+/** Wraps data in the service's envelope. */
+const wrap = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }));
+
+/** Returns a workflow with five steps, whose contents are repeated to reach the size. */
+export function workflowBody(number: number, bytes = WORKFLOW_BYTES): Buffer {
+  const bare = wrap(workflow(number, 0)).byteLength;
+  return wrap(workflow(number, Math.max(0, Math.round((bytes - bare) / STEP_TYPES.length))));
+}
+
+function workflow(number: number, contentBytes: number): object {
+  const { workflow, step } = TEMPLATES;
+  const { content } = step.template;
+  const repetitions = Math.max(1, Math.round(contentBytes / (JSON.stringify(content).length - 2)));
+  const steps = STEP_TYPES.map((type, index) => {
+    const template = { ...step.template, type, content: content.repeat(repetitions) };
+    return JSON.parse(JSON.stringify({ ...step, active: index !== 3, template }).replaceAll('$index', String(index)));
+  });
+  const ids: Readonly<Record<string, string>> = {
+    workflow: workflowId(number),
+    group: groupId(groupOfWorkflow(number)),
+    organization: ORGANIZATION,
+    environment: environmentId(0), // Without a run of digits, so that only the workflows' ids decide about that.
+    creator: idOf('user', 0),
+  };
+  const text = JSON.stringify({ ...workflow, steps }).replaceAll('$number', padded(number));
+  return JSON.parse(text.replace(/"\$([\w ]+)"/g, (_, kind: string) => `"${ids[kind] ?? idOf(kind, number)}"`));
+}
 
 /** Number of different workflows in the statistics. */
 const WORKFLOWS_IN_STATS = 10;

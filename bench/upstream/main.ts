@@ -1,9 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { authorizationOf, GROUPS, groupId, POPULATION, workflowId } from '../ids.ts';
-import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody } from './bodies.ts';
-import { DEFAULT_SETTINGS, type UpstreamReport, type UpstreamSettings } from './settings.ts';
-import { workflowBody } from './workflow-body.ts';
+import { createdGroupBody, groupBody, groupsBody, statsBody, subscriberBody, workflowBody } from './bodies.ts';
+import { DEFAULT_SETTINGS, type UpstreamSettings } from './settings.ts';
 
 // Responds to every call of the workloads with a prepared body, and counts the calls. Runs in a separate process, because the benchmark
 // measures the subject between it and the load.
@@ -64,18 +63,18 @@ function respond(method: string, path: string, authorization: string, response: 
 const server = createServer({ keepAliveTimeout: 600_000 }, ({ method = '', url = '', headers }, response) => {
   const { authorization = '' } = headers;
   requests += 1;
-  if (settings.latencyMs > 0) {
+  if (!authorization.startsWith('ApiKey ')) {
+    response.writeHead(401).end(); // The subject doesn't pass on its caller's credential.
+  } else if (settings.latencyMs > 0) {
     setTimeout(respond, settings.latencyMs, method, url, authorization, response);
   } else {
     respond(method, url, authorization, response);
   }
 });
 
-const report = (message: UpstreamReport) => process.send?.(message);
-
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  report({ kind: 'listening', url: `http://127.0.0.1:${port}` });
+  process.send?.(`http://127.0.0.1:${port}`);
 });
 
 process.on('message', (message: UpstreamSettings | 'count') => {
@@ -83,6 +82,6 @@ process.on('message', (message: UpstreamSettings | 'count') => {
     settings = message;
     bodies = new Map();
   }
-  report({ kind: 'requests', requests });
+  process.send?.(requests);
 });
 process.on('disconnect', () => process.exit());

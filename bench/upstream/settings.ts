@@ -1,5 +1,5 @@
 import { GROUPS } from '../ids.ts';
-import { WORKFLOW_BYTES } from './workflow-body.ts';
+import { WORKFLOW_BYTES } from './bodies.ts';
 
 /** Settings of the canned upstream. */
 export interface UpstreamSettings {
@@ -13,6 +13,3 @@ export interface UpstreamSettings {
 
 /** Settings that apply unless a workload has others. */
 export const DEFAULT_SETTINGS: UpstreamSettings = { latencyMs: 0, workflowBytes: WORKFLOW_BYTES, groups: GROUPS };
-
-/** Message from the upstream to its parent process. */
-export type UpstreamReport = { kind: 'listening'; url: string } | { kind: 'requests'; requests: number };

@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { messageOf } from '../../progress.ts';
 import type { Subject, SubjectRequest } from '../../subjects.ts';
-import { asBulk, createEach } from '../bulk.ts';
-import { beside, findMissing, inPackage, lastLineOf } from '../packages.ts';
+import { inPackage } from '../packages.ts';
 
-const TITLE = 'Hive Gateway';
-const SUPERGRAPH = beside(import.meta.url, '.composed/supergraph.graphql');
+const beside = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+const SUPERGRAPH = beside('.composed/supergraph.graphql');
 
 interface StatisticsEntry {
   date: string;
@@ -15,32 +16,13 @@ interface StatisticsEntry {
 }
 
 /** Composes the supergraph from the service's contract. This takes only two seconds, so it isn't cached. */
-async function findObstacle(): Promise<string | undefined> {
-  const missing = findMissing(TITLE, [
-    '@graphql-hive/gateway',
-    '@graphql-mesh/compose-cli',
-    '@omnigraph/openapi',
-    'graphql',
-    'yaml',
-  ]);
-  if (missing !== undefined) {
-    return missing;
-  }
+function compose(): void {
+  const program = inPackage('@graphql-mesh/compose-cli/esm/bin.js');
+  const args = [program, '--config-path', beside('mesh.config.ts'), '--output', SUPERGRAPH];
   try {
-    await promisify(execFile)(
-      process.execPath,
-      [
-        inPackage('@graphql-mesh/compose-cli/esm/bin.js'),
-        '--config-path',
-        beside(import.meta.url, 'mesh.config.ts'),
-        '--output',
-        SUPERGRAPH,
-      ],
-      { timeout: 60_000 },
-    );
-    return undefined;
+    execFileSync(process.execPath, args, { stdio: 'pipe', timeout: 60_000 });
   } catch (error) {
-    return `${TITLE}'s supergraph can't be composed: ${lastLineOf(error)}`;
+    throw new Error(`Hive Gateway's supergraph can't be composed: ${messageOf(error).trim().split('\n').at(-1)}`);
   }
 }
 
@@ -58,8 +40,9 @@ const Q1: SubjectRequest = {
 /** Hive Gateway with a subgraph composed from the service's OpenAPI document, with default options and one worker. */
 export const HIVE: Subject = {
   name: 'hive',
-  title: TITLE,
-  findObstacle,
+  title: 'Hive Gateway',
+  packages: ['@graphql-hive/gateway', '@graphql-mesh/compose-cli', '@omnigraph/openapi', 'graphql', 'yaml'],
+  prepare: compose,
   command: ({ port, upstream }) => ({
     file: process.execPath,
     args: [
@@ -67,7 +50,7 @@ export const HIVE: Subject = {
       'supergraph',
       SUPERGRAPH,
       '--config-path',
-      beside(import.meta.url, 'gateway.config.ts'),
+      beside('gateway.config.ts'),
       '--host',
       '127.0.0.1',
       '--port',
@@ -116,9 +99,6 @@ export const HIVE: Subject = {
       }`,
     },
     h1: Q1,
-    b1: {
-      ...createEach('CreateSubscriber_Input', '{ ... on createSubscriber_201_response { data { subscriberId } } }'),
-      normalize: (data: Record<string, { data: object }>) => asBulk(Object.values(data).map((created) => created.data)),
-    },
+    // No b1: the contract has no request that creates several subscribers.
   },
 };

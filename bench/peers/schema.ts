@@ -1,9 +1,8 @@
-import type { NewSubscriber, NotificationGroup, StatisticsEntry, Subscriber, Workflow } from '../upstream.ts';
-import type { NotificationsAPI } from './data-source.ts';
+import type { NewSubscriber, NotificationGroup, Service, StatisticsEntry, Workflow } from '../upstream/records.ts';
 
 /** GraphQL context. */
 export interface Context {
-  dataSources: { notifications: NotificationsAPI };
+  service: Service;
 }
 
 /** Part of Notigraph's schema that the workloads use. */
@@ -51,42 +50,37 @@ export const resolvers = {
   Channel: { IN_APP: 'in_app', EMAIL: 'email', SMS: 'sms', CHAT: 'chat', PUSH: 'push' },
   Workflow: {
     id: ({ _id }: Workflow) => _id,
-    notificationGroup: ({ _notificationGroupId }: Workflow, _args: unknown, { dataSources }: Context) =>
-      dataSources.notifications.getNotificationGroup(_notificationGroupId),
+    notificationGroup: ({ _notificationGroupId }: Workflow, _args: unknown, { service }: Context) =>
+      service.getNotificationGroup(_notificationGroupId),
   },
   NotificationGroup: {
     id: ({ _id }: NotificationGroup) => _id,
   },
   NotificationStatsEntry: {
     date: ({ _id }: StatisticsEntry) => _id,
-    workflows: ({ templates }: StatisticsEntry, { first }: { first?: number | null }, { dataSources }: Context) =>
-      templates.slice(0, first ?? undefined).map((id) => dataSources.notifications.getWorkflow(id)),
+    workflows: ({ templates }: StatisticsEntry, { first }: { first?: number | null }, { service }: Context) =>
+      templates.slice(0, first ?? undefined).map((id) => service.getWorkflow(id)),
   },
   Query: {
-    workflow: (_root: unknown, { idOrIdentifier }: { idOrIdentifier: string }, { dataSources }: Context) =>
-      dataSources.notifications.getWorkflow(idOrIdentifier),
-    workflows: (_root: unknown, { idsOrIdentifiers }: { idsOrIdentifiers: string[] }, { dataSources }: Context) =>
-      idsOrIdentifiers.map((id) => dataSources.notifications.getWorkflow(id)),
-    notificationGroups: (_root: unknown, _args: unknown, { dataSources }: Context) =>
-      dataSources.notifications.listNotificationGroups(),
-    notificationStats: async (_root: unknown, { days }: { days: number }, { dataSources }: Context) =>
-      (await dataSources.notifications.getStatistics(days)).sort((a, b) => (a._id < b._id ? -1 : 1)),
+    workflow: (_root: unknown, { idOrIdentifier }: { idOrIdentifier: string }, { service }: Context) =>
+      service.getWorkflow(idOrIdentifier),
+    workflows: (_root: unknown, { idsOrIdentifiers }: { idsOrIdentifiers: string[] }, { service }: Context) =>
+      idsOrIdentifiers.map((id) => service.getWorkflow(id)),
+    notificationGroups: (_root: unknown, _args: unknown, { service }: Context) => service.listNotificationGroups(),
+    notificationStats: async (_root: unknown, { days }: { days: number }, { service }: Context) =>
+      (await service.getStatistics(days)).sort((a, b) => (a._id < b._id ? -1 : 1)),
   },
   Mutation: {
-    createNotificationGroup: async (
-      _root: unknown,
-      { input }: { input: { name: string } },
-      { dataSources }: Context,
-    ) => ({ notificationGroup: await dataSources.notifications.createNotificationGroup(input.name) }),
+    createNotificationGroup: async (_root: unknown, { input }: { input: { name: string } }, { service }: Context) => ({
+      notificationGroup: await service.createNotificationGroup(input.name),
+    }),
     createSubscribers: async (
       _root: unknown,
       { input }: { input: { subscribers: NewSubscriber[] } },
-      { dataSources }: Context,
+      { service }: Context,
     ) => {
-      const results: { subscriber: Subscriber }[] = await Promise.all(
-        input.subscribers.map(async (subscriber) => ({
-          subscriber: await dataSources.notifications.createSubscriber(subscriber),
-        })),
+      const results = await Promise.all(
+        input.subscribers.map(async (subscriber) => ({ subscriber: await service.createSubscriber(subscriber) })),
       );
       return { succeeded: results.length, results };
     },
