@@ -48,24 +48,28 @@ function partsOf(text: string, length: number): string[] {
   return parts;
 }
 
-/** Returns a text in ASCII and without escapes, and what its Base64 and hexadecimal words contain. */
+/** Returns a text in ASCII, with and without escapes, and what its Base64 and hexadecimal words contain. */
 function decodedForms(text: string): string {
   const normal = text.normalize('NFKD').replace(NOT_ASCII, ''); // Also removes invisible format characters.
   const once = withoutEscapes(normal);
   const twice = withoutEscapes(once);
+  const plainOnce = once.replace(NAMED_ENTITY, '');
+  const plain = withoutEscapes(plainOnce).replace(NAMED_ENTITY, '');
   const decode = (encoding: 'base64' | 'hex') => (word: string) => Buffer.from(word, encoding).toString('latin1');
-  const base64 = (twice.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
-  const hex = (twice.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
+  const base64 = (plain.match(/[\w+/-]{6,}/g) ?? []).map(decode('base64'));
+  const hex = (plain.match(/[\da-f]{8,}/gi) ?? []).map(decode('hex'));
   // guard: test/upstream/credential-filter.test.ts
-  return [normal, once, twice, ...base64, ...hex].join('\n');
+  return [normal, once, twice, plainOnce, plain, ...base64, ...hex].join('\n');
 }
 
-/** Decodes one level of percent-encoding, JSON's escapes and HTML's numeric entities. Removes other entities of HTML. */
+/** Entities of HTML that are removed, such as `&shy;`. A key can contain the like, so that texts with them are compared too. */
+const NAMED_ENTITY = /&[a-z]{2,24};/gi;
+
+/** Decodes one level of percent-encoding, JSON's escapes, HTML's numeric entities and its `&amp;`. */
 const withoutEscapes = (text: string): string =>
   text
     .replace(/(?:%|\\x)([\da-f]{2})|\\u([\da-f]{4})|&#x([\da-f]{2,6});?/gi, (_, percent, json, html) =>
       String.fromCharCode(Number.parseInt(percent ?? json ?? html, 16)),
     )
     .replace(/&#(\d{2,7});?/g, (_, decimal) => String.fromCharCode(Number(decimal)))
-    .replaceAll('&amp;', '&')
-    .replace(/&[a-z]{2,24};/gi, '');
+    .replaceAll('&amp;', '&');

@@ -147,6 +147,18 @@ describe('12 consecutive characters of a credential', () => {
     }
   });
 
+  it.each<[string, (part: string) => string]>([
+    ['percent-encoded', each((character) => percent(character, true))],
+    ['percent-encoded twice', each((character) => percent(character, true).replace('%', '%25'))],
+    ['in decimal HTML entities', each((_, code) => `&#${code};`)],
+    ['with its ampersand as an HTML entity', (part) => part.replace('&', '&amp;')],
+  ])('are not revealed if some of them look like an HTML entity: %s', async (_, form) => {
+    for (const like of ['Ab3-&shy;9lMn', '!!!!&AAA;!!!']) {
+      const { body } = await failWith(like, { status: 401, body: { message: `Unknown key ${form(like)}` } });
+      expect(body.errors?.[0]?.message).toBe('The notification service does not accept this API key.');
+    }
+  });
+
   it('are not revealed in the id of a failure', async () => {
     const { body } = await failWith(secret, { status: 500, body: { errorId: `e-${secret.slice(0, 12)}` } });
     expect(body.errors?.[0]?.extensions).not.toHaveProperty('errorId');
