@@ -117,8 +117,12 @@ export class Connections {
         this.#nextBatchAt = this.#batch.length === 0 ? now + this.intervalMs : now;
       }
       const victim = this.#batch.pop();
-      if (victim === undefined || (victim.connection.stalledMs(now) ?? -1) >= victim.stalledMs) {
-        return victim?.connection;
+      if (victim === undefined) {
+        return undefined;
+      }
+      const { connection, stalledMs } = victim;
+      if (this.open.has(connection.socket) && (connection.stalledMs(now) ?? -1) >= stalledMs) {
+        return connection;
       }
     }
   }

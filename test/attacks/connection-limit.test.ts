@@ -102,6 +102,27 @@ it('at the limit connections that their clients have just reset make room for ne
   await Promise.all(newcomers.map((client) => client.receives(/done/)));
 });
 
+it('the limit holds after connections ended that would have been closed for new ones', async () => {
+  const maxConnections = 100; // Five of them are chosen at a time.
+  await using held = await startPausedServer({ maxConnections });
+  const connectAll = (count: number) => Promise.all(Array.from({ length: count }, () => connectRaw(held.url)));
+  const isFull = () => expect.poll(() => held.server.load().connections, EVENTUALLY).toBe(maxConnections);
+  const clients = await connectAll(maxConnections);
+  await isFull();
+  clients.push(...(await connectAll(1)));
+  await expect.poll(() => held.server.load().closed.limit, EVENTUALLY).toBe(1);
+  for (const { socket } of clients) {
+    socket.destroy();
+  }
+  await expect.poll(() => held.server.load().connections, EVENTUALLY).toBe(0);
+  await connectAll(maxConnections);
+  await isFull();
+  const newcomers = await connectAll(10);
+  await expect.poll(() => held.server.load().closed.limit, EVENTUALLY).toBe(11);
+  expect(held.server.load().connections).toBe(maxConnections);
+  expect(newcomers).toHaveLength(10);
+});
+
 it('connections stay below the number of files that the process may open', () => {
   const limits = (files: number | string) =>
     `Max processes 5 5 processes\nMax open files            ${files}     20000   files\n`;

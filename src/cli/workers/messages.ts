@@ -17,7 +17,7 @@ type Schemas<F extends Functions> = {
   readonly [Name in keyof F]: { argument: z.ZodType<F[Name]['argument']>; result: z.ZodType<F[Name]['result']> };
 };
 
-/** Implementations of functions. They don't throw. */
+/** Implementations of functions. */
 export type Handlers<F extends Functions> = {
   readonly [Name in keyof F]: (argument: F[Name]['argument']) => F[Name]['result'] | Promise<F[Name]['result']>;
 };
@@ -73,6 +73,8 @@ export const primaryFunctions = {
   configuration: { argument: nothing, result: configuration },
   /** Returns the port to listen on, which is free from then on. */
   port: { argument: nothing, result: z.int() },
+  /** Returns once the established connections are accepted and passed on. */
+  connectionsArrived: { argument: nothing, result: nothing },
   /** Health and metrics of all processes. The metrics are in Prometheus' text format. */
   health: { argument: nothing, result: health },
   metrics: { argument: nothing, result: z.string() },
@@ -165,7 +167,7 @@ export class Channel<Remote extends Functions, Local extends Functions> {
     const { data: call } = calls.safeParse(message);
     const { data: reply } = replies.safeParse(message);
     if (call !== undefined && this.#isLocal(call.name)) {
-      void this.#answer(call.call, call.name, call.argument);
+      this.#answer(call.call, call.name, call.argument).catch(() => {}); // The caller then gets no reply in time.
     } else if (reply !== undefined) {
       this.#waiting.get(reply.reply)?.(reply.result);
     }

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { turnEventLoop } from '../../server/drain.ts';
 import type { Health } from '../../server/health.ts';
 import { listen } from '../../server/listen.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -147,6 +148,7 @@ export class WorkerGroup implements AsyncDisposable {
       worker = new WorkerProcess(this.#lastId, slot, {
         port,
         configuration: () => this.#reload.assign(worker),
+        connectionsArrived: turnEventLoop,
         health: () => this.health(),
         metrics: () => this.metrics(),
         listening: (url) => void this.#onListening(worker, url),
@@ -192,10 +194,11 @@ export class WorkerGroup implements AsyncDisposable {
     onTerminated();
   }
 
-  /** Lets the workers end that this one replaces. */
-  #retireBefore({ slot }: WorkerProcess): void {
+  /** Lets the workers end that this one replaces. It may have got SIGTERM itself meanwhile; then it serves until the next one listens. */
+  #retireBefore(replacement: WorkerProcess): void {
     for (const worker of this.#running) {
-      if (worker.slot === slot && worker.isTerminated && !worker.isRetiring) {
+      const isReplaced = worker !== replacement && worker.slot === replacement.slot;
+      if (isReplaced && worker.isTerminated && !worker.isRetiring) {
         worker.retire();
         void this.#killUnlessEnded([worker], 2 * this.#options.drainTimeoutMs);
       }

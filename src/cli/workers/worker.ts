@@ -110,9 +110,9 @@ export class WorkerRole {
     return this.#channel.call('health', undefined);
   }
 
-  /** Waits until the primary has passed on the connections that it has accepted: they arrive before its reply. */
+  /** Waits until the primary has passed on the connections that are established: they arrive before its reply. */
   async connectionsArrived(): Promise<void> {
-    await this.health().catch(() => {}); // If it has ended, no more will come.
+    await this.#channel.call('connectionsArrived', undefined).catch(() => {}); // If it has ended, no more will come.
   }
 
   /** Reports the final metrics and closes the connection to the primary, which keeps the process alive. */

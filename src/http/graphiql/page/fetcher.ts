@@ -8,7 +8,7 @@ import {
   type IntrospectionQuery,
   parse,
 } from 'graphql';
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Explanation, PageConfig, UpstreamReport } from '../page-config.ts';
 import type { Credential } from './credential.tsx';
 import { send } from './send.ts';
@@ -133,15 +133,19 @@ export interface PageSchema {
 export function useSchema({ read }: Credential): PageSchema {
   const [schema, setSchema] = useState<IntrospectionQuery | null>(null);
   const [problem, setProblem] = useState<string>();
+  const loading = useRef<AbortController>(undefined);
   const refresh = useCallback(() => {
     const authorization = read();
-    send(INTROSPECTION, authorization === undefined ? {} : { authorization }, setProblem).then(
+    loading.current?.abort(); // Its response could arrive last, and is that of another credential.
+    loading.current = new AbortController();
+    const { signal } = loading.current;
+    send(INTROSPECTION, authorization === undefined ? {} : { authorization }, setProblem, signal).then(
       ({ data, errors }) => {
         const isRefused = errors?.some(({ extensions }) => extensions?.retryable !== true) === true;
         setSchema(isIntrospection(data) ? data : null);
         setProblem(isRefused && authorization === undefined ? undefined : errors?.[0]?.message);
       },
-      (error: unknown) => setProblem(messageOf(error)),
+      (error: unknown) => signal.aborted || setProblem(messageOf(error)),
     );
   }, [read]);
   useEffect(refresh, [refresh]);
