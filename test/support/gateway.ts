@@ -18,6 +18,8 @@ export interface TestRequest {
   headers?: Record<string, string>;
   /** Parameter `extensions`. @default none */
   extensions?: Record<string, unknown>;
+  /** Disconnects the client when it is aborted. @default never */
+  signal?: AbortSignal;
 }
 
 export interface TestResponse<Data = Record<string, unknown>> {
@@ -90,7 +92,7 @@ export async function startGateway(
   const url = server.url + gateway.endpoint;
 
   const send: TestGateway['send'] = async (document, variables, request = {}) => {
-    const { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions } = request;
+    const { authorization = `ApiKey ${SANDBOX_KEYS.development}`, headers, extensions, signal } = request;
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -100,6 +102,7 @@ export async function startGateway(
         ...headers,
       },
       body: JSON.stringify({ query: String(document), variables, extensions }),
+      ...(signal && { signal }),
     });
     const body = await response.json();
     const codes = (body.errors ?? []).map(({ extensions }: { extensions?: { code: unknown } }) => extensions?.code);
@@ -162,12 +165,7 @@ export async function startScriptedGateway(
     async disconnectDuring(endpoint, document) {
       const held = service.hold(endpoint);
       const client = new AbortController();
-      const operation = fetch(gateway.url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-        body: JSON.stringify({ query: document }),
-        signal: client.signal,
-      });
+      const operation = gateway.send(document, {}, { authorization: 'ApiKey a', signal: client.signal });
       await held.arrived;
       client.abort();
       await expect(operation).rejects.toThrow();

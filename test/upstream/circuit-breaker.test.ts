@@ -107,12 +107,8 @@ describe('a service that accepts requests and never answers', () => {
       optionsFor(upstream.url, { headersTimeoutMs: 5_000, breakerMinimumCalls: 1 }),
     );
     const client = new AbortController();
-    const left = fetch(patient.url, {
-      method: 'POST',
-      signal: client.signal,
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey a' },
-      body: JSON.stringify({ query: '{ workflow(idOrIdentifier: "w") { id } }' }),
-    });
+    const request = { authorization: 'ApiKey a', signal: client.signal };
+    const left = patient.send('{ workflow(idOrIdentifier: "w") { id } }', {}, request);
     await upstream.arrived(2);
     client.abort();
     await expect(left).rejects.toThrow();
