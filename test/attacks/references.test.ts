@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Attack, measureCheapest, postWithKey, repeat, startTarget } from '../support/attack.ts';
+import { type Attack, MAX_BLOCK_MS, measureCheapest, postWithKey, repeat, startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { startService, type TestService } from '../support/service.ts';
-
-/** Maximum time for which one request may block the event loop, in milliseconds. */
-const MAX_BLOCK_MS = 50;
 
 const BODY_BYTES = 256 * 1024;
 

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTarget } from '../support/attack.ts';
+import { MAX_BLOCK_MS, startTarget } from '../support/attack.ts';
 import type { ProbedGateway } from '../support/probed-gateway.ts';
 import { group, workflow } from '../support/records.ts';
 import { startService, type TestService } from '../support/service.ts';
-
-/** Maximum time for which one document may block the event loop, in milliseconds. */
-const MAX_BLOCK_MS = 50;
 
 /** Maximum number of runs. The shortest counts, because garbage collection and a cold start only add time. */
 const MAX_RUNS = 10;

@@ -24,6 +24,9 @@ export interface Cost {
 export const JSON_TYPE = { 'content-type': 'application/json' };
 export const WITH_KEY = { ...JSON_TYPE, authorization: 'ApiKey a' };
 
+/** Three times the time for which a request may block the event loop (docs/reliability.md), for slow processors. */
+export const MAX_BLOCK_MS = 150;
+
 /** Starts a gateway without load shedding for a busy event loop, so that every attack is processed. */
 export const startTarget = (upstream: string, env: Readonly<Record<string, string>> = {}): Promise<ProbedGateway> =>
   startProbedGateway(upstream, { NOTIGRAPH_MAX_EVENT_LOOP_DELAY_MS: '60000', ...env });
@@ -71,7 +74,7 @@ export async function measure(gateway: ProbedGateway, attacks: readonly Attack[]
 export async function measureCheapest(
   gateway: ProbedGateway,
   attackOf: (run: number) => Attack,
-  { batches = 6, size = 6, isEnough }: { batches?: number; size?: number; isEnough: (cost: Cost) => boolean },
+  { batches = 10, size = 6, isEnough }: { batches?: number; size?: number; isEnough: (cost: Cost) => boolean },
 ): Promise<Cost> {
   let cheapest: Cost | undefined;
   for (let batch = 0; batch < batches && !(cheapest && isEnough(cheapest)); batch += 1) {
