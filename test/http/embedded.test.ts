@@ -106,17 +106,13 @@ const PARSERS: [string, (bytes: Buffer) => unknown][] = [
   ['bytes', (bytes) => bytes],
 ];
 
-it.each(PARSERS)('a body that the host has parsed to %s is used', async (_, parse) => {
+it.each(PARSERS)('a body that the host has parsed to %s is used, within the size limit', async (_, parse) => {
   const url = await startHost(parseWith(parse));
   expect(await post(url, JSON.stringify({ query: QUERY }))).toMatchObject(groups);
-});
-
-it.each(PARSERS)('the size limit applies to a body that the host has parsed to %s', async (_, parse) => {
-  const url = await startHost(parseWith(parse));
   const body = JSON.stringify({ query: `${QUERY} # ${'ü'.repeat(1_000)}` });
-  const tooLarge = { status: 413, code: 'PAYLOAD_TOO_LARGE' };
-  expect(await post(url, body)).toMatchObject(tooLarge);
-  expect(await post(url, body, { isChunked: true })).toMatchObject(tooLarge);
+  for (const isChunked of [false, true]) {
+    expect(await post(url, body, { isChunked })).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+  }
 });
 
 it('bytes that are not UTF-8 are rejected after the host has read them', async () => {
