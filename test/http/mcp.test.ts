@@ -270,14 +270,6 @@ describe('access', () => {
     const other = connectAgent(gateway, KEY, { era, fetch: createBrowserFetch('https://evil.example') });
     await expect(other).rejects.toThrow('is not readable for https://evil.example');
   });
-
-  it('says which media types a client must accept', async () => {
-    const response = await post(LIST, { accept: 'text/html' });
-    expect([response.status, await response.text()]).toEqual([
-      406,
-      expect.stringContaining('must accept both application/json and text/event-stream'),
-    ]);
-  });
 });
 
 describe('a call is a GraphQL request', () => {
@@ -292,9 +284,9 @@ describe('a call is a GraphQL request', () => {
     expect(second).toMatchObject({ ...same, requestId: 'call-1', client: 'agent', upstreamCalls: 1 });
   });
 
-  it.each(['DropFeed', undefined])('unless it names no tool, as %j, which has a log line too', async (name) => {
+  it('unless it names no tool, which has a log line too', async () => {
     const before = gateway.log.length;
-    await post({ ...LIST, method: 'tools/call', params: { name } });
+    await post({ ...LIST, method: 'tools/call', params: { name: 'DropFeed' } });
     expect(gateway.log.slice(before)).toMatchObject([{ level: 30, msg: 'mcp', method: 'tools/call' }]);
   });
 
