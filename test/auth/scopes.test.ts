@@ -493,6 +493,10 @@ describe('channel settings', () => {
 
   it.each<[string, unknown]>([
     ['a list in an unmasked field', [{ providerId: [SECRET] }]],
+    [
+      'an object with a credential as a property name',
+      [{ credentials: { deviceTokens: { [SECRET]: true } }, [SECRET]: 1 }],
+    ],
     ['strings', [SECRET, SECRET]],
     ['an object', { credentials: SECRET, length: 1, 0: { token: SECRET } }],
     ['lists', [[SECRET], [[{ a: SECRET }]]]],

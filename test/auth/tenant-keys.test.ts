@@ -274,11 +274,16 @@ describe('a file with a key', () => {
     expect([key(), problems]).toEqual(['second-key', []]);
   });
 
-  it('that was incomplete at the start is read again soon', async () => {
+  it('that was incomplete at the start is read again soon, then at the interval', async () => {
     const { file, key } = await watchFile('first-');
     await writeFile(file, 'first-key');
     vi.advanceTimersByTime(1_000);
     expect(key()).toBe('first-key');
+    await writeFile(file, 'second-key');
+    vi.advanceTimersByTime(8_000);
+    expect(key()).toBe('first-key');
+    vi.advanceTimersByTime(2_000);
+    expect(key()).toBe('second-key');
   });
 
   it('is noticed when it is rewritten with the same size and time of modification', async () => {
