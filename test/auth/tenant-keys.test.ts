@@ -31,6 +31,16 @@ async function createFolder() {
   return folder;
 }
 
+type Folder = Awaited<ReturnType<typeof createTemporaryFolder>>;
+
+/** Replaces the files of a link at once, as Kubernetes does. */
+async function publish({ path }: Folder, link: string, version: string, keys: Record<string, string>) {
+  await mkdir(path(version));
+  await Promise.all(Object.entries(keys).map(([tenant, key]) => writeFile(path(version, tenant), key)));
+  await symlink(version, path('..next'));
+  await rename(path('..next'), path(link));
+}
+
 const clientsOf = (tenants: Tenants) => ({
   browser: {
     issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256' as const] }],
@@ -126,15 +136,7 @@ describe("a tenant's key", () => {
 
   it('is replaced when a symbolic link is switched to another folder, as Kubernetes does', async () => {
     const folder = await createFolder();
-    const publish = async (version: string, keys: Record<string, string>) => {
-      await mkdir(folder.path(`..${version}`));
-      for (const [tenant, key] of Object.entries(keys)) {
-        await writeFile(folder.path(`..${version}`, tenant), key);
-      }
-      await symlink(`..${version}`, folder.path('..data_tmp'));
-      await rename(folder.path('..data_tmp'), folder.path('..data'));
-    };
-    await publish('2026_01', { acme: 'key-1', globex: 'key-2' });
+    await publish(folder, '..data', '..2026_01', { acme: 'key-1', globex: 'key-2' });
     for (const tenant of ['acme', 'globex']) {
       await symlink(`..data/${tenant}`, folder.path(tenant));
     }
@@ -143,11 +145,11 @@ describe("a tenant's key", () => {
     expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-1', 'ApiKey key-2']);
 
     // The keys are swapped, so both must be replaced at the same time.
-    await publish('2026_02', { acme: 'key-2', globex: 'key-1' });
+    await publish(folder, '..data', '..2026_02', { acme: 'key-2', globex: 'key-1' });
     await eventually(async () => (await keyFor(acme)) === 'ApiKey key-2');
     expect(await keyFor(globex)).toBe('ApiKey key-1');
 
-    await publish('2026_03', { acme: 'key-4' });
+    await publish(folder, '..data', '..2026_03', { acme: 'key-4' });
     await unlink(folder.path('globex'));
     await eventually(async () => (await keyFor(acme)) === 'ApiKey key-4');
     expect(await keyFor(globex)).toBe('401 TENANT_UNKNOWN');
@@ -165,15 +167,8 @@ describe("a tenant's key", () => {
     };
     const tenants = Object.keys(invalid);
     const folder = await createFolder();
-    /** Replaces all keys at once. */
-    const publish = async (version: string, keys: Record<string, string>) => {
-      await mkdir(folder.path(version));
-      await Promise.all(Object.entries(keys).map(([tenant, key]) => writeFile(folder.path(version, tenant), key)));
-      await symlink(version, folder.path('next'));
-      await rename(folder.path('next'), folder.path('keys'));
-    };
     const keysOf = (prefix: string) => Object.fromEntries(tenants.map((tenant) => [tenant, `${prefix}-of-${tenant}`]));
-    await publish('valid', { acme: 'key-of-acme', ...keysOf('key') });
+    await publish(folder, 'keys', 'valid', { acme: 'key-of-acme', ...keysOf('key') });
     const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path('keys') } });
     async function keys() {
       const found: string[] = [];
@@ -183,7 +178,7 @@ describe("a tenant's key", () => {
       return found;
     }
 
-    await publish('invalid', { acme: 'key-of-acme', ...invalid });
+    await publish(folder, 'keys', 'invalid', { acme: 'key-of-acme', ...invalid });
     await eventually(() => problems().length > 0);
     expect(await keys()).toEqual(tenants.map((tenant) => `ApiKey key-of-${tenant}`));
     await new Promise((resolve) => setTimeout(resolve, 200)); // Several more reloads.
@@ -199,7 +194,7 @@ describe("a tenant's key", () => {
     expect(logged).toContainEqual(expect.stringMatching(/large is larger than 64 KiB$/));
     expect(JSON.stringify(gateway.log)).not.toMatch(/canary|canär|key-of-acme/);
 
-    await publish('fixed', { acme: 'key-of-acme', ...keysOf('next') });
+    await publish(folder, 'keys', 'fixed', { acme: 'key-of-acme', ...keysOf('next') });
     await eventually(async () => (await keyFor(tokenOf('empty'))) === 'ApiKey next-of-empty');
     expect(await keys()).toEqual(tenants.map((tenant) => `ApiKey next-of-${tenant}`));
     expect(problems()).toHaveLength(1);

@@ -132,38 +132,15 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
       await agent.call('DropGroup', { id: 'conflict' }),
       await agent.call('Flow', { id: 'missing' }),
     ];
-    expect([...invalid, ...failed].map((result) => [result.isError, result.text])).toMatchInlineSnapshot(`
-      [
-        [
-          true,
-          "Unknown argument "Id". Use only id. Correct the value.",
-        ],
-        [
-          true,
-          "Variable "$id" got invalid value ["w"]; ID cannot represent value: ["w"]. Correct the value.",
-        ],
-        [
-          true,
-          "Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.",
-        ],
-        [
-          true,
-          "The notification service is unavailable. Call the tool again in 7 s.",
-        ],
-        [
-          true,
-          "The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.",
-        ],
-        [
-          true,
-          "{"deleteNotificationGroup":{"__typename":"ConflictError"}}",
-        ],
-        [
-          false,
-          "{"workflow":null}",
-        ],
-      ]
-    `);
+    expect([...invalid, ...failed].map(({ isError, text }) => `${isError ? 'error' : 'result'}: ${text}`)).toEqual([
+      'error: Unknown argument "Id". Use only id. Correct the value.',
+      'error: Variable "$id" got invalid value ["w"]; ID cannot represent value: ["w"]. Correct the value.',
+      'error: Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.',
+      'error: The notification service is unavailable. Call the tool again in 7 s.',
+      'error: The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.',
+      'error: {"deleteNotificationGroup":{"__typename":"ConflictError"}}',
+      'result: {"workflow":null}',
+    ]);
   });
 });
 
