@@ -28,7 +28,7 @@ export function createListener(handle: HandleRequest, running: RunningRequests):
     const incoming = new NodeRequest(request, isValidHost);
     response.once('close', () => {
       if (!response.writableFinished) {
-        // guard: test/http/graphql-over-http.test.ts
+        // guard: test/http/client-closed.test.ts
         incoming.signal.abort();
       }
     });

@@ -1,10 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../../src/server/server.ts';
-import { startTarget } from '../support/attack.ts';
 import { startPausedServer } from '../support/paused-server.ts';
 import { connectRaw, EVENTUALLY, postHead, type RawClient, readSlowly } from '../support/raw-client.ts';
-import { startService } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
 const GET = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -14,33 +12,6 @@ const hangUp = (clients: readonly RawClient[]) => {
     socket.destroy();
   }
 };
-
-it('100 rejected requests whose responses are not read take at most 64 MB', async () => {
-  await using upstream = await startService(() => ({ body: { data: [] } }));
-  await using gateway = await startTarget(upstream.url);
-  const query = 'query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }';
-  const body = JSON.stringify({
-    query,
-    variables: { ids: Array.from({ length: 200 }, () => ({ a: 'x'.repeat(1_000) })) },
-  });
-  const request = `${postHead('/graphql', 'Authorization: ApiKey one', `Content-Length: ${body.length}`)}${body}`;
-  const answer = await connectRaw(gateway.url);
-  await answer.send(request);
-  expect(await answer.receives(/^HTTP\/1.1 (\d+)/)).toContain('400');
-  const before = await gateway.vitals('collect garbage');
-  const clients = await Promise.all(Array.from({ length: 100 }, () => connectRaw(gateway.url, { reads: false })));
-  for (const client of clients) {
-    await client.send(request);
-  }
-  const rejected = async () => {
-    const text = await (await fetch(new URL('/metrics', gateway.url))).text();
-    return Number(/^notigraph_operations_total\{type="\w+",code="BAD_USER_INPUT"\} (\d+)$/m.exec(text)?.[1]);
-  };
-  await expect.poll(rejected, { timeout: 20_000 }).toBe(101);
-  const after = await gateway.vitals('collect garbage');
-  expect(after.heapMb + after.externalMb - before.heapMb - before.externalMb).toBeLessThan(64);
-  hangUp([answer, ...clients]);
-});
 
 describe('unread response bytes', () => {
   /** Starts a server whose responses do not fit into the socket buffers. */
@@ -78,10 +49,10 @@ describe('unread response bytes', () => {
   });
 
   it('disconnect nobody while the client reads fast enough', async () => {
-    await using server = await start(MIB, 9_000);
+    await using server = await start(MIB, 27_000);
     const client = await connectRaw(server.url, { reads: false });
     await client.send(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
-    expect(await readSlowly(client, 3)).toBeGreaterThan(16 * MIB); // Takes about a second, in which memory is measured three times.
+    expect(await readSlowly(client, 6)).toBeGreaterThan(16 * MIB); // Takes about two seconds, in which memory is measured four times.
     expect(server.load().closed).toEqual({ 'too slow': 0, limit: 0, 'buffered bytes': 0 });
   });
 
@@ -108,7 +79,7 @@ describe('unread response bytes', () => {
 });
 
 describe('buffered bytes of request bodies', () => {
-  it('count until the response is sent', async () => {
+  it('count until the response is sent, or the client disconnects', async () => {
     await using held = await startPausedServer();
     const client = await connectRaw(held.url);
     await client.send(`${postHead('/', 'Content-Length: 60000')}${'x'.repeat(50_000)}`);
@@ -118,12 +89,6 @@ describe('buffered bytes of request bodies', () => {
     held.release();
     await client.receives(/done/);
     await expect.poll(() => held.server.load(), EVENTUALLY).toMatchObject({ bufferedBytes: 0, running: 0 });
-    client.socket.destroy();
-  });
-
-  it('count until the client disconnects', async () => {
-    await using held = await startPausedServer();
-    const client = await connectRaw(held.url);
     await client.send(`${postHead('/', 'Content-Length: 1000')}${'x'.repeat(1_000)}`);
     await expect.poll(() => held.server.load(), EVENTUALLY).toMatchObject({ bufferedBytes: 1_000, running: 1 });
     client.socket.destroy();

@@ -27,23 +27,11 @@ it.each(['Host', 'Content-Type', 'Authorization'])(
 
 it('other headers may be repeated, and each of those three may occur once', () => {
   const once = Object.entries(HEADERS).flat();
-  expect(findDuplicateHeader([])).toBeUndefined();
-  expect(findDuplicateHeader(once)).toBeUndefined();
   // Same lengths and first letters as those three.
-  const others = [
-    'Hast',
+  const others = ['Hast', 'hast', 'Content-Tape', 'content-tape', 'Authorisation', 'authorisation'].flatMap((name) => [
+    name,
     'a',
-    'hast',
-    'b',
-    'Content-Tape',
-    'a',
-    'content-tape',
-    'b',
-    'Authorisation',
-    'a',
-    'authorisation',
-    'b',
-  ];
+  ]);
   expect(findDuplicateHeader([...once, ...others, 'Accept', '*/*', 'Accept', '*/*', '', '', '', ''])).toBeUndefined();
   expect(findDuplicateHeader([...others, ...once, ...others, 'hOST', 'x'])).toBe('Host');
 });

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { type Attack, JSON_TYPE, post, repeat, startTarget } from '../support/attack.ts';
+import { type Attack, JSON_TYPE, post, postWithKey, repeat, startTarget } from '../support/attack.ts';
+import { connectRaw } from '../support/raw-client.ts';
 
 const CONNECTIONS = 100;
 
@@ -24,35 +23,38 @@ const REJECTED: [string, (i: number) => Attack][] = [
       }),
   ],
   [
+    '200 ids of an invalid type, with a key',
+    () =>
+      postWithKey('query ($ids: [ID!]!) { workflows(idsOrIdentifiers: $ids) { id } }', {
+        variables: { ids: Array.from({ length: 200 }, () => ({ a: 'x'.repeat(1_000) })) },
+      }),
+  ],
+  [
     'an unknown parameter of 200 KB',
     (i) => ({ headers: JSON_TYPE, body: JSON.stringify({ [`${i}${'é'.repeat(100_000)}`]: 1 }) }),
   ],
 ];
 
-/** Sends a request and never reads the response. */
-async function sendUnread(url: URL, { headers = {}, body = '' }: Attack): Promise<Socket> {
-  const socket = connect(Number(url.port), url.hostname);
-  await once(socket, 'connect');
-  socket.pause();
-  const lines = Object.entries({ host: url.host, ...headers, 'content-length': Buffer.byteLength(body) });
-  socket.write(
-    `POST ${url.pathname} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
-  );
-  return socket;
-}
-
 it.each(REJECTED)('100 connections that do not read their response use little memory: %s', async (_, attackOf) => {
   await using gateway = await startTarget('http://127.0.0.1:9');
-  const url = new URL(gateway.url);
   const before = await gateway.vitals('collect garbage');
-  const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => sendUnread(url, attackOf(i))));
+  const clients = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => connectRaw(gateway.url, { reads: false })),
+  );
+  for (const [i, client] of clients.entries()) {
+    const { headers, body = '' } = attackOf(i);
+    const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body) });
+    await client.send(
+      `POST /graphql HTTP/1.1\r\nhost: x\r\n${lines.map((line) => `${line.join(': ')}\r\n`).join('')}\r\n${body}`,
+    );
+  }
   let lines = 0;
   while (lines < CONNECTIONS) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     lines = gateway.logLines.get('info') ?? 0;
   }
   const after = await gateway.vitals('collect garbage');
-  for (const socket of sockets) {
+  for (const { socket } of clients) {
     socket.destroy();
   }
   expect(after.heapMb + after.externalMb - before.heapMb - before.externalMb).toBeLessThan(MAX_GROWTH_MB);

@@ -1,10 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { request as sendRequest } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
-import { startGateway } from '../support/gateway.ts';
-import { type GatewayPair, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
+import { type GatewayPair, sendToBoth, startGatewayPair, type WireResponse } from '../support/gateway-pair.ts';
 import {
   createTestKey,
   encode,
@@ -16,7 +14,6 @@ import {
   type TestIssuer,
 } from '../support/issuer.ts';
 import { group } from '../support/records.ts';
-import { startService, type TestService } from '../support/service.ts';
 
 const GROUPS = { query: '{ notificationGroups { name } }' };
 const AUDIENCE = 'dashboard';
@@ -77,11 +74,8 @@ afterAll(async () => {
 });
 
 /** Sends a request to both gateways and expects the same response. */
-async function send(authorization: string, body: object = GROUPS): Promise<WireResponse> {
-  const { listener, fetch } = await gateways.ask({ headers: { authorization }, body });
-  expect(listener).toEqual(fetch);
-  return listener;
-}
+const send = (authorization: string, body: object = GROUPS): Promise<WireResponse> =>
+  sendToBoth(gateways, { headers: { authorization }, body });
 
 /** Returns the keys of the upstream calls. */
 const keysOf = ({ upstream }: WireResponse) => upstream.map(({ headers }) => headers.authorization);
@@ -147,11 +141,7 @@ describe('a valid token', () => {
 
 describe('a token is rejected with 401 before any upstream call', () => {
   it.each<[string, () => string, string]>([
-    ['has expired', () => issuer.sign({ exp: now() - 60 }), 'TOKEN_EXPIRED'],
     ['expired longer ago than the permitted clock skew', () => issuer.sign({ exp: now() - 7 }), 'TOKEN_EXPIRED'],
-    ['expired in 1970', () => issuer.sign({ exp: 0 }), 'TOKEN_EXPIRED'],
-    ['expired before 1970', () => issuer.sign({ exp: -1e300 }), 'TOKEN_EXPIRED'],
-    ['is not valid yet', () => issuer.sign({ nbf: now() + 60 }), 'TOKEN_NOT_YET_VALID'],
     [
       'is not valid yet, by more than the permitted clock skew',
       () => issuer.sign({ nbf: now() + 8 }),
@@ -159,17 +149,12 @@ describe('a token is rejected with 401 before any upstream call', () => {
     ],
     ['never expires', () => issuer.sign({ exp: undefined }), 'TOKEN_INVALID'],
     ['has a string as exp', () => issuer.sign({ exp: String(now() + 60) }), 'TOKEN_INVALID'],
-    ['has null as exp', () => issuer.sign({ exp: null }), 'TOKEN_INVALID'],
     ['has a string as nbf', () => issuer.sign({ nbf: 'now' }), 'TOKEN_INVALID'],
     ['is from an unknown issuer', () => stranger.sign(), 'TOKEN_FOR_ANOTHER'],
     ['has no issuer', () => issuer.sign({ iss: undefined }), 'TOKEN_FOR_ANOTHER'],
-    ['has a list of issuers', () => issuer.sign({ iss: [issuer.url] }), 'TOKEN_FOR_ANOTHER'],
     ['has an issuer with an additional slash', () => issuer.sign({ iss: `${issuer.url}/` }), 'TOKEN_FOR_ANOTHER'],
     ['is for another audience', () => issuer.sign({ aud: 'somebody' }), 'TOKEN_FOR_ANOTHER'],
-    ['is for a list of other audiences', () => issuer.sign({ aud: ['a', 'dashboards'] }), 'TOKEN_FOR_ANOTHER'],
     ['has no audience', () => issuer.sign({ aud: undefined }), 'TOKEN_FOR_ANOTHER'],
-    ['has an empty list of audiences', () => issuer.sign({ aud: [] }), 'TOKEN_FOR_ANOTHER'],
-    ['has an object as audience', () => issuer.sign({ aud: { dashboard: true } }), 'TOKEN_FOR_ANOTHER'],
     ['is for an audience of another issuer', () => second.sign({ aud: 'other-dashboard' }), 'TOKEN_FOR_ANOTHER'],
   ])('when it %s', (_, sign, reason) => expectRefusal(sign(), reason));
 
@@ -179,15 +164,10 @@ describe('a token is rejected with 401 before any upstream call', () => {
     ['unknown', 'initech'],
     ['another issuer’s', 'fixed'],
     ['known but without a key', 'without-key'],
-    ['in uppercase', 'ACME'],
-    ['with a space', 'acme '],
     ['with a null byte', 'acme\u0000'],
     ['__proto__', '__proto__'],
     ['constructor', 'constructor'],
-    ['hasOwnProperty', 'hasOwnProperty'],
-    ['..', '..'],
     ['a path', '../tenants/acme'],
-    ['a/b', 'acme/globex'],
     ['very long', 'a'.repeat(5_000)],
   ])('when its tenant is %s', (_, tenant) => expectRefusal(issuer.sign({ tenant }), 'TENANT_UNKNOWN'));
 
@@ -253,7 +233,7 @@ describe('a token is rejected with 401 before any upstream call', () => {
 
   it('when its algorithm is none', async () => {
     const claims = { iss: issuer.url, aud: AUDIENCE, tenant: 'acme', exp: now() + 300, scope: 'groups:read' };
-    for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, undefined, ['ES256'], 'es256', ' none']) {
+    for (const alg of ['none', 'nOnE', '', null, undefined, ['ES256'], 'es256']) {
       for (const kid of [undefined, issuer.key.kid]) {
         const unsigned = signingInput({ alg, kid, typ: 'JWT' }, claims);
         await expectRefusal(`${unsigned}.`, 'TOKEN_INVALID');
@@ -266,14 +246,8 @@ describe('a token is rejected with 401 before any upstream call', () => {
     for (const { url, key } of [issuer, second]) {
       const claims = { iss: url, aud: AUDIENCE, tenant: 'acme', exp: now() + 300 };
       const der = key.publicKey.export({ format: 'der', type: 'spki' });
-      for (const secret of [
-        key.pem,
-        key.pem.trimEnd(),
-        JSON.stringify(key.jwk),
-        der,
-        '',
-        key.jwk.x ?? key.jwk.n ?? '',
-      ]) {
+      const { pem, jwk } = key;
+      for (const secret of [pem, pem.trimEnd(), JSON.stringify(jwk), der, '', jwk.x ?? jwk.n ?? '']) {
         for (const kid of [key.kid, undefined]) {
           await expectRefusal(signWithSecret({ alg: 'HS256', kid }, claims, secret), 'TOKEN_INVALID');
         }
@@ -294,7 +268,6 @@ describe('a token is rejected with 401 before any upstream call', () => {
   it('when its header contains a key or a key URL, which is never requested', async () => {
     const own = stranger.key;
     const headers = [
-      { jwk: own.jwk },
       { jwk: own.jwk, kid: own.kid },
       { jku: stranger.jwks, kid: own.kid },
       { x5u: stranger.jwks, kid: own.kid },
@@ -318,20 +291,17 @@ describe('a token is rejected with 401 before any upstream call', () => {
   });
 
   it('when its kid is an injection attempt', async () => {
+    const { kid: known } = issuer.key;
     const kids = [
       '../../../../dev/null',
-      '/proc/self/environ',
       "' OR 1=1 --",
       'x'.repeat(8_000),
       '',
-      null,
       0,
-      [issuer.key.kid],
-      { kid: issuer.key.kid },
+      [known],
       '__proto__',
-      'constructor',
       stranger.jwks,
-      `${issuer.key.kid}\u0000`,
+      `${known}\u0000`,
     ];
     for (const kid of kids) {
       await expectRefusal(stranger.sign({ iss: issuer.url }, { header: { kid } }), 'TOKEN_INVALID');
@@ -344,7 +314,7 @@ describe('a token is rejected with 401 before any upstream call', () => {
   });
 
   it('when its payload is not a claims object', async () => {
-    for (const payload of ['', 'null', '[]', '"text"', '1', '{', '{"iss":1}', `{"iss":"${issuer.url}"`]) {
+    for (const payload of ['', 'null', '[]', '"text"', '{', '{"iss":1}', `{"iss":"${issuer.url}"`]) {
       const token = signToken({ alg: 'ES256', kid: issuer.key.kid }, payload, issuer.key);
       const { status, body } = await send(`Bearer ${token}`);
       expect([payload, status, body]).toEqual([payload, 401, expect.objectContaining({ errors: [expect.anything()] })]);
@@ -364,11 +334,7 @@ describe('a token is rejected with 401 before any upstream call', () => {
       `.${token}`,
       `${token}.${token}`,
       `${token}=`,
-      `${token},`,
       `"${token}"`,
-      `${header}.${payload}`,
-      token.replaceAll('.', ' '),
-      ` ${token}`,
       `${token} x`,
     ]) {
       await expectRefusal(token, 'TOKEN_INVALID', form);
@@ -397,142 +363,30 @@ describe('client tokens and issuer tokens', () => {
   });
 });
 
-describe('the scope claim', () => {
-  it.each<[string, unknown, number]>([
-    ['a string', 'groups:read', 200],
-    ['a string with unknown and repeated scopes', 'openid groups:read groups:read profile', 200],
-    ['a list', ['groups:read', 'groups:read', 'openid'], 200],
-    ['missing', undefined, 403],
-    ['empty', '', 403],
-    ['an empty list', [], 403],
-    ['of another noun', 'workflows:read', 403],
-    ['in uppercase', 'GROUPS:READ', 403],
-    ['a wildcard', '* groups:* all', 403],
-    ['a comma-separated string', 'groups:read,groups:write', 403],
-    ['names of properties of Object.prototype', ['constructor', '__proto__'], 403],
-  ])('is checked if it is %s', async (_, scope, status) => {
-    const response = await send(`Bearer ${issuer.sign({ scope })}`);
-    expect(response.status).toBe(status);
-    expect(keysOf(response)).toEqual(status === 200 ? [`ApiKey ${KEYS.acme}`] : []);
-    if (status === 403) {
-      expect(response.body).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN', scope: 'groups:read' } }] });
-    }
-  });
-
-  it('grants only scopes that are configured', async () => {
-    const scope = 'groups:read workflows:read subscribers:read stats:read feeds:read';
-    const response = await send(`Bearer ${issuer.sign({ scope })}`, {
-      query: '{ workflow(idOrIdentifier: "w") { id } }',
-    });
-    expect(response).toMatchObject({
-      status: 403,
-      upstream: [],
-      body: { errors: [{ extensions: { scope: 'workflows:read' } }] },
-    });
-  });
+it.each([
+  '',
+  'Bearer ',
+  'bearer TOKEN',
+  'Bearer  TOKEN',
+  'Token TOKEN',
+  'Bearer,TOKEN',
+  ' Bearer\t TOKEN',
+  'ApiKey  TOKEN',
+])('the malformed credential %j is rejected', async (credential) => {
+  const token = issuer.sign();
+  const { status, body, upstream } = await send(credential.replace('TOKEN', token));
+  expect([status, upstream]).toEqual([401, []]);
+  const reason = expect.stringMatching(/^(?:CREDENTIAL_MALFORMED|TOKEN_INVALID)$/);
+  expect(body).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED', reason } }] });
+  expect(JSON.stringify(body)).not.toContain(token.split('.')[2]);
 });
-
-describe('a malformed credential', () => {
-  it.each([
-    'bearer',
-    'BEARER',
-    'Bearer ',
-    'Bearer  ',
-    'Token',
-    'Basic',
-    'DPoP',
-    'ApiKey',
-    'Bearer,',
-    'Bearer=',
-    ' Bearer\t',
-  ])('is rejected with %j before a token', async (scheme) => {
-    const token = issuer.sign();
-    const response = await send(`${scheme} ${token}`.replace('ApiKey ', 'ApiKey  '));
-    expect(response).toMatchObject({ status: 401, upstream: [] });
-    expect(response.body).toMatchObject({
-      errors: [
-        {
-          extensions: {
-            code: 'UNAUTHENTICATED',
-            reason: expect.stringMatching(/^(?:CREDENTIAL_MALFORMED|TOKEN_INVALID)$/),
-          },
-        },
-      ],
-    });
-    expect(JSON.stringify(response)).not.toContain(token.split('.')[2]);
-  });
-
-  it('is rejected when it is empty or only a scheme', async () => {
-    for (const authorization of ['', ' ', 'Bearer', 'Bearer ', 'ApiKey', 'ApiKey ']) {
-      const { status, body, upstream } = await send(authorization);
-      expect([authorization, status, upstream]).toEqual([authorization, 401, []]);
-      expect(body).toMatchObject({
-        errors: [{ extensions: { code: 'UNAUTHENTICATED', reason: 'CREDENTIAL_MALFORMED' } }],
-      });
-    }
-  });
-
-  it('is rejected with 431 when it exceeds the header limit', async () => {
-    const token = issuer.sign({ groups: 'x'.repeat(12_000) });
-    expect(token.length).toBeGreaterThan(16_000);
-    const { listener, fetch } = await gateways.ask({ headers: { authorization: `Bearer ${token}` }, body: GROUPS });
-    expect([listener.status, fetch.status]).toEqual([431, 431]);
-  });
-
-  it('is rejected when the header is repeated, because a proxy may have used either value', async () => {
-    const [token, other] = [issuer.sign({ tenant: 'acme' }), issuer.sign({ tenant: 'globex' })];
-    for (const values of [
-      [`Bearer ${token}`, `Bearer ${other}`],
-      [`Bearer ${token}`, 'ApiKey somebodys'],
-      [`Bearer ${token}`, ''],
-      ['', `Bearer ${token}`],
-      ['Bearer nonsense', `Bearer ${token}`],
-    ]) {
-      const { status, body } = await sendRaw(gateways.listener.url, values);
-      expect([status, JSON.parse(body)]).toMatchObject([400, { errors: [{ extensions: { code: 'BAD_REQUEST' } }] }]);
-    }
-  });
-});
-
-/** Sends the operation with several Authorization headers. */
-async function sendRaw(url: string, authorization: string[]) {
-  const body = JSON.stringify(GROUPS);
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; body: string }>();
-  const headers = [
-    'Host',
-    new URL(url).host,
-    'Content-Type',
-    'application/json',
-    'Content-Length',
-    String(body.length),
-    'X-Request-Id',
-    'r1',
-  ];
-  const request = sendRequest(url, {
-    method: 'POST',
-    headers: [...headers, ...authorization.flatMap((value) => ['Authorization', value])],
-  });
-  request.on('error', reject).on('response', async (response) => {
-    resolve({ status: response.statusCode, body: await text(response) });
-  });
-  request.end(body);
-  return promise;
-}
 
 describe('a gateway without a kind of client', () => {
-  let upstream: TestService;
   const sendTo = async (clients: NonNullable<GatewayOptions['clients']>, authorization: string) => {
-    await using gateway = await startGateway({ upstream: upstream.url, clients });
-    return await gateway.send(GROUPS.query, {}, { authorization });
+    await using gateway = await startScriptedGateway(() => ({ body: { data: [] } }), { clients });
+    const response = await gateway.send(GROUPS.query, {}, { authorization });
+    return { ...response, calls: gateway.service.calls() };
   };
-
-  beforeAll(async () => {
-    upstream = await startService(() => ({ body: { data: [] } }));
-  });
-
-  afterAll(async () => {
-    await upstream[Symbol.asyncDispose]();
-  });
 
   const browser = () => ({
     issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks }],
@@ -541,23 +395,21 @@ describe('a gateway without a kind of client', () => {
   });
 
   it('rejects tokens if browser clients are not configured', async () => {
-    const { status, headers, body } = await sendTo({}, `Bearer ${issuer.sign()}`);
-    expect([status, headers.get('www-authenticate')]).toEqual([401, 'ApiKey realm="notigraph"']);
+    const { status, headers, body, calls } = await sendTo({}, `Bearer ${issuer.sign()}`);
+    expect([status, headers.get('www-authenticate'), calls]).toEqual([401, 'ApiKey realm="notigraph"', []]);
     expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'UNAUTHENTICATED', reason: 'CREDENTIAL_MALFORMED' });
-    expect(upstream.requests).toEqual([]);
   });
 
   it('rejects API keys if server clients are disabled, even those of tenants', async () => {
     const clients = { server: false as const, browser: browser() };
     for (const key of [KEYS.acme, 'another']) {
-      const { status, headers, body } = await sendTo(clients, `ApiKey ${key}`);
-      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="notigraph"']);
+      const { status, headers, body, calls } = await sendTo(clients, `ApiKey ${key}`);
+      expect([status, headers.get('www-authenticate'), calls]).toEqual([401, 'Bearer realm="notigraph"', []]);
       expect(body.errors?.[0]?.extensions).toMatchObject({
         code: 'UNAUTHENTICATED',
         reason: 'CREDENTIAL_NOT_ACCEPTED',
       });
     }
-    expect(upstream.requests).toEqual([]);
     expect((await sendTo(clients, `Bearer ${issuer.sign()}`)).status).toBe(200);
     expect((await sendTo({ ...clients, server: {} }, 'ApiKey another')).status).toBe(200);
   });

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { createTestKey, type KeysBehavior, startTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts';
-import { listen } from '../support/listen.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService } from '../support/service.ts';
 import type { BrowserOptions } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
@@ -41,36 +39,32 @@ interface StartOptions {
 
 /** Starts a gateway that trusts the issuer. */
 async function start({ issuers, ...options }: StartOptions = {}) {
-  const upstream = await startService(() => ({ body: { data: [] } }));
-  const gateway = await startGateway({
-    upstream: upstream.url,
-    ...options,
-    clients: {
-      browser: {
-        issuers: issuers ?? [
-          { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256', 'RS256'] },
-        ],
-        scopes: ['groups:read'],
-        tenants: { acme: 'key-of-acme' },
+  const gateway = await startScriptedGateway(
+    () => ({ body: { data: [] } }),
+    {
+      ...options,
+      clients: {
+        browser: {
+          issuers: issuers ?? [
+            { issuer: issuer.url, audience: AUDIENCE, jwks: issuer.jwks, algorithms: ['ES256', 'RS256'] },
+          ],
+          scopes: ['groups:read'],
+          tenants: { acme: 'key-of-acme' },
+        },
       },
     },
-  });
-  onTestFinished(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  });
+    { monotonicNow: () => performance.now() },
+  );
+  onTestFinished(() => gateway[Symbol.asyncDispose]());
 
   /** Returns the status of a request with the token, and the reason or code if any, such as `401 TOKEN_INVALID`. */
   async function outcome(token: string): Promise<string> {
     const id = randomUUID();
-    const { status, headers, body } = await gateway.send(
-      GROUPS,
-      {},
-      { authorization: `Bearer ${token}`, headers: { 'x-request-id': id } },
-    );
+    const request = { authorization: `Bearer ${token}`, headers: { 'x-request-id': id } };
+    const { status, headers, body } = await gateway.send(GROUPS, {}, request);
     const { code, reason, retryable, retryAfterSeconds } = body.errors?.[0]?.extensions ?? {};
     if (status !== 200) {
-      expect(upstream.requests.filter((request) => request.headers['x-request-id'] === id)).toEqual([]);
+      expect(gateway.service.requests.filter((call) => call.headers['x-request-id'] === id)).toEqual([]);
     }
     if (status === 503) {
       expect({ code, retryable, retryAfterSeconds, header: headers.get('retry-after') }).toEqual({
@@ -84,7 +78,7 @@ async function start({ issuers, ...options }: StartOptions = {}) {
     return [status, reason ?? code].filter((word) => word !== undefined).join(' ');
   }
   const warnings = () => gateway.log.filter(({ issuerKeys }) => issuerKeys !== undefined);
-  return { gateway, upstream, outcome, warnings };
+  return { gateway, outcome, warnings };
 }
 
 let count = 0;
@@ -224,16 +218,6 @@ describe('an issuer that is unavailable', () => {
     expect(issuer.keyRequests).toBe(2);
   });
 
-  it('because the connection is refused fails its tokens with 503', async () => {
-    const closed = await listen(createServer());
-    await closed.close();
-    const { outcome, warnings } = await start({
-      issuers: [{ issuer: issuer.url, audience: AUDIENCE, jwks: `${closed.url}/keys` }],
-    });
-    expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
-    expect(warnings()).toMatchObject([{ issuerKeys: closed.url, cause: 'ECONNREFUSED' }]);
-  });
-
   it('later does not affect tokens for an hour, because its previous keys stay in use', async () => {
     const { outcome } = await start();
     await outcome(newToken());
@@ -286,13 +270,9 @@ describe('an issuer that is unavailable', () => {
   };
   it.each<[string, KeysBehavior, string]>([
     ['500', (response) => response.writeHead(500).end('canary'), 'status 500'],
-    ['404', (response) => response.writeHead(404).end('{"keys":[]}'), 'status 404'],
     ['an empty response', (response) => response.writeHead(204).end(), 'status 204'],
-    ['HTML', (response) => response.writeHead(200).end('<p>canary</p>'), 'not a key set'],
     ['text that is not JSON', (response) => response.writeHead(200).end('{"keys":[canary'), 'not a key set'],
     ['another object', json({ error: 'canary' }), 'not a key set'],
-    ['a list', json([{ kty: 'canary' }]), 'not a key set'],
-    ['null', json(null), 'not a key set'],
     ['invalid keys', json({ keys: ['canary'] }), 'not a key set'],
     [
       'an incomplete response',
@@ -334,7 +314,7 @@ describe('an issuer that is unavailable', () => {
     await using elsewhere = await startTestIssuer();
     elsewhere.published = issuer.published;
     const { outcome, warnings } = await start();
-    for (const status of [301, 302, 303, 307, 308]) {
+    for (const status of [302, 307]) {
       issuer.behavior = (response) => response.writeHead(status, { location: elsewhere.jwks }).end();
       expect(await outcome(newToken())).toBe('503 SIGN_IN_UNAVAILABLE');
       expect(warnings().at(-1)).toMatchObject({ cause: `status ${status}` });

@@ -163,10 +163,6 @@ const RECORDS: Record<string, Scope> = {
 };
 
 describe('a root field', () => {
-  it('exists for every endpoint', () => {
-    expect(ROOT_FIELDS.length).toBeGreaterThanOrEqual(14);
-  });
-
   it.each(ROOT_FIELDS)('%s requires only the scope of its upstream call', async (coordinate, operation) => {
     const free = await sendToBoth(gateways, { body: { query: operation } });
     const [scope, ...others] = new Set(free.upstream.map(scopeOfCall));
@@ -193,36 +189,26 @@ describe('a root field', () => {
   });
 });
 
-it('every field that causes an upstream call requires the scope of that call', async () => {
+it('every field requires the scopes of its upstream calls and of the record that it returns, in mutations too', async () => {
   const withSeveralScopes: string[] = [];
   for (const [coordinate, query] of OPERATIONS) {
     const free = await sendToBoth(gateways, { body: { query } });
     expect([coordinate, errorOf(free).message]).toEqual([coordinate, '(there is no error)']);
-    const scopes = [...new Set(free.upstream.map(scopeOfCall))];
+    const [typeName = '', fieldName = ''] = coordinate.split('.');
+    const type = schema.getType(typeName);
+    const field = isObjectType(type) ? type.getFields()[fieldName] : undefined;
+    const record = field && RECORDS[getNamedType(field.type).name];
+    const scopes = new Set([...free.upstream.map(scopeOfCall), ...(record === undefined ? [] : [record])]);
     for (const scope of scopes) {
       expect([coordinate, missingScopes(await send(query, without(scope)))]).toEqual([coordinate, [scope]]);
     }
-    if (scopes.length > 1) {
+    if (scopes.size > 1) {
       withSeveralScopes.push(coordinate);
     }
   }
   expect(withSeveralScopes).toContain('Workflow.notificationGroup');
   expect(withSeveralScopes).toContain('StatsEntry.workflows');
-});
-
-it('every field that returns a record requires the scope to read it, including in mutations', async () => {
-  let checked = 0;
-  for (const [coordinate, query] of OPERATIONS) {
-    const [typeName = '', fieldName = ''] = coordinate.split('.');
-    const type = schema.getType(typeName);
-    const field = isObjectType(type) ? type.getFields()[fieldName] : undefined;
-    const scope = field && RECORDS[getNamedType(field.type).name];
-    if (scope !== undefined) {
-      expect([coordinate, missingScopes(await send(query, without(scope)))]).toEqual([coordinate, [scope]]);
-      checked += 1;
-    }
-  }
-  expect(checked).toBeGreaterThanOrEqual(12);
+  expect(withSeveralScopes).toContain('CreateFeedSuccess.feed');
 });
 
 it('no union or interface bypasses the scope of a type', () => {
@@ -243,10 +229,7 @@ const GROUP = 'notificationGroups { name }';
 describe('a required scope is detected', () => {
   it.each<[string, string, Scope[]]>([
     ['behind an alias', `{ workflow: ${GROUP} }`, ['groups:read']],
-    ['in a fragment', `{ ...F } fragment F on Query { ${GROUP} }`, ['groups:read']],
     ['in a nested fragment', `{ ...A } fragment A on Query { ...B } fragment B on Query { ${GROUP} }`, ['groups:read']],
-    ['in an inline fragment', `{ ... on Query { ${GROUP} } }`, ['groups:read']],
-    ['in an inline fragment without a type', `{ ... { ... { ${GROUP} } } }`, ['groups:read']],
     [
       'in an inline fragment without a type inside a record',
       '{ workflow(idOrIdentifier: "w1") { ... { notificationGroup { name } } } }',
@@ -257,23 +240,6 @@ describe('a required scope is detected', () => {
       'mutation { createFeed(input: { name: "a" }) { ...S } } fragment S on CreateFeedSuccess { feed { name } }',
       ['feeds:read'],
     ],
-    [
-      'beside a fragment on an interface',
-      'mutation { createFeed(input: { name: "a" }) { ... on MutationError { message } ... on CreateFeedSuccess { feed { name } } } }',
-      ['feeds:read'],
-    ],
-    [
-      'in the items of a bulk mutation',
-      'mutation { createSubscribers(input: { subscribers: [{ subscriberId: "a" }] }) { results { ... on CreateSubscriberSuccess { subscriber { email } } } } }',
-      ['subscribers:read'],
-    ],
-    ['in the statistics', '{ notificationStats { workflows { name } } }', ['workflows:read']],
-    [
-      'three records deep',
-      '{ notificationStats { workflows { notificationGroup { name } } } }',
-      ['groups:read', 'workflows:read'],
-    ],
-    ['for a selection of only __typename', '{ notificationGroups { __typename } }', ['groups:read']],
     [
       'if only the first of two fields with the same name is skipped',
       `{ notificationGroups @skip(if: true) { name } ${GROUP} }`,
@@ -312,48 +278,24 @@ describe('a conditional field', () => {
   const NEEDED: Scope[] = ['groups:read'];
 
   it.each<[string, string, unknown, Scope[]]>([
-    ['@skip(if: true)', `{ __typename ${'notificationGroups @skip(if: true) { name }'} }`, {}, NEVER],
-    ['@skip(if: false)', '{ __typename notificationGroups @skip(if: false) { name } }', {}, NEEDED],
-    ['@include(if: false)', '{ __typename notificationGroups @include(if: false) { name } }', {}, NEVER],
-    ['@include(if: true)', '{ __typename notificationGroups @include(if: true) { name } }', {}, NEEDED],
-    ['both, kept', '{ __typename notificationGroups @skip(if: false) @include(if: true) { name } }', {}, NEEDED],
-    ['both, skipped', '{ __typename notificationGroups @skip(if: true) @include(if: true) { name } }', {}, NEVER],
-    [
-      'both, not included',
-      '{ __typename notificationGroups @skip(if: false) @include(if: false) { name } }',
-      {},
-      NEVER,
-    ],
-  ])('with %s requires its scope only if it is included', async (_, query, variables, needed) => {
+    ['@skip(if: true)', '', {}, NEVER],
+    ['@include(if: false)', '', {}, NEVER],
+    ['@skip(if: false) @include(if: true)', '', {}, NEEDED],
+    ['@skip(if: true) @include(if: true)', '', {}, NEVER],
+    ['@skip(if: false) @include(if: false)', '', {}, NEVER],
+    ['@include(if: $v)', '($v: Boolean!)', { v: true }, NEEDED],
+    ['@include(if: $v)', '($v: Boolean!)', { v: false }, NEVER],
+    ['@include(if: $v)', '($v: Boolean = true)', {}, NEEDED],
+    ['@include(if: $v)', '($v: Boolean = false)', {}, NEVER],
+    ['@include(if: $v)', '($v: Boolean = false)', { v: true }, NEEDED],
+    ['@include(if: $v)', '($v: Boolean = true)', { v: false }, NEVER],
+    ['@include(if: $v)', '($v: Boolean! = true)', {}, NEEDED],
+    ['@include(if: $constructor)', '($constructor: Boolean = true)', {}, NEEDED],
+    ['@skip(if: $__proto__)', '($__proto__: Boolean = false)', undefined, NEEDED],
+  ])('with %s %s %j requires its scope only if it is included', async (conditions, definition, variables, needed) => {
+    const query = `query Q${definition} { __typename notificationGroups ${conditions} { name } }`;
     expect(missingScopes(await send(query, [], variables))).toEqual(needed);
   });
-
-  it.each<[string, string, unknown, Scope[]]>([
-    ['a variable that is true', '$v: Boolean!', { v: true }, NEEDED],
-    ['a variable that is false', '$v: Boolean!', { v: false }, NEVER],
-    ['the default true', '$v: Boolean = true', {}, NEEDED],
-    ['the default false', '$v: Boolean = false', {}, NEVER],
-    ['true instead of the default', '$v: Boolean = false', { v: true }, NEEDED],
-    ['false instead of the default', '$v: Boolean = true', { v: false }, NEVER],
-    ['the default true of a non-null variable', '$v: Boolean! = true', {}, NEEDED],
-  ])('with @include and %s requires its scope only if it is included', async (_, definition, variables, needed) => {
-    const query = `query Q(${definition}) { __typename notificationGroups @include(if: $v) { name } }`;
-    expect(missingScopes(await send(query, [], variables))).toEqual(needed);
-  });
-
-  it.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf', '__proto__', '__defineGetter__'])(
-    'uses the default of a variable named %s',
-    async (name) => {
-      const include = `query Q($${name}: Boolean = true) { __typename notificationGroups @include(if: $${name}) { name } }`;
-      const skip = `query Q($${name}: Boolean = false) { __typename notificationGroups @skip(if: $${name}) { name } }`;
-      for (const query of [include, skip]) {
-        for (const variables of [undefined, {}, { other: true }]) {
-          const { status, upstream } = await send(query, [], variables);
-          expect([status, upstream]).toEqual([403, []]);
-        }
-      }
-    },
-  );
 
   it.each([null, 'true', 'false', 1, 0, [], [true], {}, [false]])(
     'makes no call without the scope if the variable is %j',
@@ -373,17 +315,6 @@ describe('a conditional field', () => {
     expect(missingScopes(await send(query, [], { a: true, b: false }))).toEqual(NEEDED);
     expect(missingScopes(await send(query, [], { a: true, b: true }))).toEqual(NEVER);
     expect(missingScopes(await send(query, [], { a: false, b: false }))).toEqual(NEVER);
-  });
-
-  it('in a fragment with two conditional spreads requires its scope if either is included', async () => {
-    const query =
-      'query Q($a: Boolean!, $b: Boolean!) { __typename ...F @include(if: $a) ...F @include(if: $b) } fragment F on Query { notificationGroups { name } }';
-    for (const variables of [
-      { a: true, b: false },
-      { a: false, b: true },
-    ]) {
-      expect(missingScopes(await send(query, [], variables))).toEqual(NEEDED);
-    }
   });
 
   it('in randomly generated operations causes no call without the scope', async () => {
@@ -470,15 +401,16 @@ describe('the scopes of a token', () => {
     ['a prefix of the scope', 'groups', false],
     ['the write scope', 'groups:write', false],
     ['a wildcard', '* groups:* all', false],
-    ['a tab as separator', 'stats:read\tgroups:read', false],
+    ['separated by commas', 'groups:read,stats:read', false],
+    ['separated by a tab', 'stats:read\tgroups:read', false],
     ['an empty string', '', false],
+    ['an empty list', [], false],
+    ['missing', undefined, false],
     ['names of properties of Object.prototype', 'constructor __proto__ toString', false],
   ])('are read from its claim: %s', async (_, scope, isPermitted) => {
-    expect(await missingWith({ scope })).toEqual(isPermitted ? [] : ['groups:read']);
-  });
-
-  it('are empty without the claim', async () => {
-    expect(await missingWith({ scope: undefined, scopes: 'groups:read', scp: 'groups:read' })).toEqual(['groups:read']);
+    expect(await missingWith({ scope, scopes: 'groups:read', scp: 'groups:read' })).toEqual(
+      isPermitted ? [] : ['groups:read'],
+    );
   });
 
   it.each([[['stats:read'] satisfies Scope[]], [undefined]])(
@@ -506,13 +438,6 @@ describe('the scopes of a token', () => {
       expect(missingScopes(await sendToBoth(other, { headers, body: { query: QUERY } }))).toEqual(expected);
     }
   });
-});
-
-it('server clients need no scopes', async () => {
-  const body = { query: `{ ${GROUP} notificationStats { workflows { notificationGroup { name } } } }` };
-  const response = await sendToBoth(gateways, { headers: { authorization: 'ApiKey of-a-server' }, body });
-  expect(response).toMatchObject({ status: 200 });
-  expect(dataOf(response)).toMatchObject({ notificationGroups: [{ name: 'Group' }, { name: 'Group' }] });
 });
 
 it('a browser client can query the schema without any scope', async () => {
@@ -568,17 +493,14 @@ describe('channel settings', () => {
 
   it.each<[string, unknown]>([
     ['a list in an unmasked field', [{ providerId: [SECRET] }]],
-    ['an object in an unmasked field', [{ provider: { key: SECRET }, type: { key: SECRET } }]],
     [
       'an object with a credential as a property name',
       [{ credentials: { deviceTokens: { [SECRET]: true } }, [SECRET]: 1 }],
     ],
     ['strings', [SECRET, SECRET]],
-    ['a string', SECRET],
     ['an object', { credentials: SECRET, length: 1, 0: { token: SECRET } }],
     ['lists', [[SECRET], [[{ a: SECRET }]]]],
     ['null in the list', [null, { token: SECRET }]],
-    ['a number', 4711],
   ])('reveal no credential to browser clients if the service sends %s', async (_, sent) => {
     const { response } = await channelsFor(await bearer(SCOPES), sent);
     expect(JSON.stringify(response.body)).not.toContain(SECRET);

@@ -1,30 +1,19 @@
 import { mkdir, rename, rm, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
 import { watchFiles } from '../../src/lib/files/file-watcher.ts';
 import { createSecretFiles, SecretError } from '../../src/lib/files/secret-files.ts';
 import { measureCpu } from '../support/cpu-time.ts';
-import { startGateway } from '../support/gateway.ts';
-import { startTestIssuer, type TestIssuer } from '../support/issuer.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService } from '../support/service.ts';
-import type { BrowserOptions } from '../support/tokens.ts';
+import { type BrowserOptions, clientsOf, createSigner } from '../support/tokens.ts';
 
 const GROUPS = '{ notificationGroups { name } }';
-const AUDIENCE = 'dashboard';
+
+const signer = createSigner();
 
 type Tenants = Pick<BrowserOptions, 'tenants' | 'tenantKeys'>;
-
-let issuer: TestIssuer;
-
-beforeAll(async () => {
-  issuer = await startTestIssuer({ claims: { aud: AUDIENCE, scope: 'groups:read' } });
-});
-
-afterAll(async () => {
-  await issuer[Symbol.asyncDispose]();
-});
 
 async function createFolder() {
   const folder = await createTemporaryFolder();
@@ -32,31 +21,33 @@ async function createFolder() {
   return folder;
 }
 
-const clientsOf = (tenants: Tenants) => ({
-  browser: {
-    issuers: [{ issuer: issuer.url, audience: AUDIENCE, publicKey: issuer.key.pem, algorithms: ['ES256' as const] }],
-    scopes: ['groups:read' as const],
-    ...tenants,
-  },
-});
+type Folder = Awaited<ReturnType<typeof createTemporaryFolder>>;
+
+/** Replaces the files of a link at once, as Kubernetes does. */
+async function publish({ path }: Folder, link: string, version: string, keys: Record<string, string>) {
+  await mkdir(path(version));
+  await Promise.all(Object.entries(keys).map(([tenant, key]) => writeFile(path(version, tenant), key)));
+  await symlink(version, path('..next'));
+  await rename(path('..next'), path(link));
+}
+
+const clientsWith = (tenants: Tenants) => clientsOf(signer, { tenants: {}, ...tenants });
 
 /** Starts a gateway that checks its files for changes every 50 ms. */
 async function start(tenants: Tenants, now?: () => Date) {
-  const upstream = await startService(() => ({ body: { data: [] } }));
-  const gateway = await startGateway(
-    { upstream: upstream.url, reloadSeconds: 0.05, clients: clientsOf(tenants) },
+  const gateway = await startScriptedGateway(
+    () => ({ body: { data: [] } }),
+    { reloadSeconds: 0.05, clients: clientsWith(tenants) },
     { ...(now && { now }) },
   );
-  onTestFinished(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-  });
+  const { requests } = gateway.service;
+  onTestFinished(() => gateway[Symbol.asyncDispose]());
 
   /** Returns the key of the upstream call, or the reason why there is none. */
-  async function keyFor(token: string): Promise<string> {
-    const before = upstream.requests.length;
-    const { status, body } = await gateway.send(GROUPS, {}, { authorization: `Bearer ${token}` });
-    const keys = upstream.requests.slice(before).map(({ headers }) => headers.authorization);
+  async function keyFor(token: string | Promise<string>): Promise<string> {
+    const before = requests.length;
+    const { status, body } = await gateway.send(GROUPS, {}, { authorization: `Bearer ${await token}` });
+    const keys = requests.slice(before).map(({ headers }) => headers.authorization);
     expect(keys).toHaveLength(status === 200 ? 1 : 0);
     return keys[0] ?? `${status} ${body.errors?.[0]?.extensions?.reason}`;
   }
@@ -68,7 +59,7 @@ async function start(tenants: Tenants, now?: () => Date) {
 const eventually = (isTrue: () => boolean | Promise<boolean>) =>
   vi.waitUntil(isTrue, { timeout: 20_000, interval: 20 });
 
-const tokenOf = (tenant: string, claims = {}) => issuer.sign({ tenant, ...claims });
+const tokenOf = (tenant: string, claims = {}) => signer.sign({ tenant, ...claims });
 
 describe("a tenant's key", () => {
   it('is a value, a file, or a file named after the tenant in a folder', async () => {
@@ -92,23 +83,6 @@ describe("a tenant's key", () => {
     }
   });
 
-  it('is replaced, added and removed without a restart, also for cached tokens', async () => {
-    const folder = await createFolder();
-    const [acme, globex] = [tokenOf('acme'), tokenOf('globex')];
-    await writeFile(folder.path('acme'), 'first');
-    const { keyFor, problems } = await start({ tenantKeys: { directory: folder.path() } });
-    expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey first', '401 TENANT_UNKNOWN']);
-
-    await writeFile(folder.path('acme'), 'second');
-    await eventually(async () => (await keyFor(acme)) === 'ApiKey second');
-    await writeFile(folder.path('globex'), 'third');
-    await eventually(async () => (await keyFor(globex)) === 'ApiKey third');
-    await rm(folder.path('acme'));
-    await eventually(async () => (await keyFor(acme)) === '401 TENANT_UNKNOWN');
-    expect(await keyFor(globex)).toBe('ApiKey third');
-    expect(problems()).toEqual([]);
-  });
-
   it('is reloaded even if the key of another tenant is invalid', async () => {
     const folder = await createFolder();
     for (const tenant of ['acme', 'globex']) {
@@ -129,15 +103,7 @@ describe("a tenant's key", () => {
 
   it('is replaced when a symbolic link is switched to another folder, as Kubernetes does', async () => {
     const folder = await createFolder();
-    const publish = async (version: string, keys: Record<string, string>) => {
-      await mkdir(folder.path(`..${version}`));
-      for (const [tenant, key] of Object.entries(keys)) {
-        await writeFile(folder.path(`..${version}`, tenant), key);
-      }
-      await symlink(`..${version}`, folder.path('..data_tmp'));
-      await rename(folder.path('..data_tmp'), folder.path('..data'));
-    };
-    await publish('2026_01', { acme: 'key-1', globex: 'key-2' });
+    await publish(folder, '..data', '..2026_01', { acme: 'key-1', globex: 'key-2' });
     for (const tenant of ['acme', 'globex']) {
       await symlink(`..data/${tenant}`, folder.path(tenant));
     }
@@ -146,11 +112,11 @@ describe("a tenant's key", () => {
     expect([await keyFor(acme), await keyFor(globex)]).toEqual(['ApiKey key-1', 'ApiKey key-2']);
 
     // The keys are swapped, so both must be replaced at the same time.
-    await publish('2026_02', { acme: 'key-2', globex: 'key-1' });
+    await publish(folder, '..data', '..2026_02', { acme: 'key-2', globex: 'key-1' });
     await eventually(async () => (await keyFor(acme)) === 'ApiKey key-2');
     expect(await keyFor(globex)).toBe('ApiKey key-1');
 
-    await publish('2026_03', { acme: 'key-4' });
+    await publish(folder, '..data', '..2026_03', { acme: 'key-4' });
     await unlink(folder.path('globex'));
     await eventually(async () => (await keyFor(acme)) === 'ApiKey key-4');
     expect(await keyFor(globex)).toBe('401 TENANT_UNKNOWN');
@@ -160,27 +126,16 @@ describe("a tenant's key", () => {
   it('that is invalid is rejected: the previous key stays in use, and the problems are logged once', async () => {
     const invalid = {
       empty: '',
-      break: '\n',
       lines: 'canary-one\ncanary-two\n',
       space: 'canary key',
-      scheme: 'ApiKey canary',
-      header: 'canary\r\nx-admin: 1',
       letters: 'canärykey',
-      mark: '\uFEFFcanary',
       twin: 'key-of-acme',
       large: `canary${'x'.repeat(64 * 1024)}`,
     };
     const tenants = Object.keys(invalid);
     const folder = await createFolder();
-    /** Replaces all keys at once. */
-    const publish = async (version: string, keys: Record<string, string>) => {
-      await mkdir(folder.path(version));
-      await Promise.all(Object.entries(keys).map(([tenant, key]) => writeFile(folder.path(version, tenant), key)));
-      await symlink(version, folder.path('next'));
-      await rename(folder.path('next'), folder.path('keys'));
-    };
     const keysOf = (prefix: string) => Object.fromEntries(tenants.map((tenant) => [tenant, `${prefix}-of-${tenant}`]));
-    await publish('valid', { acme: 'key-of-acme', ...keysOf('key') });
+    await publish(folder, 'keys', 'valid', { acme: 'key-of-acme', ...keysOf('key') });
     const { gateway, keyFor, problems } = await start({ tenantKeys: { directory: folder.path('keys') } });
     async function keys() {
       const found: string[] = [];
@@ -190,7 +145,7 @@ describe("a tenant's key", () => {
       return found;
     }
 
-    await publish('invalid', { acme: 'key-of-acme', ...invalid });
+    await publish(folder, 'keys', 'invalid', { acme: 'key-of-acme', ...invalid });
     await eventually(() => problems().length > 0);
     expect(await keys()).toEqual(tenants.map((tenant) => `ApiKey key-of-${tenant}`));
     await new Promise((resolve) => setTimeout(resolve, 200)); // Several more reloads.
@@ -206,7 +161,7 @@ describe("a tenant's key", () => {
     expect(logged).toContainEqual(expect.stringMatching(/large is larger than 64 KiB$/));
     expect(JSON.stringify(gateway.log)).not.toMatch(/canary|canär|key-of-acme/);
 
-    await publish('fixed', { acme: 'key-of-acme', ...keysOf('next') });
+    await publish(folder, 'keys', 'fixed', { acme: 'key-of-acme', ...keysOf('next') });
     await eventually(async () => (await keyFor(tokenOf('empty'))) === 'ApiKey next-of-empty');
     expect(await keys()).toEqual(tenants.map((tenant) => `ApiKey next-of-${tenant}`));
     expect(problems()).toHaveLength(1);
@@ -281,11 +236,16 @@ describe('a file with a key', () => {
     expect([key(), problems]).toEqual(['second-key', []]);
   });
 
-  it('that was incomplete at the start is read again soon', async () => {
+  it('that was incomplete at the start is read again soon, then at the interval', async () => {
     const { file, key } = await watchFile('first-');
     await writeFile(file, 'first-key');
     vi.advanceTimersByTime(1_000);
     expect(key()).toBe('first-key');
+    await writeFile(file, 'second-key');
+    vi.advanceTimersByTime(8_000);
+    expect(key()).toBe('first-key');
+    vi.advanceTimersByTime(2_000);
+    expect(key()).toBe('second-key');
   });
 
   it('is noticed when it is rewritten with the same size and time of modification', async () => {
@@ -315,7 +275,7 @@ describe('a file with a key', () => {
 
 describe('creating a gateway fails', () => {
   const make = (tenants: Tenants) => () =>
-    createGateway({ upstream: 'http://127.0.0.1:1', clients: clientsOf(tenants) });
+    createGateway({ upstream: 'http://127.0.0.1:1', clients: clientsWith(tenants) });
 
   it.each<[string, NonNullable<Tenants['tenants']>, RegExp]>([
     [
@@ -324,12 +284,8 @@ describe('creating a gateway fails', () => {
       /^the tenants acme and globex have the same key$/,
     ],
     ['a key has a space', { acme: 'canary key' }, /^the key of tenant acme is empty, too long, or contains a space/],
-    ['a key has a line break', { acme: 'canary\n' }, /^the key of tenant acme/],
     ['a name is a path', { '../acme': 'canary' }, /is not a valid tenant name; use at most 128 letters/],
-    ['a name is empty', { '': 'canary' }, /is not a valid tenant name/],
     ['a name begins with a dot', { '.acme': 'canary' }, /is not a valid tenant name/],
-    ['a name has a line break', { 'acme\n': 'canary' }, /is not a valid tenant name/],
-    ['a name is too long', { ['a'.repeat(129)]: 'canary' }, /is not a valid tenant name/],
     ['a file is missing', { acme: { file: '/nowhere/acme' } }, /^the file \/nowhere\/acme doesn't exist$/],
   ])('if %s', (_, tenants, problem) => {
     expect(make({ tenants })).toThrow(SecretError);
@@ -381,7 +337,7 @@ describe('a cached token', () => {
 
   it('is compared byte for byte', async () => {
     const { keyFor } = await start({ tenants: { acme: 'key-of-acme' } });
-    const token = tokenOf('acme');
+    const token = await tokenOf('acme');
     expect(await keyFor(token)).toBe('ApiKey key-of-acme');
     for (const other of [token.slice(0, -5), `${token.slice(0, -5)}AAAAA`, `${token}AAAA`, token.toUpperCase()]) {
       expect(await keyFor(other)).toMatch(/^401 TOKEN_/);

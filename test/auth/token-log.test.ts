@@ -20,9 +20,7 @@ async function logOf(level: 'debug' | 'info', claims: Record<string, unknown>) {
 it.each([
   ['iss', { iss: 'https://other.example' }, { found: 'https://other.example', expected: [ISSUER] }],
   ['iss', { iss: undefined }, { expected: [ISSUER] }],
-  ['iss', { iss: ['canary'] }, { found: '["canary"]', expected: [ISSUER] }],
   ['iss', { iss: `\u001b[31m\u202e${'x'.repeat(500)}` }, { found: `?[31m?${'x'.repeat(94)}`, expected: [ISSUER] }],
-  ['aud', { aud: 'other' }, { found: 'other', expected: [AUDIENCE] }],
   ['aud', { aud: ['a', 'b'] }, { found: '["a","b"]', expected: [AUDIENCE] }],
   ['aud', { aud: undefined }, { expected: [AUDIENCE] }],
 ])('at the level debug, a token with another %s is a line (%o)', async (claim, claims, details) => {

@@ -66,6 +66,39 @@ describe('a failure of GraphiQL’s page', () => {
     await panel.getByText('History', { exact: true }).waitFor();
   });
 
+  it('to load the schema with a former credential changes nothing when that of the current one is loaded', async () => {
+    const former = Promise.withResolvers<void>();
+    const settled = Promise.withResolvers<void>();
+    const refusal = { errors: [{ message: 'The former key is invalid.', extensions: { retryable: false } }] };
+    await using visitor = await visitGraphiql(browser, gateway.url, {}, async (page) => {
+      await page.route(gateway.url, async (route) => {
+        if (route.request().headers().authorization !== 'ApiKey former') {
+          return route.continue();
+        }
+        await former.promise;
+        await route.fulfill({ json: refusal }).catch(() => {}); // The page may have aborted it.
+        settled.resolve();
+      });
+    });
+    const { page } = visitor;
+    const refreshWith = async (key: string) => {
+      await page.getByLabel('API key').fill(key);
+      await page.getByRole('button', { name: 'Refresh schema' }).click();
+    };
+    const refused = page.waitForRequest((request) => request.headers().authorization === 'ApiKey former');
+    await refreshWith('former');
+    await refused;
+    await refreshWith(SANDBOX_KEYS.development);
+    await page.getByRole('button', { name: 'Docs' }).click();
+    await page.getByText('Root Types').waitFor();
+    former.resolve();
+    await settled.promise;
+    await runOperation(page);
+    await page.locator('.result', { hasText: 'Welcome and onboarding' }).waitFor();
+    expect(await page.getByText('Root Types').count()).toBe(1);
+    expect(await page.getByText('The schema is unavailable').count()).toBe(0);
+  });
+
   it('to load its script leaves a sentence that says what to do', async () => {
     await using context = await browser.newContext();
     const page = await context.newPage();

@@ -65,10 +65,21 @@ async function findWorkers(notigraph: NotigraphProcess, count: number): Promise<
   return [...pids];
 }
 
-/** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
-const exitIf = (condition: string) => ({
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`const id = Number(process.env.NOTIGRAPH_WORKER_ID ?? 0); if (${condition}) process.exit(7)`)}`,
+/** Returns the environment that makes processes run some code before they run Notigraph. `id` is the number of the worker. */
+const before = (code: string) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(`const id = Number(process.env.NOTIGRAPH_WORKER_ID ?? 0); ${code}`)}`,
 });
+
+/** Returns the environment that makes processes exit before they run Notigraph, by a condition on the number of the worker. */
+const exitIf = (condition: string) => before(`if (${condition}) process.exit(7)`);
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 describe('several workers', () => {
   it('are ready as soon as they listen, also if starting took some seconds', async () => {
@@ -140,6 +151,22 @@ describe('several workers', () => {
     const { code, stderr } = await notigraph.stop('SIGTERM');
     expect(code).toBe(0);
     expect(stderr).toMatch(/^The upstream is unreachable \(ECONNREFUSED\)\. .+\.\n$/); // Printed once.
+  });
+
+  it('are replaced and end without an error if they get SIGTERM while they start', async () => {
+    const terminate =
+      "process.on('newListener', (name) => name === 'SIGTERM' && setImmediate(() => process.kill(process.pid, name)))";
+    await using notigraph = await startWorkers(2, ['--sandbox', ':memory:'], before(`if (id === 3) ${terminate};`));
+    const [first = 0, second = 0] = await findWorkers(notigraph, 2);
+    process.kill(first, 'SIGKILL');
+    const [{ workerPid: third }] = await waitForLogLines(notigraph, 'a worker retires and is replaced', 1);
+    const replacements = await waitForLogLines(notigraph, 'a worker listens in its place', 2);
+    const { workerPid: fourth } = replacements.find(({ workerPid }) => workerPid !== third) ?? {};
+    await expect.poll(() => isRunning(third), { timeout: 20_000 }).toBe(false);
+    expect(new Set(await findWorkers(notigraph, 2))).toEqual(new Set([second, fourth]));
+    expect(await waitForLogLines(notigraph, 'a worker ended and is replaced', 1)).toHaveLength(1);
+    expect(await waitForLogLines(notigraph, 'a retired worker ended early', 0)).toEqual([]);
+    expect(await notigraph.stop('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

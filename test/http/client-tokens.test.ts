@@ -4,10 +4,9 @@ import { base64url, decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions } from '../../src/gateway.ts';
 import { sha256Of } from '../../src/graphql/documents/manifest.ts';
-import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { type ScriptedGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
-import { startService } from '../support/service.ts';
 import { type BrowserOptions, clientsOf, createSigner, TENANT_KEYS } from '../support/tokens.ts';
 
 const signer = createSigner();
@@ -19,25 +18,18 @@ const GROUPS = 'query Groups { notificationGroups { name } }';
 const FLOW = 'query Flow { workflow(idOrIdentifier: "w1") { name } }';
 const MANIFEST = { [sha256Of(GROUPS)]: GROUPS, [sha256Of(FLOW)]: FLOW, 'flow/v1': FLOW };
 
-interface Setup extends AsyncDisposable {
-  gateway: TestGateway;
-  upstream: { readonly requests: readonly { headers: Record<string, unknown> }[] };
-  /** Advances the gateway's clock. */
-  advance(seconds: number): void;
-}
-
 interface SetupOptions {
   clientTokens?: Partial<NonNullable<GatewayOptions['clientTokens']>>;
   browser?: Partial<BrowserOptions>;
   options?: Partial<GatewayOptions>;
 }
 
-async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Promise<Setup> {
+/** Starts a gateway with a clock that the test moves. */
+async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Promise<ScriptedGateway> {
   let time = Date.UTC(2026, 5, 1);
-  const upstream = await startService(healthyService);
-  const gateway = await startGateway(
+  const gateway = await startScriptedGateway(
+    healthyService,
     {
-      upstream: upstream.url,
       clients: clientsOf(signer, browser),
       clientTokens: { secrets: [SECRET], ...clientTokens },
       trustedDocuments: { manifests: [MANIFEST] },
@@ -46,14 +38,9 @@ async function setUp({ clientTokens, browser, options }: SetupOptions = {}): Pro
     { now: () => new Date(time) },
   );
   return {
-    gateway,
-    upstream,
+    ...gateway,
     advance(seconds) {
       time += seconds * 1_000;
-    },
-    async [Symbol.asyncDispose]() {
-      await gateway[Symbol.asyncDispose]();
-      await upstream[Symbol.asyncDispose]();
     },
   };
 }
@@ -69,15 +56,11 @@ interface TokenResponse {
 
 /** Requests a token, as a server would. */
 async function requestToken(
-  { gateway }: Pick<Setup, 'gateway'>,
+  gateway: TestGateway,
   body: unknown,
-  {
-    path = '/client-tokens',
-    authorization = ACME,
-    ...init
-  }: RequestInit & { path?: string; authorization?: string } = {},
+  { authorization = ACME, ...init }: RequestInit & { authorization?: string } = {},
 ): Promise<TokenResponse> {
-  const response = await fetch(new URL(path, gateway.url), {
+  const response = await fetch(new URL('/client-tokens', gateway.url), {
     method: 'POST',
     body: init.method === 'GET' ? null : typeof body === 'string' ? body : JSON.stringify(body),
     ...init,
@@ -93,14 +76,14 @@ async function requestToken(
   return { status: response.status, headers: response.headers, text, body: parsed, token: String(parsed.token), error };
 }
 
-const tokenFor = async (setup: Pick<Setup, 'gateway'>, body: unknown, authorization = ACME): Promise<string> => {
+const tokenFor = async (setup: TestGateway, body: unknown, authorization = ACME): Promise<string> => {
   const { status, token, text } = await requestToken(setup, body, { authorization });
   expect([status, text.includes('errors')]).toEqual([200, false]);
   return token;
 };
 
 /** Sends an operation with the token twice, so that the compiled operation is tested too. */
-async function sendWithToken({ gateway }: Pick<Setup, 'gateway'>, token: string, query = GROUPS) {
+async function sendWithToken(gateway: TestGateway, token: string, query = GROUPS) {
   const request = { authorization: `Bearer ${token}` };
   const first = await gateway.send(query, {}, request);
   const second = await gateway.send(query, {}, request);
@@ -149,7 +132,7 @@ describe('the client token endpoint', () => {
       exp: Date.UTC(2026, 5, 1) / 1_000 + 900,
       jti: expect.any(String),
     });
-    expect(setup.upstream.requests).toEqual([]);
+    expect(setup.service.requests).toEqual([]);
   });
 
   it('accepts any document id, a lifetime and a subject', async () => {
@@ -175,46 +158,29 @@ describe('the client token endpoint', () => {
       );
       expect(body.tenant).toBe(tenant);
       await sendWithToken(setup, token);
-      expect(setup.upstream.requests.at(-1)?.headers.authorization).toBe(`ApiKey ${key}`);
+      expect(setup.service.requests.at(-1)?.headers.authorization).toBe(`ApiKey ${key}`);
     }
     const { error } = await requestToken(setup, { scopes: ['groups:read'], tenant: 'globex' });
     expect(error.extensions.code).toBe('BAD_USER_INPUT');
   });
 
-  it.each(['GET', 'PUT', 'DELETE', 'PATCH'])('rejects the method %s', async (method) => {
+  it.each(['GET', 'PUT'])('rejects the method %s', async (method) => {
     await using setup = await setUp();
     const { status, headers, error } = await requestToken(setup, { scopes: ['groups:read'] }, { method });
     expect([status, headers.get('allow'), error.extensions.code]).toEqual([405, 'POST', 'METHOD_NOT_ALLOWED']);
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it.each([
-    '/client-tokens/',
-    '/client-tokens/x',
-    '/Client-Tokens',
-    '/x/client-tokens',
-    '/client-token',
-    '/graphql/client-tokens',
-  ])('does not exist at %s', async (path) => {
-    await using setup = await setUp();
-    const { status, text } = await requestToken(setup, { scopes: ['groups:read'] }, { path });
-    expect([status, text.includes('"token"')]).toEqual([404, false]);
-  });
-
   it('does not exist if no secrets are configured', async () => {
     await using gateway = await startScriptedGateway(healthyService, { clients: clientsOf(signer) });
-    expect((await requestToken({ gateway }, { scopes: ['groups:read'] })).status).toBe(404);
+    expect((await requestToken(gateway, { scopes: ['groups:read'] })).status).toBe(404);
   });
 
   it.each([
     ['no credential', ''],
     ['another key', 'ApiKey of-nobody'],
-    ['a key with a space', `${ACME} x`],
     ['a key in another case', ACME.toLowerCase()],
     ['the key as a token', `Bearer ${TENANT_KEYS.acme}`],
-    ['the name of a tenant', 'ApiKey acme'],
-    ['a part of the key', ACME.slice(0, -1)],
-    ['Basic', 'Basic a2V5'],
   ])('rejects %s with 401 and reveals nothing about tenants or keys', async (_, authorization) => {
     await using setup = await setUp();
     const response = await requestToken(setup, { scopes: ['groups:read'] }, { authorization });
@@ -239,116 +205,41 @@ describe('the client token endpoint', () => {
     }
   });
 
-  it.each([
-    ['text/plain', 415],
-    ['application/x-www-form-urlencoded', 415],
-    ['multipart/form-data', 415],
-    ['application/jsonp', 415],
-    ['application/json; charset=utf-8', 200],
-    ['Application/JSON', 200],
-  ])('responds to a body of type %s with %i', async (type, expected) => {
-    await using setup = await setUp();
-    const { status } = await requestToken(setup, { scopes: ['groups:read'] }, { headers: { 'content-type': type } });
-    expect(status).toBe(expected);
-  });
-
-  const SCOPES_LIST = /^Token refused: "scopes" must be a list of: feeds:read, .*workflows:write\.$/;
-  const LIFETIME = /^Token refused: "expiresInSeconds" must be a whole number from 1 to 3600\.$/;
-  it.each<[string, unknown, RegExp | string]>([
+  const LIFETIME = '"expiresInSeconds" must be a whole number from 1 to 3600.';
+  const scopes = ['groups:read'];
+  it.each<[string, unknown, string]>([
     ['no JSON', '{', 'The request body is not valid JSON.'],
-    ['an empty body', '', 'The request body is not valid JSON.'],
-    ['a list', [], 'Token refused: the body must be a JSON object.'],
-    ['null', 'null', 'Token refused: the body must be a JSON object.'],
-    ['a text', '"x"', 'Token refused: the body must be a JSON object.'],
-    ['no scopes', {}, 'Token refused: "scopes" must be a list.'],
-    ['scopes that are not a list', { scopes: 'groups:read' }, 'Token refused: "scopes" must be a list.'],
-    ['an empty list of scopes', { scopes: [] }, 'Token refused: "scopes" must contain at least one scope.'],
-    ['an unknown scope', { scopes: ['groups:read', 'admin'] }, SCOPES_LIST],
-    ['scopes that are not strings', { scopes: [1, null] }, SCOPES_LIST],
-    [
-      'documents that are not a list',
-      { scopes: ['groups:read'], documents: 'x' },
-      'Token refused: "documents" must be a list of document ids.',
-    ],
-    [
-      'documents that are not strings',
-      { scopes: ['groups:read'], documents: [1] },
-      'Token refused: "documents" must be a list of document ids.',
-    ],
-    [
-      'an empty list of documents',
-      { scopes: ['groups:read'], documents: [] },
-      'Token refused: "documents" must contain at least one id; leave it out to permit all trusted documents.',
-    ],
+    ['no scopes', {}, '"scopes" must be a list.'],
+    ['an empty list of scopes', { scopes: [] }, '"scopes" must contain at least one scope.'],
+    ['an unknown scope', { scopes: ['groups:read', 'admin'] }, '"scopes" must be a list of: feeds:read'],
+    ['an empty list of documents', { scopes, documents: [] }, '"documents" must contain at least one id'],
     [
       'too many documents',
-      { scopes: ['groups:read'], documents: Array(51).fill(sha256Of(GROUPS)) },
-      'Token refused: "documents" must contain at most 50 ids.',
+      { scopes, documents: Array(51).fill('flow/v1') },
+      '"documents" must contain at most 50 ids.',
     ],
-    [
-      'a document that is in no manifest',
-      { scopes: ['groups:read'], documents: [sha256Of(GROUPS), 'unknown'] },
-      'Token refused: "documents" contains an id that is in no manifest of this gateway.',
-    ],
-    [
-      'a document named like a property of Object.prototype',
-      { scopes: ['groups:read'], documents: ['constructor'] },
-      'Token refused: "documents" contains an id that is in no manifest of this gateway.',
-    ],
-    ['a lifetime of 0', { scopes: ['groups:read'], expiresInSeconds: 0 }, LIFETIME],
-    ['a negative lifetime', { scopes: ['groups:read'], expiresInSeconds: -1 }, LIFETIME],
-    ['a lifetime of more than an hour', { scopes: ['groups:read'], expiresInSeconds: 3_601 }, LIFETIME],
-    ['a lifetime that is not an integer', { scopes: ['groups:read'], expiresInSeconds: 1.5 }, LIFETIME],
-    ['a lifetime that is a string', { scopes: ['groups:read'], expiresInSeconds: '900' }, LIFETIME],
-    ['a lifetime that is null', { scopes: ['groups:read'], expiresInSeconds: null }, LIFETIME],
-    ['a lifetime that overflows to Infinity', '{"scopes":["groups:read"],"expiresInSeconds":1e999}', LIFETIME],
-    [
-      'a subject that is not a string',
-      { scopes: ['groups:read'], subject: 1 },
-      'Token refused: "subject" must be a string.',
-    ],
-    ['an empty subject', { scopes: ['groups:read'], subject: '' }, 'Token refused: "subject" must not be empty.'],
-    [
-      'a subject that is too long',
-      { scopes: ['groups:read'], subject: 'x'.repeat(129) },
-      'Token refused: "subject" must have at most 128 characters.',
-    ],
-    [
-      'an unknown property',
-      { scopes: ['groups:read'], tenant: 'globex' },
-      'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
-    ],
-    [
-      'a __proto__ property',
-      '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}',
-      'Token refused: the body has an unknown member; use only "scopes", "documents", "expiresInSeconds" and "subject".',
-    ],
+    ['a document in no manifest', { scopes, documents: ['flow/v1', 'unknown'] }, 'an id that is in no manifest'],
+    ['a document named like a property', { scopes, documents: ['constructor'] }, 'an id that is in no manifest'],
+    ['a lifetime of 0', { scopes, expiresInSeconds: 0 }, LIFETIME],
+    ['a lifetime of more than an hour', { scopes, expiresInSeconds: 3_601 }, LIFETIME],
+    ['a subject that is too long', { scopes, subject: 'x'.repeat(129) }, '"subject" must have at most 128 characters.'],
+    ['a __proto__ property', '{"scopes":["groups:read"],"__proto__":{"tenant":"globex"}}', 'an unknown member'],
   ])('rejects %s with a specific message', async (_, body, message) => {
     await using setup = await setUp();
     const { status, headers, error, token } = await requestToken(setup, body);
     expect([status, token]).toEqual([400, 'undefined']);
-    expect(error.message).toMatch(message);
+    expect(error.message).toContain(message);
     expect(error.extensions).toEqual({
-      code: typeof body === 'string' && !body.includes('"') && body !== 'null' ? 'BAD_REQUEST' : 'BAD_USER_INPUT',
+      code: body === '{' ? 'BAD_REQUEST' : 'BAD_USER_INPUT',
       retryable: false,
       requestId: headers.get('x-request-id'),
     });
   });
 
-  it('rejects a body that is too large, with or without Content-Length', async () => {
+  it('rejects a body that is too large', async () => {
     await using setup = await setUp();
-    const large = JSON.stringify({ scopes: ['groups:read'], subject: 'x'.repeat(17 * 1_024) });
-    const stream = new ReadableStream({
-      start(controller) {
-        controller.enqueue(new TextEncoder().encode(large));
-        controller.close();
-      },
-    });
-    for (const body of [large, stream]) {
-      const init: RequestInit & { duplex: 'half' } = { body, duplex: 'half' };
-      const { status, error } = await requestToken(setup, '', init);
-      expect([status, error.extensions.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    }
+    const { status, error } = await requestToken(setup, { scopes: ['groups:read'], subject: 'x'.repeat(17 * 1_024) });
+    expect([status, error.extensions.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
   it('grants only scopes that are configured for browsers', async () => {
@@ -398,13 +289,13 @@ describe('the client token endpoint', () => {
     const token = await tokenFor(setup, { scopes: ['groups:read', 'stats:read'], subject: 'person@example.com' });
     await requestToken(setup, { scopes: ['groups:read'] }, { authorization: 'ApiKey of-nobody' });
     await sendWithToken(setup, token);
-    const lines = setup.gateway.log.filter(({ msg }) => msg === 'client token');
+    const lines = setup.log.filter(({ msg }) => msg === 'client token');
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({ tenant: 'acme', scopes: ['groups:read', 'stats:read'], expiresInSeconds: 900 });
-    expect(setup.gateway.log.filter(({ msg }) => msg === 'client token refused')).toMatchObject([
+    expect(setup.log.filter(({ msg }) => msg === 'client token refused')).toMatchObject([
       { code: 'UNAUTHENTICATED', httpStatus: 401 },
     ]);
-    const log = JSON.stringify(setup.gateway.log);
+    const log = JSON.stringify(setup.log);
     expect(log).not.toMatch(/key-of|of-nobody|person@|eyJ|a-fake-secret/);
     expect(log).not.toContain(token.split('.')[2]);
   });
@@ -444,18 +335,18 @@ describe('a client token', () => {
       reason: undefined,
       scope: 'workflows:read',
     });
-    expect(setup.upstream.requests.every(({ headers }) => headers.authorization === ACME)).toBe(true);
+    expect(setup.service.requests.every(({ headers }) => headers.authorization === ACME)).toBe(true);
   });
 
   it.each(['off', 'log', 'enforce'] as const)('permits only its documents in mode %s', async (trustedDocuments) => {
     await using setup = await setUp({ browser: { trustedDocuments } });
     const token = await tokenFor(setup, { scopes: ['groups:read', 'workflows:read'], documents: ['flow/v1'] });
     expect(await sendWithToken(setup, token, FLOW)).toEqual(WORKS);
-    const before = setup.upstream.requests.length;
+    const before = setup.service.requests.length;
     for (const query of [GROUPS, `${FLOW} `, '{ __typename }', '{ __schema { queryType { name } } }']) {
       expect(await sendWithToken(setup, token, query)).toMatchObject({ status: 400, code: 'DOCUMENT_NOT_TRUSTED' });
     }
-    expect(setup.upstream.requests).toHaveLength(before);
+    expect(setup.service.requests).toHaveLength(before);
     const free = await tokenFor(setup, { scopes: ['groups:read'] });
     expect(await sendWithToken(setup, free)).toEqual(WORKS);
   });
@@ -486,11 +377,8 @@ describe('a client token', () => {
       'another tenant': `${header}.${other}.${signature}`,
       'no signature': `${header}.${payload}.`,
       'alg none': `${encode({ alg: 'none', typ: 'JWT', kid })}.${widened}.`,
-      'alg None': `${encode({ alg: 'None', kid })}.${widened}.`,
-      'alg none with a signature': `${encode({ alg: 'none', kid })}.${payload}.${signature}`,
       'another secret': hmac(header, widened, 'x'.repeat(40)),
       'an empty secret': hmac(header, widened, ''),
-      'the kid as secret': hmac(header, widened, String(kid)),
       'the public key of an issuer as secret': hmac(header, widened, signer.publicKey),
       'HS512 with the right secret': hmac(encode({ alg: 'HS512', kid }), payload, SECRET, 'sha512'),
       'ES256 by an issuer, with the kid of the secret': await signer.sign({ ...claims }, { kid: String(kid) }),
@@ -501,7 +389,7 @@ describe('a client token', () => {
     })) {
       expect([what, await sendWithToken(setup, forged)]).toEqual([what, refusedFor('TOKEN_INVALID')]);
     }
-    expect(setup.upstream.requests).toEqual([]);
+    expect(setup.service.requests).toEqual([]);
     // Signed with the gateway's secret, but with the claims of an issuer, another audience, or no expiry.
     const asIssuer = hmac(
       header,
@@ -514,15 +402,6 @@ describe('a client token', () => {
     const withoutEnd = hmac(header, encode({ ...claims, exp: undefined }), SECRET);
     expect(await sendWithToken(setup, withoutEnd)).toEqual(refusedFor('TOKEN_INVALID'));
     expect(await sendWithToken(setup, token)).toEqual(WORKS);
-  });
-
-  it('is rejected by another gateway with the same tenants', async () => {
-    await using setup = await setUp();
-    await using other = await setUp({ clientTokens: { secrets: ['another-fake-secret-of-client-tokens'] } });
-    await using renamed = await setUp({ clientTokens: { issuer: 'another-gateway' } });
-    const token = await tokenFor(setup, { scopes: ['groups:read'] });
-    expect(await sendWithToken(other, token)).toEqual(refusedFor('TOKEN_INVALID'));
-    expect(await sendWithToken(renamed, token)).toEqual(refusedFor('TOKEN_FOR_ANOTHER'));
   });
 
   it('stays valid while its secret is replaced, and becomes invalid when the secret is removed', async () => {
@@ -556,8 +435,8 @@ describe('a client token', () => {
     expect(await sendWithToken(setup, renewed)).toEqual(WORKS);
 
     await write('signing', 'too short');
-    await expect.poll(() => setup.gateway.log.filter(({ level }) => level === 50).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => setup.log.filter(({ level }) => level === 50).length, { timeout: 20_000 }).toBe(1);
     expect(await sendWithToken(setup, renewed)).toEqual(WORKS);
-    expect(JSON.stringify(setup.gateway.log)).not.toMatch(/too short"|fake-secret/);
+    expect(JSON.stringify(setup.log)).not.toMatch(/too short"|fake-secret/);
   });
 });

