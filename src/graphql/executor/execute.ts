@@ -12,7 +12,7 @@ import { SerialExecution } from './serial.ts';
 export type ExecuteResult = ExecutionResult | Promise<ExecutionResult>;
 
 /** Inputs of an execution besides its operation, as for `execute` of graphql-js. */
-export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues' | 'hideSuggestions'>;
+export type ExecuteInputs = ExecutionInputs & Pick<ExecutionArgs, 'variableValues'>;
 
 /** Executes an operation with its plans. */
 export type Execute = (plans: OperationPlans, inputs: ExecuteInputs) => ExecuteResult;
@@ -31,7 +31,7 @@ export function createExecutor(settings: Limits): Execute {
     const variables = coerceVariables(plans.variables, variableValues, {
       maxInputListItems: limits.maxInputListItems,
       // guard: test/attacks/disclosure.test.ts
-      hideSuggestions: inputs.hideSuggestions ?? !limits.introspection,
+      hideSuggestions: !limits.introspection,
     });
     if (variables.errors !== undefined) {
       return { errors: variables.errors };

@@ -75,7 +75,7 @@ export function createSettledFiles<Value>(read: (path: string) => Value): Settle
       const paths = new Map(files);
       const time = performance.now();
       // guard: test/auth/tenant-keys.test.ts
-      isSettling = isFirstLook && paths.size > 0; // Nothing is known about the time before the first look.
+      isSettling = isFirstLook; // Nothing is known about the time before the first look.
       const names = new Set([...paths.keys(), ...entries.keys()]);
       const changed = [...names].filter((name) => lookAt(name, paths.get(name), time));
       isFirstLook = false;
