@@ -3,7 +3,8 @@ import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
 import { Endpoints } from '../../upstream/endpoints/index.gen.ts';
-import type { UpstreamError } from '../../upstream/errors.ts';
+import type { NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
+import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
@@ -105,6 +106,18 @@ export class ImportService implements AsyncDisposable {
       if (usage.rateLimit !== undefined && usage.rateLimit.remaining <= this.#inFlight) {
         this.#pause(usage.rateLimit.resetSeconds ?? 0);
       }
+    }
+  }
+
+  /** Reads the notification groups, the only read without parameters. Returns the error if it fails. */
+  async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
+    try {
+      return (await this.call('import', (upstream) => upstream.listNotificationGroups())) ?? [];
+    } catch (error) {
+      if (isUpstreamError(error)) {
+        return error;
+      }
+      throw error;
     }
   }
 
