@@ -27,8 +27,8 @@ export const doctor: Command = {
     ];
   },
   details: `It checks DNS, TLS, the API key, every read endpoint against the contract, the
-clock, rate limits, ETags, keep-alive and response times, with the time limits
-of your configuration. It sends only GET requests and never prints the key.
+clock, rate limits, ETags and keep-alive, with the time limits of your
+configuration. It sends only GET requests and never prints the key.
 
 Exit code: 0 if there are no problems, 1 if there are, 2 if the configuration is
 invalid.`,
