@@ -3,8 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse } from '../response.ts';
 import { integer, json, text } from '../rows.ts';
-import { createNotificationWriter } from '../sample/notification-writer.ts';
-import { createTopUp } from '../sample/traffic.ts';
+import { createNotificationWriter, createTopUp } from '../sample/traffic.ts';
 
 const DEFAULT_DAYS = 32;
 const MAX_DAYS = 3650;

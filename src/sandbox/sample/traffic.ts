@@ -2,8 +2,8 @@ import { type Clock, DAY_MS, dayBefore, dayOf } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from '../records/definition.ts';
+import type { NotificationRow } from '../records/record-rows.ts';
 import { text } from '../rows.ts';
-import { createNotificationWriter } from './notification-writer.ts';
 
 const DAYS = 90;
 /** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
@@ -77,8 +77,25 @@ export function createTopUp(
   return () => {
     const now = clock();
     if (samples.some(({ environment }) => lastDayOf(environment) < dayOf(now))) {
-      database.transaction(() => samples.forEach((sample) => fillEnvironment(sample, now)));
+      database.transaction(() => {
+        for (const sample of samples) {
+          fillEnvironment(sample, now);
+        }
+      });
     }
+  };
+}
+
+/** Creates a function that writes a notification, which the statistics count. */
+export function createNotificationWriter(
+  database: SandboxDatabase,
+): (environment: Environment, notification: NotificationRow) => void {
+  const insert = database.prepare(`
+    INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+  `);
+  return (environment, { id, workflowId, subscriberId, transactionId, channels, createdAt }) => {
+    insert.run(id, environment.id, workflowId, subscriberId, transactionId, JSON.stringify(channels), createdAt);
   };
 }
 
