@@ -1,15 +1,12 @@
-import { secretsOf } from '../../auth/tenants.ts';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
 import { loadOperations, shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
 import { Assets } from '../../http/graphiql/graphiql.ts';
-import { createSecretFiles } from '../../lib/files/secret-files.ts';
 import { InstallationError } from '../../lib/installation.ts';
-import { isRecord } from '../../lib/is-record.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { type Config, type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
 
@@ -30,16 +27,11 @@ export interface Report {
 export async function createReport(commandLine: CommandLine, host: CheckedProcess): Promise<Report> {
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env));
-    const tools = readConfiguredTools(loaded.config);
     const installation = await findInstallationProblems(loaded);
-    const problems = [
-      ...(await findSandboxProblems(loaded)),
-      ...(tools ? findToolProblems(tools, loaded) : []),
-      ...installation.problems,
-    ];
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded), ...installation.problems];
     return problems.length > 0
       ? toInvalid(problems)
-      : toValid(loaded, [...findConfigWarnings(loaded, host), ...installation.warnings], tools);
+      : toValid(loaded, [...findConfigWarnings(loaded, host), ...installation.warnings]);
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -61,56 +53,27 @@ const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess):
   ...findDocumentWarnings(loaded),
 ];
 
-function toValid(loaded: LoadedConfig, found: readonly Problem[], tools: ConfiguredTools | undefined): Report {
-  const warnings = sortProblems(found, loaded.config.source);
-  const subject = loaded.config.source ?? 'The configuration';
+function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
+  const warnings = sortProblems(found, source);
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
-  return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(loaded, tools)}.` };
-}
-
-/** Returns what a configuration contains: `12 settings, 2 tenants, 14 trusted documents, 5 tools`. */
-export function summarize({ config, values }: LoadedConfig, tools: ConfiguredTools | undefined): string {
-  const { clients, trustedDocuments } = config;
-  const { tenants = {}, tenantKeys } = clients.browser ?? {};
-  const keys = createSecretFiles({ secrets: secretsOf(tenants), directory: tenantKeys?.directory }).secrets();
-  const manifests = createManifestFiles(trustedDocuments.manifests).manifests();
-  const documents = new Set(manifests.flatMap((manifest) => Object.keys(manifest)));
-  return [
-    countOf(countSettings(values), 'setting'),
-    ...(clients.browser === undefined ? [] : [countOf(keys.size, 'tenant')]),
-    ...(trustedDocuments.manifests.length === 0 ? [] : [countOf(documents.size, 'trusted document')]),
-    ...(tools === undefined ? [] : [countOf(tools.tools.length, 'tool')]),
-  ].join(', ');
+  return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
 }
 
 /** Returns a number with its unit: `1 problem`, `2 problems`. */
-export const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
+const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
-/** Counts the settings in sections, not the sections. The file of a secret is one, like a list. */
-const countSettings = (value: unknown): number =>
-  isRecord(value) && !('file' in value)
-    ? Object.values(value).reduce((sum: number, member) => sum + countSettings(member), 0)
-    : 1;
-
-/** Tools of a configuration, with their problems. */
-export type ConfiguredTools = ReturnType<typeof readTools>;
-
-/** Returns the problems of tools, each of which prevents a start. */
-export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick<LoadedConfig, 'locate'>): Problem[] {
+/** Returns the problems of the configured tools, each of which prevents a start. */
+function findToolProblems({ config, locate }: LoadedConfig): Problem[] {
+  if (config.mcp === undefined) {
+    return [];
+  }
+  const { manifest = shippedManifest(), mutations } = config.mcp;
+  const manifests = createManifestFiles([manifest]).manifests();
+  const { problems } = readTools(manifests, mutations, { schema: createSchema(config), limits: config });
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
   });
-}
-
-/** Reads the tools of a configuration; undefined if it has none. */
-export function readConfiguredTools(config: Config): ConfiguredTools | undefined {
-  if (config.mcp === undefined) {
-    return undefined;
-  }
-  const { manifest = shippedManifest(), mutations } = config.mcp;
-  const manifests = createManifestFiles([manifest]).manifests();
-  return readTools(manifests, mutations, { schema: createSchema(config), limits: config });
 }
 
 /** Returns why the sandbox couldn't use its file. The file stays unchanged. The sandbox is loaded only if it is configured. */

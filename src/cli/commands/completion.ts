@@ -106,8 +106,7 @@ function wordCase(command: Command, commands: readonly Command[]): string {
 }
 
 /** Returns the commands of one word. */
-const topLevelOf = (commands: readonly Command[]): Command[] =>
-  commands.filter(({ name }) => !name.includes(' '));
+const topLevelOf = (commands: readonly Command[]): Command[] => commands.filter(({ name }) => !name.includes(' '));
 
 /** Whether a placeholder stands for the path of a file. */
 const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);

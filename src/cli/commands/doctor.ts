@@ -1,6 +1,6 @@
 import { type Command, wordsOf } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
-import { serve } from './serve.ts';
+import { serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';
 
@@ -10,14 +10,7 @@ export const doctor: Command = {
   summary: 'Examines the service and suggests remedies.',
   get options() {
     return [
-      ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
-      { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
-      {
-        name: 'key-file',
-        value: 'FILE',
-        description:
-          'File with an API key of the service; - reads it from standard input. Default: NOTIGRAPH_DOCTOR_KEY, or you are asked.',
-      },
+      ...serviceOptions('NOTIGRAPH_DOCTOR_KEY'),
       {
         name: 'workflow',
         value: 'ID',
