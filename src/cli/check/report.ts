@@ -1,9 +1,7 @@
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
-import { loadOperations, shippedManifest } from '../../graphql/documents/shipped-operations.ts';
+import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
-import { Assets } from '../../http/graphiql/graphiql.ts';
-import { InstallationError } from '../../lib/installation.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
@@ -27,11 +25,8 @@ export interface Report {
 export async function createReport(commandLine: CommandLine, host: CheckedProcess): Promise<Report> {
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env));
-    const installation = await findInstallationProblems(loaded);
-    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded), ...installation.problems];
-    return problems.length > 0
-      ? toInvalid(problems)
-      : toValid(loaded, [...findConfigWarnings(loaded, host), ...installation.warnings]);
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded)];
+    return problems.length > 0 ? toInvalid(problems) : toValid(loaded, findConfigWarnings(loaded, host));
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -89,39 +84,6 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
     if (error instanceof SandboxError) {
       const { place, name } = locate(['sandbox']);
       return [{ place, sentence: `${name}: ${error.message}` }];
-    }
-    throw error;
-  }
-}
-
-/** Missing parts of the installation, which only GraphiQL needs. */
-interface InstallationProblems {
-  /** Problems that prevent a start. */
-  problems: readonly Problem[];
-  warnings: readonly Problem[];
-}
-
-/** Returns what is missing in the installation for a configuration. */
-async function findInstallationProblems({ config, values, locate }: LoadedConfig): Promise<InstallationProblems> {
-  if (!config.graphiql) {
-    return { problems: [], warnings: [] };
-  }
-  const { place, name } = values.graphiql === undefined ? { name: 'GraphiQL' } : locate(['graphiql']);
-  const page = await new Assets().findProblem();
-  return {
-    problems: findOperationProblems().map((problem) => ({ place, sentence: `${name}: ${problem}.` })),
-    warnings: page === undefined ? [] : [{ place, sentence: `${name}: the page can't be served, because ${page}.` }],
-  };
-}
-
-/** Returns why the operations in the page's menu can't be read. */
-function findOperationProblems(): string[] {
-  try {
-    loadOperations();
-    return [];
-  } catch (error) {
-    if (error instanceof InstallationError) {
-      return [error.message];
     }
     throw error;
   }

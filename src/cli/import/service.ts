@@ -8,7 +8,6 @@ import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
-import { formatDuration } from './progress.ts';
 import { ImportError } from './results.ts';
 
 /** Failed rows in succession after which something is wrong with all of them. */
@@ -22,9 +21,6 @@ const PAUSES_PER_DELAY = 5;
 
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
-
-/** Pauses for the service's rate limit that the user is told about, in milliseconds. Shorter ones are its normal course. */
-const REPORTED_PAUSE_MS = 20_000;
 
 /** Options of the service. */
 export interface ServiceOptions {
@@ -185,13 +181,9 @@ export class ImportService implements AsyncDisposable {
   }
 
   #pause(seconds: number): void {
-    const pauseMs = seconds * 1_000;
-    if (pauseMs > this.#options.maxWaitMs) {
-      return; // The service's rejection then ends the import.
-    }
-    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + pauseMs);
-    if (pauseMs > REPORTED_PAUSE_MS) {
-      this.#reportLater(`The service's rate limit permits the next call in ${formatDuration(seconds)}.`);
+    // Otherwise, the service's rejection ends the import.
+    if (seconds * 1_000 <= this.#options.maxWaitMs) {
+      this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + seconds * 1_000);
     }
   }
 
