@@ -1,8 +1,5 @@
-import { type DocumentNode, Kind, parse } from 'graphql';
-import type { RequiredScopes } from '../graphql/documents/required-scopes.ts';
 import { VERSION } from '../lib/version.ts';
 import { SANDBOX_KEYS } from '../sandbox/environments.ts';
-import type { Scope } from '../settings/scopes.ts';
 import type { Config } from './config/load-config.ts';
 
 /** Facts about the running gateway. */
@@ -13,12 +10,10 @@ export interface BannerOptions {
   adminUrl: string | undefined;
   /** Number of processes that serve. */
   workers: number;
-  /** Operation for the printed command. */
-  example: ExampleRequest | undefined;
 }
 
 /** Writes the text that is printed at startup. */
-export function banner(config: Config, { url, adminUrl, workers, example }: BannerOptions): string {
+export function banner(config: Config, { url, adminUrl, workers }: BannerOptions): string {
   const { graphiql, sandbox, cache, clients, mcp, metrics, source } = config;
   const { store } = cache || {};
   const probes = adminUrl ?? new URL(url).origin;
@@ -43,7 +38,7 @@ export function banner(config: Config, { url, adminUrl, workers, example }: Bann
     Health: `${probes}/livez, ${probes}/readyz`,
   };
   const lines = Object.entries(rows).map(([name, value]) => `  ${name.padEnd(11)}${value}`);
-  return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url, example), ''].join('\n');
+  return [`Notigraph ${VERSION}`, '', ...lines, '', ...writeExample(config, url), ''].join('\n');
 }
 
 /** Returns the address of the service, or the names and addresses of several. */
@@ -53,117 +48,17 @@ const listServices = ({ upstream, upstreams = {} }: Config): string[] => [
 ];
 
 /** Returns the lines with a command to try, which end with an empty line; none in production. */
-function writeExample(config: Config, url: string, example: ExampleRequest | undefined) {
-  const { clients, clientTokens, sandbox, isProduction } = config;
-  const { server, browser } = clients;
+function writeExample({ clients: { server, browser }, sandbox, isProduction }: Config, url: string): string[] {
   if (isProduction || (server === false && browser === undefined)) {
     return [];
   }
-  if (example === undefined) {
+  if (server === false) {
+    return ['To try it, send a query with a token: see docs/frontend.md.', ''];
+  }
+  if (server.trustedDocuments === 'enforce') {
     return ['To try it, send the id of a trusted document as "documentId", with the variables it needs.', ''];
   }
   const key = sandbox === undefined ? '<your key>' : SANDBOX_KEYS.development;
-  if (server !== false) {
-    return ['Try it:', '', `  ${curl(url, `'ApiKey ${key}'`, example.body)}`, ''];
-  }
-  if (clientTokens === undefined || example.scopes.length === 0) {
-    const issuers = browser?.issuers.map(({ issuer }) => issuer).join(' or ');
-    return [
-      `Try it with a token${issuers ? ` of ${issuers}` : ''}:`,
-      '',
-      `  ${curl(url, "'Bearer <token>'", example.body)}`,
-      '',
-    ];
-  }
-  const isTenant = Object.values(browser?.tenants ?? {}).includes(key);
-  const request = JSON.stringify({ scopes: example.scopes });
-  const tokens = curl(new URL('/client-tokens', url).href, `'ApiKey ${isTenant ? key : "<a tenant's key>"}'`, request);
-  return [
-    'Try it with a client token:',
-    '',
-    `  TOKEN=$(${tokens} | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`,
-    `  ${curl(url, '"Bearer $TOKEN"', example.body)}`,
-    '',
-  ];
-}
-
-/** Returns a command for a POSIX shell. */
-const curl = (url: string, authorization: string, body: string): string =>
-  `curl -s ${url} -H ${authorization.replace(/^(['"])/, '$1Authorization: ')} -H 'Content-Type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'`;
-
-/** Operation that works with the current settings, to be sent by a person. */
-export interface ExampleRequest {
-  /** Body of the request, as JSON. */
-  body: string;
-  /** Scopes that a token needs for it. */
-  scopes: readonly Scope[];
-}
-
-const GROUPS = '{ notificationGroups { id name } }';
-const TYPE = '{ __typename }';
-
-/** Finds a query without variables that the first kind of client that is served can send; undefined if no trusted document is one. */
-export async function findExampleRequest({ clients, trustedDocuments }: Config): Promise<ExampleRequest | undefined> {
-  const { server, browser } = clients;
-  const granted = server === false ? new Set(browser?.scopes) : undefined;
-  const mode = (server || browser)?.trustedDocuments;
-  const candidates =
-    mode === 'enforce' ? await readTrustedDocuments(trustedDocuments.manifests) : [GROUPS, TYPE].map(ofText);
-  if (granted === undefined) {
-    const [first] = candidates;
-    return first && { body: first.body, scopes: [] };
-  }
-  const readScopes = await createScopeReader();
-  for (const { document, body } of candidates) {
-    const required = readScopes(document);
-    if (required?.missing(granted, {}).length === 0) {
-      return { body, scopes: required.missing(new Set(), {}) };
-    }
-  }
-  return undefined;
-}
-
-interface Candidate {
-  document: DocumentNode;
-  body: string;
-}
-
-const ofText = (query: string): Candidate => ({ document: parse(query), body: JSON.stringify({ query }) });
-
-// Loaded on demand, because a primary process has no gateway and most configurations don't need these.
-
-async function readTrustedDocuments(sources: Config['trustedDocuments']['manifests']): Promise<Candidate[]> {
-  const { createManifestFiles } = await import('../graphql/documents/manifest.ts');
-  const documents = createManifestFiles(sources)
-    .manifests()
-    .flatMap((manifest) => Object.entries(manifest));
-  return documents.flatMap(([documentId, text]) => {
-    const document = parseIfValid(text);
-    return document !== undefined && isPlainQuery(document) ? [{ document, body: JSON.stringify({ documentId }) }] : [];
-  });
-}
-
-async function createScopeReader(): Promise<(document: DocumentNode) => RequiredScopes | undefined> {
-  const { createSchema } = await import('../graphql/schema.ts');
-  const { PreparedDocuments } = await import('../graphql/documents/prepared-documents.ts');
-  const documents = new PreparedDocuments(createSchema());
-  return (document) => documents.of(document).operation(undefined)?.requiredScopes;
-}
-
-function parseIfValid(text: string): DocumentNode | undefined {
-  try {
-    return parse(text, { noLocation: true });
-  } catch {
-    return undefined; // A request for it is rejected. Other documents work.
-  }
-}
-
-/** Whether a document is a single query that needs no variables. */
-function isPlainQuery({ definitions }: DocumentNode): boolean {
-  const operations = definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  const [first] = operations;
-  const isOptional = first?.variableDefinitions?.every(
-    ({ type, defaultValue }) => type.kind !== Kind.NON_NULL_TYPE || defaultValue !== undefined,
-  );
-  return operations.length === 1 && first?.operation === 'query' && isOptional !== false;
+  const headers = `-H 'Authorization: ApiKey ${key}' -H 'Content-Type: application/json'`;
+  return ['Try it:', '', `  curl -s ${url} ${headers} -d '{"query":"{ notificationGroups { id name } }"}'`, ''];
 }

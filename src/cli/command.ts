@@ -51,10 +51,6 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: 'version', short: 'v', description: 'Print the version.' },
 ];
 
-/** Returns the commands of one word. */
-export const topLevelOf = (commands: readonly Command[]): Command[] =>
-  commands.filter(({ name }) => !name.includes(' '));
-
 /** Returns the commands whose names continue that of a command. */
 export const innerOf = ({ name }: Command, commands: readonly Command[]): Command[] =>
   commands.filter((other) => other.name.startsWith(`${name} `));
@@ -65,12 +61,3 @@ export const isOptional = (placeholder: string | undefined): boolean => placehol
 /** Returns the words among the values that a placeholder stands for: `on` and `off` for `on|off`. */
 export const wordsOf = (placeholder: string): string[] =>
   placeholder.includes('|') ? placeholder.split('|').filter((word) => /^[a-z]/.test(word)) : [];
-
-/** Whether a placeholder stands for the path of a file. */
-export const isPath = (placeholder: string): boolean => /^\[?FILE\]?$/.test(placeholder);
-
-/** Returns an option's names with dashes. */
-export const namesOf = ({ name, short }: CommandOption): string[] => [
-  `--${name}`,
-  ...(short === undefined ? [] : [`-${short}`]),
-];

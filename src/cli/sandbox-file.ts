@@ -1,11 +1,18 @@
+import { type Stats, statSync } from 'node:fs';
 import { assertRegularFile, FileError } from '../lib/files/text-file.ts';
 
 /** Returns why a path can't be the sandbox's file; undefined if it is a file or doesn't exist yet. */
-export function findSandboxFileProblem(path: string): string | undefined {
+export const findSandboxFileProblem = (path: string): string | undefined =>
+  path === ':memory:' ? undefined : findFileProblem(path);
+
+/**
+ * Returns why a path can't be a file that is written; undefined if it is one or doesn't exist yet.
+ *
+ * @param stat `lstatSync` rejects symbolic links
+ */
+export function findFileProblem(path: string, stat: (path: string) => Stats = statSync): string | undefined {
   try {
-    if (path !== ':memory:') {
-      assertRegularFile(path);
-    }
+    assertRegularFile(path, stat);
     return undefined;
   } catch (error) {
     if (error instanceof FileError) {

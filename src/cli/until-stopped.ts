@@ -1,4 +1,4 @@
-import { banner, findExampleRequest } from './banner.ts';
+import { banner } from './banner.ts';
 import type { Process } from './command.ts';
 import type { Config } from './config/load-config.ts';
 import type { RunningGateway } from './serve-gateway.ts';
@@ -16,8 +16,7 @@ interface Service extends RunningGateway {
 export async function untilStopped(config: Config, service: Service, host: Process): Promise<void> {
   const { url, adminUrl, checkUpstream, count, kill } = service;
   const stopped = shutdownSignal(host, kill); // First, because the reader of the banner may stop the process immediately.
-  const example = config.isProduction ? undefined : await findExampleRequest(config);
-  host.stdout.write(banner(config, { url, adminUrl, workers: count, example }));
+  host.stdout.write(banner(config, { url, adminUrl, workers: count }));
 
   const problem = await Promise.race([checkUpstream(), stopped]);
   if (problem !== undefined) {

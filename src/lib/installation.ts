@@ -16,5 +16,5 @@ export class InstallationError extends Error {
 export const packageUrl = (path: string): URL => new URL(path, import.meta.resolve('notigraph/package.json'));
 
 /** Returns the clause that a file can't be read. */
-export const describeUnreadable = (file: URL, error: unknown): string =>
+const describeUnreadable = (file: URL, error: unknown): string =>
   `${fileURLToPath(file)} can't be read (${errorCodeOf(error) ?? error})`;

@@ -2,10 +2,18 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { SandboxError } from './errors.ts';
-import type { Migration } from './migrations.ts';
 import { integer } from './rows.ts';
 
 // Checks of the sandbox's files, and descriptions of their problems.
+
+/** One step from an older database file to the current one. Published migrations never change. */
+export interface Migration {
+  /** Version of the file after this step, stored as SQLite's `user_version`. A new migration takes the next free number. */
+  version: number;
+  /** One sentence, shown if the step fails. */
+  description: string;
+  sql: string;
+}
 
 /** Identifies a file of this application (SQLite's `application_id`): the four letters NTGR. */
 export const APPLICATION_ID = 0x4e_54_47_52;

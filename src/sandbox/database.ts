@@ -1,9 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { APPLICATION_ID, BUSY_TIMEOUT_MS, describeFailure, fileFailureOf, readVersion } from './database-file.ts';
+import {
+  APPLICATION_ID,
+  BUSY_TIMEOUT_MS,
+  describeFailure,
+  fileFailureOf,
+  type Migration,
+  readVersion,
+} from './database-file.ts';
 import { SandboxError } from './errors.ts';
-import type { Migration } from './migrations.ts';
 import { text } from './rows.ts';
 
 /** Options of `SandboxDatabase`. */

@@ -5,7 +5,6 @@ import type { SandboxDatabase } from './database.ts';
 import { type Environment, findEnvironment } from './environments.ts';
 import { ApiError, SandboxError } from './errors.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { WriteLandingPage } from './landing-page.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { OperationHandler } from './resource.ts';
 import { errorResponse, type SandboxResponse, unexpectedErrorResponse, unwritableFileResponse } from './response.ts';
@@ -19,7 +18,8 @@ interface HandlerDependencies {
   idempotency: Idempotency;
   rateLimit: RateLimit;
   operations: ReadonlyMap<string, OperationHandler>;
-  landingPage: WriteLandingPage;
+  /** Writes the page at `/` for a client that knows the sandbox by this host. */
+  writePage(host: string): SandboxResponse;
   clock: Clock;
 }
 
@@ -42,7 +42,7 @@ export function createHandler({
   idempotency,
   rateLimit,
   operations,
-  landingPage,
+  writePage,
   clock,
 }: HandlerDependencies): Respond {
   let loggedProblem: string | undefined;
@@ -97,7 +97,7 @@ export function createHandler({
     const { method, url = '/' } = request;
     try {
       if (url === '/' && method === 'GET') {
-        return landingPage(request.headers.host ?? 'localhost');
+        return writePage(request.headers.host ?? 'localhost');
       }
       const headers: Record<string, string> = {};
       const response = await respond(request, headers).catch((error) => toErrorResponse(error, url, clock));

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
 
 import type { SandboxDatabase } from './database.ts';
+import type { Migration } from './database-file.ts';
 import type { Environment } from './environments.ts';
 import { ApiError } from './errors.ts';
-import type { Migration } from './migrations.ts';
 import type { SandboxResponse } from './response.ts';
 import { integer, optionalText, text } from './rows.ts';
 

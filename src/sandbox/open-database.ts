@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { SandboxDatabase } from './database.ts';
+import type { Migration } from './database-file.ts';
 import { IDEMPOTENCY_MIGRATIONS } from './idempotency.ts';
-import { type Migration, orderMigrations } from './migrations.ts';
 import { type SampleEnvironment, sampleId } from './records/definition.ts';
 import type { RecordRows } from './records/record-rows.ts';
 import { toRecordRows } from './records/to-record-rows.ts';
@@ -14,7 +14,8 @@ export const SAMPLES: readonly SampleEnvironment[] = [DEVELOPMENT_SAMPLE, PRODUC
 
 /** Returns the migrations of all tables, ordered by version. */
 export function collectMigrations(resources: readonly Resource[]): readonly Migration[] {
-  return orderMigrations([...IDEMPOTENCY_MIGRATIONS, ...resources.flatMap(({ migrations }) => migrations)]);
+  const all = [...IDEMPOTENCY_MIGRATIONS, ...resources.flatMap(({ migrations }) => migrations)];
+  return all.toSorted((a, b) => a.version - b.version);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
+import type { Migration } from './database-file.ts';
 import type { Environment } from './environments.ts';
-import type { Migration } from './migrations.ts';
 import type { SampleEnvironment } from './records/definition.ts';
 import type { RecordRows } from './records/record-rows.ts';
 import type { SandboxResponse } from './response.ts';

@@ -19,11 +19,6 @@ export class Router {
     this.#api = api;
   }
 
-  /** Returns the `operationId` of every operation in the document. */
-  operationIds(): string[] {
-    return this.#api.router.getOperations().flatMap(({ operationId }) => operationId ?? []);
-  }
-
   /**
    * Returns the operation of a request.
    *

@@ -1,16 +1,16 @@
 import type { Clock } from './clock.ts';
 import type { SandboxDatabase } from './database.ts';
-import type { Environment } from './environments.ts';
+import { DEVELOPMENT, type Environment, PRODUCTION, SANDBOX_KEYS } from './environments.ts';
 import { createHandler, type Respond } from './handler.ts';
 import { Idempotency } from './idempotency.ts';
-import { createLandingPage } from './landing-page.ts';
 import { openDatabase } from './open-database.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { SampleEnvironment } from './records/definition.ts';
 import type { Records } from './records/records.ts';
 import { type FindRecord, type ReferredKind, toRecordRows } from './records/to-record-rows.ts';
-import type { OperationHandler, Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
 import { resources } from './resources/index.gen.ts';
+import type { SandboxResponse } from './response.ts';
 import { createRouter } from './router.ts';
 import { integer, text } from './rows.ts';
 
@@ -52,14 +52,16 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
   }
 
   function start(opened: SandboxDatabase): Respond {
-    const operations = createOperations(resources, router.operationIds(), opened, clock, samples);
+    const operations = new Map(
+      resources.flatMap(({ createHandlers }) => Object.entries(createHandlers(opened, clock, samples))),
+    );
     return createHandler({
       database: opened,
       router,
       idempotency: new Idempotency(opened),
       rateLimit: new RateLimit(rateLimit, clock),
       operations,
-      landingPage: createLandingPage(resources, opened),
+      writePage: (host) => writePage(host, opened),
       clock,
     });
   }
@@ -83,33 +85,25 @@ export async function openService({ file, rateLimit, clock, samples }: ServiceOp
   };
 }
 
-/**
- * Collects the handlers of all resources by `operationId`.
- *
- * @throws {Error} unless every operation of the OpenAPI document has exactly one handler
- */
-export function createOperations(
-  resources: readonly Resource[],
-  operationIds: readonly string[],
-  database: SandboxDatabase,
-  clock: Clock,
-  samples: readonly SampleEnvironment[],
-): ReadonlyMap<string, OperationHandler> {
-  const operations = new Map<string, OperationHandler>();
-  for (const resource of resources) {
-    for (const [operationId, handler] of Object.entries(resource.createHandlers(database, clock, samples))) {
-      if (!operationIds.includes(operationId) || operations.has(operationId)) {
-        const problem = operations.has(operationId) ? 'has two handlers' : 'is not in the OpenAPI document';
-        throw new Error(`The operation ${operationId} ${problem}.`);
-      }
-      operations.set(operationId, handler);
-    }
-  }
-  const missing = operationIds.filter((operationId) => !operations.has(operationId));
-  if (missing.length > 0) {
-    throw new Error(`No file in src/sandbox/resources has a handler for ${missing.join(', ')}.`);
-  }
-  return operations;
+/** Writes the page at `/` for a client that knows the sandbox by this host: the API keys, a request to try, and the records of each environment. */
+const writePage = (host: string, database: SandboxDatabase): SandboxResponse => ({
+  status: 200,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
+  body: `Notigraph sandbox
+
+A notification service with sample data, for development and tests. It implements the /v1 REST API. Each API key has its own records.
+
+curl -H 'Authorization: ApiKey ${SANDBOX_KEYS.development}' 'http://${host}/v1/notification-groups'
+${[DEVELOPMENT, PRODUCTION].map((environment) => writeRecordLists(environment, database)).join('')}`,
+});
+
+function writeRecordLists({ id, name }: Environment, database: SandboxDatabase): string {
+  const lists = resources.flatMap(({ recordList }) => {
+    const rows = recordList === undefined ? [] : database.prepare(recordList.sql).all(id);
+    const lines = rows.map((row) => `  ${text(row, 'id')}  ${text(row, 'label')}`);
+    return recordList === undefined ? [] : ['', recordList.title, ...(lines.length === 0 ? ['  None.'] : lines)];
+  });
+  return [``, `# ${name}, API key ${SANDBOX_KEYS[name]}`, ...lists, ''].join('\n');
 }
 
 /** Copy of all records of a database in memory. */

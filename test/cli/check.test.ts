@@ -64,14 +64,14 @@ it('accepts a configuration without sending, writing or starting anything, and f
     code: 1,
     signal: null,
     stdout: `notigraph.config.yaml:17:7: warning: trustedDocuments.manifests.0: the document b is rejected: Cannot query field "colour" on type "Query".
-notigraph.config.yaml is valid, with 1 warning: 8 settings, 2 tenants, 2 trusted documents.
+notigraph.config.yaml is valid, with 1 warning.
 `,
     stderr: '',
   });
   await writeFile(folder.path('manifest.json'), '{ "a": "query Groups { notificationGroups { id } }" }');
   expect(await runNotigraph({ cwd: folder.path(), args: ['check', '--strict'], env })).toMatchObject({
     code: 0,
-    stdout: 'notigraph.config.yaml is valid: 8 settings, 2 tenants, 1 trusted document.\n',
+    stdout: 'notigraph.config.yaml is valid.\n',
   });
   expect(service.connections()).toBe(0);
   expect(await readdir(folder.path(), { recursive: true })).toEqual(before);
@@ -240,13 +240,13 @@ it('finds ports that are the same, and an audit log that cannot be opened, witho
   expect(await readdir(folder.path())).toEqual([]);
 });
 
-it('counts tools, without mutations that are not listed', async () => {
+it('accepts tools with mutations that are listed', async () => {
   const folder = await createFolder();
   const mcp = { manifest: TOOLS, mutations: ['AddFeed'] };
   await writeFile(folder.path('notigraph.config.json'), JSON.stringify({ upstream: UPSTREAM, mcp }));
   expect(await runNotigraph({ cwd: folder.path(), args: ['check'] })).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^notigraph\.config\.json is valid: \d+ settings, 3 tools\.\n$/),
+    stdout: 'notigraph.config.json is valid.\n',
   });
 });
 

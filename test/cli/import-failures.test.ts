@@ -18,16 +18,19 @@ const TRIES = 5;
 /** Message of a service that quotes the row. */
 const quote = ({ email }: Sent) => ({ message: [`Rejected: ${email?.toUpperCase()}`] });
 
-it('keeps personal data out of every message', async () => {
-  const long = `Secret${'x'.repeat(800)}`;
+it.each([
+  ['a message', 100, '… …'],
+  ['a message that was cut', 800, '…'],
+])('keeps personal data out of %s', async (_, length, expected) => {
+  const long = `Secret${'x'.repeat(length)}`;
   const { run, results } = await setUpImport(
     `subscriberId,email,firstName\n1,ann@mail.example,${long}\n2,,\n`,
     (row) => (row.subscriberId === '1' ? { status: 422, body: { message: [`ANN@mail.example ${long}`] } } : undefined),
   );
   const { code, stdout, stderr } = await run();
-  expect({ code, stderr }).toEqual({ code: 1, stderr: 'users.csv:2: … … (BAD_USER_INPUT)\n' });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: `users.csv:2: ${expected} (BAD_USER_INPUT)\n` });
   expect(stdout).toContain('Rows that you correct in users.csv are sent again');
-  expect(results()[0]).toMatchObject({ line: 2, outcome: 'failed', message: '… …' });
+  expect(results()[0]).toMatchObject({ line: 2, outcome: 'failed', message: expected });
 });
 
 it('stops when the service rejects the API key in the middle, and names the line', async () => {
@@ -36,8 +39,8 @@ it('stops when the service rejects the API key in the middle, and names the line
   );
   const { code, stdout, stderr } = await run();
   expect(code).toBe(1);
-  expect(stdout).toContain('\nCorrect the key, and run the command again to send the others.\n');
-  expect(stderr).toMatch(/^The service rejected the API key with 401 at line \d+: Rejected: …\n$/);
+  expect(stdout).toContain('\nRun the same command again to send the others.\n');
+  expect(stderr).toMatch(/^Correct the API key: the service rejected it with 401 at line \d+: Rejected: …\n$/);
   expect(sent().length).toBeLessThanOrEqual(20);
   expect(stdout + stderr).not.toContain(KEY);
 });
@@ -64,11 +67,9 @@ it.each([302, 404, 405])(
     });
     expect(wrong).toMatchObject({
       code: 1,
-      stderr: `There is no POST /v1/subscribers at the service's address (status ${status}).\n`,
+      stderr: `Correct the address of the service: it has no POST /v1/subscribers (status ${status}).\n`,
     });
-    expect(wrong.stdout).toMatch(
-      /^0 of 30 rows are applied\.\nCorrect the address, and run the command again to send the others\.\n$/m,
-    );
+    expect(wrong.stdout).toMatch(/^0 of 30 rows are applied\.\nRun the same command again to send the others\.\n$/m);
     expect(sent()).toHaveLength(1);
     expect(await readdir(folder.path())).toEqual(['users.csv']);
     expect(await run()).toMatchObject({ code: 0, stderr: '' });

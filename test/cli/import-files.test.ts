@@ -1,7 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { Results } from '../../src/cli/import/results.ts';
-import { type Format, InputFile, readRows } from '../../src/cli/import/rows.ts';
+import { type Format, readRows } from '../../src/cli/import/rows.ts';
 import { checkRows } from '../../src/cli/import/run-import.ts';
 import { dropPrivileges } from '../support/drop-privileges.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
@@ -10,12 +10,12 @@ import { createTemporaryFolder } from '../support/sandbox-files.ts';
 async function checkFile(content: string | Buffer, format: Format = 'csv') {
   await using folder = await createTemporaryFolder();
   await writeFile(folder.path('file'), content);
-  await using input = await InputFile.open(folder.path('file'));
   using results = new Results(undefined);
-  const { rows, samples } = await checkRows(readRows(input, format), results);
+  const checked = { rows: 0 };
+  const { samples } = await checkRows(readRows(folder.path('file'), format), { results, checked });
   const problems = [...results.entries(['invalid'])].map(({ line, message }) => `${line}: ${message}`);
   return {
-    rows,
+    rows: checked.rows,
     problems,
     samples: samples.map(({ subscriber: fields }) => fields),
   };
@@ -115,8 +115,8 @@ it('says why a file cannot be read', async () => {
   const path = folder.path('secret.csv');
   await chmod(folder.path(), 0o755);
   using _ = dropPrivileges();
-  await expect(InputFile.open(path)).rejects.toThrow(`The file ${path} can't be read: permission denied.`);
-  await expect(InputFile.open(folder.path('missing.csv'))).rejects.toThrow("missing.csv doesn't exist.");
+  await expect(readRows(path, 'csv').next()).rejects.toThrow(`The file ${path} can't be read: permission denied.`);
+  await expect(readRows(folder.path('missing.csv'), 'csv').next()).rejects.toThrow("missing.csv doesn't exist.");
 });
 
 it('rejects names that can be personal data without quoting them', async () => {

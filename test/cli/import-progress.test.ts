@@ -14,11 +14,10 @@ async function describeProgress(columns: readonly number[]): Promise<string[]> {
 }
 
 it('fits the progress into the terminal, and keeps the estimate in a narrow one', async () => {
-  expect(await describeProgress([199, 79, 39, 12, Number.POSITIVE_INFINITY])).toEqual([
-    '██████████████░░░░░░░░░░  62 %  62,000 of 100,000  N/s  N s left  3 failed',
-    expect.stringMatching(/^█+░+ {2}62 % {2}62,000 of 100,000 {2}N\/s {2}N s left {2}3 failed$/),
-    expect.stringMatching(/^█+░+ {2}62 % {2}N s left {2}3 failed$/),
-    expect.stringMatching(/^ 62 % {2}\d+ s l/),
-    '62 %  62,000 of 100,000  N/s  N s left  3 failed',
+  const complete = '62 %  N s left  3 failed  62,000 of 100,000  N/s';
+  expect(await describeProgress([79, 22, Number.POSITIVE_INFINITY])).toEqual([
+    complete,
+    expect.stringMatching(/^62 % {2}N s left {2}3/),
+    complete,
   ]);
 });

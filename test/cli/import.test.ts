@@ -203,7 +203,7 @@ it('stops at the first row for which the API key is not permitted', async () => 
   }));
   const { code, stdout, stderr } = await run();
   expect(code).toBe(1);
-  expect(stderr).toBe('The service rejected the API key with 403 at line 2: Read only\n');
+  expect(stderr).toBe('Correct the API key: the service rejected it with 403 at line 2: Read only\n');
   expect(sent()).toHaveLength(1);
   expect(stdout + stderr).not.toContain(KEY);
 });

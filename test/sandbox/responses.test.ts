@@ -115,20 +115,16 @@ describe('records', () => {
 describe('the page at /', () => {
   it('shows the keys, a request that works, and the records of each environment, without a key', async () => {
     await using sandbox = await startSandbox();
-    const send = await createSandboxClient(sandbox.url);
-    await send('POST /v1/subscribers', { body: { subscriberId: '<b>"x"</b>&', firstName: '<i>' } });
     const response = await fetch(sandbox.url);
-    const html = await response.text();
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await response.text();
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     for (const text of [...Object.values(SANDBOX_KEYS), `'${sandbox.url}/v1/notification-groups'`]) {
-      expect(html).toContain(text);
+      expect(page).toContain(text);
     }
     for (const record of ['weekly-digest', 'Review request (inactive)', 'Billing', 'sample-transaction-0001']) {
-      expect(html).toContain(record);
+      expect(page).toContain(record);
     }
-    expect(html).toContain('&lt;b&gt;&quot;x&quot;&lt;/b&gt;&amp;');
-    expect(html).not.toContain('<b>');
     expect((await fetch(sandbox.url, { method: 'POST' })).status).toBe(404);
   });
 });

@@ -1,15 +1,10 @@
-import { secretsOf } from '../../auth/tenants.ts';
 import { createManifestFiles } from '../../graphql/documents/manifest.ts';
-import { loadOperations, shippedManifest } from '../../graphql/documents/shipped-operations.ts';
+import { shippedManifest } from '../../graphql/documents/shipped-operations.ts';
 import { createSchema } from '../../graphql/schema.ts';
 import { readTools } from '../../graphql/tools/tool-files.ts';
-import { Assets } from '../../http/graphiql/graphiql.ts';
-import { createSecretFiles } from '../../lib/files/secret-files.ts';
-import { InstallationError } from '../../lib/installation.ts';
-import { isRecord } from '../../lib/is-record.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { type Config, type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem, sortProblems } from '../config/problem.ts';
 import { findDocumentWarnings, findSecretFileWarnings, findWarnings } from './warnings.ts';
 
@@ -30,16 +25,8 @@ export interface Report {
 export async function createReport(commandLine: CommandLine, host: CheckedProcess): Promise<Report> {
   try {
     const loaded = loadConfig(commandLine, readEnvironment(host.env));
-    const tools = readConfiguredTools(loaded.config);
-    const installation = await findInstallationProblems(loaded);
-    const problems = [
-      ...(await findSandboxProblems(loaded)),
-      ...(tools ? findToolProblems(tools, loaded) : []),
-      ...installation.problems,
-    ];
-    return problems.length > 0
-      ? toInvalid(problems)
-      : toValid(loaded, [...findConfigWarnings(loaded, host), ...installation.warnings], tools);
+    const problems = [...(await findSandboxProblems(loaded)), ...findToolProblems(loaded)];
+    return problems.length > 0 ? toInvalid(problems) : toValid(loaded, findConfigWarnings(loaded, host));
   } catch (error) {
     if (error instanceof ConfigError) {
       return toInvalid(error.problems);
@@ -61,56 +48,27 @@ const findConfigWarnings = (loaded: LoadedConfig, { platform }: CheckedProcess):
   ...findDocumentWarnings(loaded),
 ];
 
-function toValid(loaded: LoadedConfig, found: readonly Problem[], tools: ConfiguredTools | undefined): Report {
-  const warnings = sortProblems(found, loaded.config.source);
-  const subject = loaded.config.source ?? 'The configuration';
+function toValid({ config: { source } }: LoadedConfig, found: readonly Problem[]): Report {
+  const warnings = sortProblems(found, source);
   const verdict = warnings.length === 0 ? 'valid' : `valid, with ${countOf(warnings.length, 'warning')}`;
-  return { isValid: true, problems: [], warnings, summary: `${subject} is ${verdict}: ${summarize(loaded, tools)}.` };
-}
-
-/** Returns what a configuration contains: `12 settings, 2 tenants, 14 trusted documents, 5 tools`. */
-export function summarize({ config, values }: LoadedConfig, tools: ConfiguredTools | undefined): string {
-  const { clients, trustedDocuments } = config;
-  const { tenants = {}, tenantKeys } = clients.browser ?? {};
-  const keys = createSecretFiles({ secrets: secretsOf(tenants), directory: tenantKeys?.directory }).secrets();
-  const manifests = createManifestFiles(trustedDocuments.manifests).manifests();
-  const documents = new Set(manifests.flatMap((manifest) => Object.keys(manifest)));
-  return [
-    countOf(countSettings(values), 'setting'),
-    ...(clients.browser === undefined ? [] : [countOf(keys.size, 'tenant')]),
-    ...(trustedDocuments.manifests.length === 0 ? [] : [countOf(documents.size, 'trusted document')]),
-    ...(tools === undefined ? [] : [countOf(tools.tools.length, 'tool')]),
-  ].join(', ');
+  return { isValid: true, problems: [], warnings, summary: `${source ?? 'The configuration'} is ${verdict}.` };
 }
 
 /** Returns a number with its unit: `1 problem`, `2 problems`. */
-export const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
+const countOf = (number: number, unit: string): string => `${number} ${unit}${number === 1 ? '' : 's'}`;
 
-/** Counts the settings in sections, not the sections. The file of a secret is one, like a list. */
-const countSettings = (value: unknown): number =>
-  isRecord(value) && !('file' in value)
-    ? Object.values(value).reduce((sum: number, member) => sum + countSettings(member), 0)
-    : 1;
-
-/** Tools of a configuration, with their problems. */
-export type ConfiguredTools = ReturnType<typeof readTools>;
-
-/** Returns the problems of tools, each of which prevents a start. */
-export function findToolProblems({ problems }: ConfiguredTools, { locate }: Pick<LoadedConfig, 'locate'>): Problem[] {
+/** Returns the problems of the configured tools, each of which prevents a start. */
+function findToolProblems({ config, locate }: LoadedConfig): Problem[] {
+  if (config.mcp === undefined) {
+    return [];
+  }
+  const { manifest = shippedManifest(), mutations } = config.mcp;
+  const manifests = createManifestFiles([manifest]).manifests();
+  const { problems } = readTools(manifests, mutations, { schema: createSchema(config), limits: config });
   return problems.map(({ path, problem }) => {
     const { place, name } = locate(['mcp', ...path]);
     return { place, sentence: `${name}${path[0] === 'manifest' ? ':' : ''} ${problem}.` };
   });
-}
-
-/** Reads the tools of a configuration; undefined if it has none. */
-export function readConfiguredTools(config: Config): ConfiguredTools | undefined {
-  if (config.mcp === undefined) {
-    return undefined;
-  }
-  const { manifest = shippedManifest(), mutations } = config.mcp;
-  const manifests = createManifestFiles([manifest]).manifests();
-  return readTools(manifests, mutations, { schema: createSchema(config), limits: config });
 }
 
 /** Returns why the sandbox couldn't use its file. The file stays unchanged. The sandbox is loaded only if it is configured. */
@@ -126,39 +84,6 @@ async function findSandboxProblems({ config: { sandbox }, locate }: LoadedConfig
     if (error instanceof SandboxError) {
       const { place, name } = locate(['sandbox']);
       return [{ place, sentence: `${name}: ${error.message}` }];
-    }
-    throw error;
-  }
-}
-
-/** Missing parts of the installation, which only GraphiQL needs. */
-interface InstallationProblems {
-  /** Problems that prevent a start. */
-  problems: readonly Problem[];
-  warnings: readonly Problem[];
-}
-
-/** Returns what is missing in the installation for a configuration. */
-async function findInstallationProblems({ config, values, locate }: LoadedConfig): Promise<InstallationProblems> {
-  if (!config.graphiql) {
-    return { problems: [], warnings: [] };
-  }
-  const { place, name } = values.graphiql === undefined ? { name: 'GraphiQL' } : locate(['graphiql']);
-  const page = await new Assets().findProblem();
-  return {
-    problems: findOperationProblems().map((problem) => ({ place, sentence: `${name}: ${problem}.` })),
-    warnings: page === undefined ? [] : [{ place, sentence: `${name}: the page can't be served, because ${page}.` }],
-  };
-}
-
-/** Returns why the operations in the page's menu can't be read. */
-function findOperationProblems(): string[] {
-  try {
-    loadOperations();
-    return [];
-  } catch (error) {
-    if (error instanceof InstallationError) {
-      return [error.message];
     }
     throw error;
   }

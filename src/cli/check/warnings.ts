@@ -85,16 +85,7 @@ function listUnreachable({ clients, upstreams = {} }: Config): Rule[] {
 
 /** Returns rules about settings that have no effect, or another one than intended, with the value of another setting. */
 function listCombinations(config: Config): Rule[] {
-  const {
-    clients,
-    introspection,
-    federation,
-    rateLimits,
-    workers,
-    operationTimeoutMs,
-    attemptTimeoutMs,
-    headersTimeoutMs,
-  } = config;
+  const { clients, introspection, federation, rateLimits, workers, operationTimeoutMs, drainTimeoutMs } = config;
   const isLimited = [clients.server, clients.browser].some((client) => client && client.rateLimit !== undefined);
   return [
     [
@@ -108,32 +99,27 @@ function listCombinations(config: Config): Rule[] {
       'has no effect, because introspection is on; turn introspection off',
     ],
     [
-      attemptTimeoutMs > operationTimeoutMs,
-      'attemptTimeoutMs',
-      'is longer than operationTimeoutMs, which ends every request before',
-    ],
-    [
-      headersTimeoutMs > attemptTimeoutMs,
-      'headersTimeoutMs',
-      'is longer than attemptTimeoutMs, which ends every request before',
-    ],
-    [
-      operationTimeoutMs > config.drainTimeoutMs,
+      operationTimeoutMs > drainTimeoutMs,
       'drainTimeoutMs',
       'is shorter than operationTimeoutMs, so a shutdown can cut off operations',
     ],
-    [
-      config.retryBaseDelayMs > config.retryMaxDelayMs,
-      'retryBaseDelayMs',
-      'is longer than retryMaxDelayMs, which is the upper bound',
-    ],
-    [
-      config.breakerOpenMs > config.breakerMaxOpenMs,
-      'breakerOpenMs',
-      'is longer than breakerMaxOpenMs, which is the upper bound',
-    ],
+    ...BOUNDS.map(
+      ([name, bound]): Rule => [
+        config[name] > config[bound],
+        name,
+        `is longer than ${bound}, which is the upper bound`,
+      ],
+    ),
   ];
 }
+
+/** Durations, each with one that ends it earlier. */
+const BOUNDS = [
+  ['attemptTimeoutMs', 'operationTimeoutMs'],
+  ['headersTimeoutMs', 'attemptTimeoutMs'],
+  ['retryBaseDelayMs', 'retryMaxDelayMs'],
+  ['breakerOpenMs', 'breakerMaxOpenMs'],
+] as const;
 
 /** Permission of users who are neither the owner nor in the group (POSIX). */
 const OTHERS_READ = 0o004;

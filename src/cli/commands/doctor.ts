@@ -1,6 +1,6 @@
 import { type Command, wordsOf } from '../command.ts';
 import { ConfigError } from '../config/problem.ts';
-import { serve } from './serve.ts';
+import { serviceOptions } from './serve.ts';
 
 const FORMATS = 'text|json';
 
@@ -10,14 +10,7 @@ export const doctor: Command = {
   summary: 'Examines the service and suggests remedies.',
   get options() {
     return [
-      ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
-      { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
-      {
-        name: 'key-file',
-        value: 'FILE',
-        description:
-          'File with an API key of the service; - reads it from standard input. Default: NOTIGRAPH_DOCTOR_KEY, or you are asked.',
-      },
+      ...serviceOptions('NOTIGRAPH_DOCTOR_KEY'),
       {
         name: 'workflow',
         value: 'ID',
@@ -27,8 +20,8 @@ export const doctor: Command = {
     ];
   },
   details: `It checks DNS, TLS, the API key, every read endpoint against the contract, the
-clock, rate limits, ETags, keep-alive and response times, with the time limits
-of your configuration. It sends only GET requests and never prints the key.
+clock, rate limits, ETags and keep-alive, with the time limits of your
+configuration. It sends only GET requests and never prints the key.
 
 Exit code: 0 if there are no problems, 1 if there are, 2 if the configuration is
 invalid.`,

@@ -42,6 +42,21 @@ Notigraph runs the sandbox; with NODE_ENV=production, it exits with an error.`;
   },
 };
 
+/**
+ * Returns the options of commands that call a service: its address or name, and the key.
+ *
+ * @param variable variable with the key
+ */
+export const serviceOptions = (variable: string): CommandOption[] => [
+  ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
+  { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
+  {
+    name: 'key-file',
+    value: 'FILE',
+    description: `File with an API key of the service; - reads it from standard input. Default: ${variable}, or you are asked.`,
+  },
+];
+
 /** Returns the settings that are command-line options. */
 const listOptionSettings = (): SettingName[] =>
   (Object.keys(SETTINGS) as SettingName[]).filter((name) => SETTING_INFO.get(SETTINGS[name])?.flag !== undefined);

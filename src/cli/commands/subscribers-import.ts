@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts';
-import { serve } from './serve.ts';
+import { serviceOptions } from './serve.ts';
 
 /** Creates or updates the subscribers of a file. */
 export const subscribersImport: Command = {
@@ -27,14 +27,7 @@ export const subscribersImport: Command = {
         value: 'SECONDS',
         description: 'Longest time to wait for the service, or for its rate limit. Default: 600.',
       },
-      ...serve.options.filter(({ name }) => name === 'upstream' || name === 'config'),
-      { name: 'name', value: 'NAME', description: 'Name of the service, if upstreams lists several.' },
-      {
-        name: 'key-file',
-        value: 'FILE',
-        description:
-          'File with the API key of the service; - reads it from standard input. Default: NOTIGRAPH_IMPORT_KEY, or you are asked.',
-      },
+      ...serviceOptions('NOTIGRAPH_IMPORT_KEY'),
     ];
   },
   details: `FILE is CSV with a header, or one JSON object per line. Its columns are fields

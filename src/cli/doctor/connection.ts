@@ -3,7 +3,7 @@ import { type PeerCertificate, TLSSocket } from 'node:tls';
 import { errorCodeOf } from '../../lib/error-code.ts';
 import { addressOf, isLoopbackHost, portOf } from '../../lib/urls.ts';
 import { ProxyError } from '../../upstream/transport/proxy-tunnel.ts';
-import { type Finding, note, ok, problem, warning } from './finding.ts';
+import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
 import type { Session } from './session.ts';
 
 /** Days before its end at which a certificate should have been renewed. */
@@ -27,36 +27,31 @@ const CERTIFICATE_REMEDIES: readonly [code: RegExp, remedy: string][] = [
   [/^CERT_|^UNABLE_TO_/, 'Check the certificate of the service.'],
 ];
 
-/**
- * Connects as the gateway does, and examines the certificate. Sends nothing on the connection.
- *
- * @returns whether the gateway could connect
- */
-export async function* examineConnection(
+/** Connects as the gateway does, and examines the certificate. Sends nothing on the connection. @throws {EndingProblem} if the gateway couldn't connect */
+export async function examineConnection(
   { url, settings: { proxy }, connect }: Session,
   now: Date,
-): AsyncGenerator<Finding, boolean> {
+  report: Report,
+): Promise<void> {
   if (proxy !== undefined && proxy !== 'off') {
-    yield note(`Connections go through the proxy ${new URL(proxy).host}, which resolves the name.`);
+    report(note(`Connections go through the proxy ${new URL(proxy).host}, which resolves the name.`));
   }
   const startedAt = performance.now();
   let socket: Socket;
   try {
     socket = await connect();
   } catch (error) {
-    yield explainFailure(url, error);
-    return false;
+    throw new EndingProblem(explainFailure(url, error));
   }
   const ms = (performance.now() - startedAt).toFixed(1);
   const protocol = socket instanceof TLSSocket ? ` with ${socket.getProtocol()}` : '';
-  yield ok(`Port ${portOf(url)} accepts connections${protocol} (${ms} ms).`);
+  report(ok(`Port ${portOf(url)} accepts connections${protocol} (${ms} ms).`));
   if (socket instanceof TLSSocket) {
-    yield examineExpiry(socket.getPeerCertificate(), now);
+    report(examineExpiry(socket.getPeerCertificate(), now));
   } else if (!isLoopbackHost(url.hostname)) {
-    yield warning('The address begins with http://, so API keys are sent unencrypted.', 'Use https://.');
+    report(warning('The address begins with http://, so API keys are sent unencrypted.', 'Use https://.'));
   }
   socket.destroy();
-  return true;
 }
 
 function explainFailure(url: URL, error: unknown): Finding {

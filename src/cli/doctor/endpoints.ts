@@ -3,7 +3,7 @@ import { type DeviationKind, findDeviations } from '../../upstream/contract/drif
 import { isEnvelope } from '../../upstream/contract/envelope.ts';
 import type { Endpoint } from '../../upstream/errors.ts';
 import { findIdProblem } from '../../upstream/transport/path.ts';
-import { type Finding, note, ok, problem, warning } from './finding.ts';
+import { EndingProblem, type Finding, note, ok, problem, type Report, warning } from './finding.ts';
 import { LIST, type Read, type ReadResponse, type Session } from './session.ts';
 
 /** Id that no record has. */
@@ -34,119 +34,87 @@ const CREATE = {
  *
  * @param list response of the list of notification groups
  * @param workflow id or identifier of a workflow. @default one of the statistics
- * @returns whether the service has responded to all reads, and to the first one as expected
+ * @throws {EndingProblem} if the service doesn't respond to a read, or not to the first one as expected
  */
-export async function* examineEndpoints(
+export async function examineEndpoints(
   { get }: Session,
   list: ReadResponse,
   workflow: string | undefined,
-): AsyncGenerator<Finding, boolean> {
-  yield* judge(LIST, list);
+  report: Report,
+): Promise<void> {
   if (list.bodyProblem !== undefined) {
-    return false;
+    throw new EndingProblem(unusable(LIST, list.bodyProblem));
   }
-  yield isEnvelope(list.sent)
-    ? ok('Responses are in an envelope, { "data": … }.')
-    : note('Responses have no envelope. Notigraph accepts both.');
-
-  /** Sends a read and yields what is wrong with its response. */
-  async function* examine(read: Read): AsyncGenerator<Finding, ReadResponse | undefined> {
-    const result = await get(read);
-    if (result.failure !== undefined) {
-      yield problem(`${nameOf(read)}: ${result.failure}`, 'Check the log of the service.');
-      return undefined;
-    }
-    yield* judge(read, result);
-    return result;
-  }
+  judge(LIST, list).forEach(report);
+  report(
+    isEnvelope(list.sent)
+      ? ok('Responses are in an envelope, { "data": … }.')
+      : note('Responses have no envelope. Notigraph accepts both.'),
+  );
 
   const [groupId] = idsOf(list.body);
   if (groupId === undefined) {
-    yield note('There is no notification group, so reading one was not checked.');
-  } else if (!(yield* examine({ route: '/v1/notification-groups/{id}', params: { id: groupId }, expect: 'record' }))) {
-    return false;
+    report(note('There is no notification group, so reading one was not checked.'));
+  } else {
+    const read: Read = { ...GROUP, params: { id: groupId } };
+    judge(read, await get(read)).forEach(report);
   }
-  const unknown = await get({ route: '/v1/notification-groups/{id}', params: { id: UNKNOWN_ID }, expect: 'record' });
-  yield judgeUnknown(unknown.failure === undefined ? unknown.status : undefined);
-
-  const stats = yield* examine({ route: '/v1/notifications/graph/stats', query: { days: '30' }, expect: 'list' });
-  if (stats === undefined) {
-    return false;
-  }
-  const candidates = workflow === undefined ? workflowsOf(stats.body).slice(0, MAX_TRIED) : [workflow];
-  for (const idOrIdentifier of candidates) {
-    const read: Read = { ...WORKFLOW, params: { workflowIdOrIdentifier: idOrIdentifier } };
-    const result = await get(read);
-    if (result.failure === undefined && result.status === 404 && workflow === undefined) {
-      continue; // Deleted since.
-    }
-    const response = yield* examine(read);
-    return response !== undefined && (yield* examineIdentifier(response, examine));
-  }
-  yield note(
-    'The statistics name no existing workflow, so reading one was not checked.',
-    'Name one with --workflow <id or identifier>.',
+  const { status } = await get({ ...GROUP, params: { id: UNKNOWN_ID } });
+  report(
+    status === 404
+      ? ok('An unknown id is answered with 404.')
+      : warning(
+          `An unknown id is answered with status ${status} instead of 404.`,
+          'Queries for records that do not exist will have errors instead of null.',
+        ),
   );
-  return true;
+
+  const stats = await get(STATISTICS);
+  judge(STATISTICS, stats).forEach(report);
+  const candidates = workflow === undefined ? workflowsOf(stats.body).slice(0, MAX_TRIED) : [workflow];
+  for (const workflowIdOrIdentifier of candidates) {
+    const read: Read = { ...WORKFLOW, params: { workflowIdOrIdentifier } };
+    const response = await get(read);
+    // Otherwise it was deleted since.
+    if (response.status !== 404 || workflow !== undefined) {
+      judge(read, response).forEach(report);
+      return;
+    }
+  }
+  report(
+    note(
+      'The statistics name no existing workflow, so reading one was not checked.',
+      'Name one with --workflow <id or identifier>.',
+    ),
+  );
 }
 
+const GROUP = { route: '/v1/notification-groups/{id}', expect: 'record' } as const satisfies Read;
+const STATISTICS = {
+  route: '/v1/notifications/graph/stats',
+  query: { days: '30' },
+  expect: 'list',
+} as const satisfies Read;
 const WORKFLOW = { route: '/v1/workflows/{workflowIdOrIdentifier}', expect: 'record' } as const satisfies Read;
 
-/** Reads a workflow again by its trigger's identifier. */
-async function* examineIdentifier(
-  { body }: ReadResponse,
-  examine: (read: Read) => AsyncGenerator<Finding, ReadResponse | undefined>,
-): AsyncGenerator<Finding, boolean> {
-  const [trigger] = isRecord(body) && Array.isArray(body.triggers) ? body.triggers : [];
-  const identifier: unknown = isRecord(trigger) ? trigger.identifier : undefined;
-  if (!isId(identifier) || !isRecord(body)) {
-    return true; // Already reported as a deviation, unless the workflow has no trigger.
-  }
-  const again = yield* examine({
-    ...WORKFLOW,
-    label: 'by identifier',
-    params: { workflowIdOrIdentifier: identifier },
-  });
-  if (again !== undefined && isRecord(again.body) && again.body._id !== body._id) {
-    yield warning(
-      'The same workflow has different ids when it is read by id and by identifier.',
-      'Check whether two workflows have the same identifier.',
-    );
-  }
-  return again !== undefined;
-}
-
-const nameOf = ({ route, label }: Read): string => `GET ${route}${label === undefined ? '' : ` ${label}`}`;
-
-/** Yields what a response says about its endpoint. */
-function* judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Generator<Finding> {
+/** Returns what a response says about its endpoint. */
+function judge(read: Read, { status, sent, body, bodyProblem, ms, bytes }: ReadResponse): Finding[] {
   const { route, expect } = read;
-  const subject = nameOf(read);
+  const subject = `GET ${route}`;
   if (status > 299) {
-    yield problem(`${subject} responds with ${status}.`, 'Check that the service has this endpoint, and its log.');
-    return;
+    return [problem(`${subject} responds with ${status}.`, 'Check that the service has this endpoint, and its log.')];
   }
   if (bodyProblem !== undefined) {
-    yield problem(`${subject}: ${bodyProblem}.`, 'The contract is schema/upstream.openapi.yaml.');
-    return;
+    return [unusable(read, bodyProblem)];
   }
-  const findings = describeDeviations(subject, { method: 'GET', route }, sent);
+  const deviations = describeDeviations(subject, { method: 'GET', route }, sent);
   const items = expect === 'list' && Array.isArray(body) ? `${body.length} records, ` : '';
-  if (findings.every(({ level }) => level === 'note')) {
-    yield ok(`${subject} matches the contract (${items}${formatBytes(bytes)}, ${Math.ceil(ms)} ms).`);
-  }
-  yield* findings;
+  const size = `${items}${Math.ceil(bytes / 1024)} KiB, ${Math.ceil(ms)} ms`;
+  return deviations.length > 0 ? deviations : [ok(`${subject} matches the contract (${size}).`)];
 }
 
-/** Judges the response for an id that no record has. */
-function judgeUnknown(status: number | undefined): Finding {
-  return status === 404
-    ? ok('An unknown id is answered with 404.')
-    : warning(
-        `An unknown id is answered with ${status === undefined ? 'nothing' : `status ${status}`} instead of 404.`,
-        'Queries for records that do not exist will have errors instead of null.',
-      );
-}
+const unusable = ({ route }: Read, clause: string): Finding =>
+  problem(`GET ${route}: ${clause}.`, 'The contract is schema/upstream.openapi.yaml.');
 
 /** Compares a body with the contract, and returns a finding for each weight of deviations. */
 function describeDeviations(subject: string, endpoint: Endpoint, sent: unknown): Finding[] {
@@ -176,10 +144,3 @@ const idsOf = (list: unknown): string[] =>
 /** Returns the ids of the workflows in statistics, each once. */
 const workflowsOf = (stats: unknown): string[] =>
   Array.isArray(stats) ? [...new Set(stats.flatMap((day) => (isRecord(day) ? day.templates : [])))].filter(isId) : [];
-
-const formatBytes = (bytes: number): string =>
-  bytes < 1024
-    ? `${bytes} bytes`
-    : bytes < 1024 * 1024
-      ? `${(bytes / 1024).toFixed(1)} KiB`
-      : `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

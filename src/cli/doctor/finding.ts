@@ -12,6 +12,20 @@ export interface Finding {
   remedy?: string;
 }
 
+/** Receiver of findings. */
+export type Report = (finding: Finding) => void;
+
+/** Ends the examination with a problem, without which the other checks make no sense. */
+export class EndingProblem extends Error {
+  override readonly name = 'EndingProblem';
+  readonly finding: Finding;
+
+  constructor(finding: Finding) {
+    super(finding.sentence);
+    this.finding = finding;
+  }
+}
+
 /** Finding with the title of its section. */
 export interface TitledFinding extends Finding {
   section: string;

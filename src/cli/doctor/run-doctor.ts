@@ -1,15 +1,26 @@
 import { createCredentialFilter } from '../../upstream/credential-filter.ts';
+import { headerOf } from '../../upstream/transport/body.ts';
+import { probeUpstream } from '../../upstream/transport/probe.ts';
 import type { CommandLine, Process } from '../command.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { findService, type ServiceSettings } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
-import { examineKey, examineService, noKey } from './access.ts';
 import { examineConnection } from './connection.ts';
 import { examineEndpoints } from './endpoints.ts';
-import { type Finding, formatFinding, note, summarizeFindings, type TitledFinding } from './finding.ts';
-import { examineHeaders, examineLatency } from './responses.ts';
-import { openSession } from './session.ts';
+import {
+  EndingProblem,
+  formatFinding,
+  note,
+  ok,
+  problem,
+  type Report,
+  summarizeFindings,
+  type TitledFinding,
+  warning,
+} from './finding.ts';
+import { examineHeaders } from './headers.ts';
+import { LIST, openSession, type ReadResponse, type Session } from './session.ts';
 
 /** Variable with the key. A command line would show it to every user of the machine. */
 const KEY_VARIABLE = 'NOTIGRAPH_DOCTOR_KEY';
@@ -32,12 +43,12 @@ export async function runDoctor(commandLine: CommandLine, host: Process, isJson:
     host.stdout.write(`${url.href}\n`);
   }
   const options = { url, settings, authorization, workflow, now: () => new Date() };
-  for await (const found of examine(options)) {
+  await examine(options, (finding) => {
     if (!isJson) {
-      host.stdout.write(formatFinding(found, findings.at(-1)?.section !== found.section, host.stdout));
+      host.stdout.write(formatFinding(finding, findings.at(-1)?.section !== finding.section, host.stdout));
     }
-    findings.push(found);
-  }
+    findings.push(finding);
+  });
   const summary = summarizeFindings(findings);
   host.stdout.write(
     isJson ? `${JSON.stringify({ upstream: url.href, summary, findings }, null, 2)}\n` : `\n${summary}\n`,
@@ -58,66 +69,87 @@ export interface ExamineOptions {
   now(): Date;
 }
 
-/** Examines a service without changing anything in it. No finding contains the API key. */
-export const examine = (options: ExamineOptions): AsyncGenerator<TitledFinding> =>
-  withoutKey(examineInOrder(options), options.authorization);
-
-/** Makes the checks in the order in which they depend on each other. */
-async function* examineInOrder(options: ExamineOptions): AsyncGenerator<TitledFinding> {
+/** Examines a service without changing anything in it. The checks are in the order in which they depend on each other. */
+export async function examine(options: ExamineOptions, onFinding: (finding: TitledFinding) => void): Promise<void> {
   const { url, settings, authorization, workflow, now } = options;
-  await using session = openSession(url, settings, authorization ?? '');
-
-  if (!(yield* titled('Connection', examineConnection(session, now())))) {
-    yield skipped('Connection');
-    return;
-  }
-  if (!(yield* titled('Service', examineService(session)))) {
-    yield skipped('Service');
-    return;
-  }
-  if (authorization === undefined) {
-    yield { section: 'API key', ...noKey() };
-    return;
-  }
-  const list = yield* titled('API key', examineKey(session));
-  if (list === undefined) {
-    yield skipped('API key');
-    return;
-  }
-  const time = now();
-  if (!(yield* titled('Endpoints', examineEndpoints(session, list, workflow)))) {
-    yield skipped('Endpoints');
-    return;
-  }
-  yield* titled('Headers', examineHeaders(session, list, time));
-  yield* titled('Speed', examineLatency(session, list));
-}
-
-/** Adds the title of their section to findings. */
-async function* titled<Result>(
-  section: string,
-  findings: AsyncGenerator<Finding, Result>,
-): AsyncGenerator<TitledFinding, Result> {
-  for (;;) {
-    const { done, value } = await findings.next();
-    if (done) {
-      return value;
-    }
-    yield { section, ...value };
-  }
-}
-
-const skipped = (section: string): TitledFinding => ({ section, ...note('The other checks were skipped.') });
-
-/** Replaces sentences that contain the API key, which a service could repeat in a header. */
-async function* withoutKey(
-  findings: AsyncIterable<TitledFinding>,
-  authorization: string | undefined,
-): AsyncGenerator<TitledFinding> {
   const isShowable = authorization === undefined ? () => true : createCredentialFilter(authorization);
-  for await (const found of findings) {
-    yield isShowable(found.sentence)
-      ? found
-      : { ...found, sentence: 'A finding is not shown, because it repeats the API key.' };
+  let section = 'Connection';
+  const report: Report = (finding) => {
+    const sentence = 'A finding is not shown, because it repeats the API key.'; // A service could send it in a header.
+    onFinding({ section, ...finding, ...(!isShowable(finding.sentence) && { sentence }) });
+  };
+  await using session = openSession(url, settings, authorization ?? '');
+  try {
+    await examineConnection(session, now(), report);
+    section = 'Service';
+    await examineService(session, report);
+    section = 'API key';
+    if (authorization === undefined) {
+      const remedy = 'Set NOTIGRAPH_DOCTOR_KEY, or use --key-file.';
+      report(note('No API key was given, so only the connection was checked.', remedy));
+      return;
+    }
+    const list = await examineKey(session, report);
+    const time = now();
+    section = 'Endpoints';
+    await examineEndpoints(session, list, workflow, report);
+    section = 'Headers';
+    await examineHeaders(session, list, time, report);
+  } catch (error) {
+    if (!(error instanceof EndingProblem)) {
+      throw error;
+    }
+    report(error.finding);
+    report(note('The other checks were skipped.'));
   }
+}
+
+/** Checks without the API key whether this is the service. @throws {EndingProblem} if it isn't */
+async function examineService({ url, pool, get }: Session, report: Report): Promise<void> {
+  const sentence = await probeUpstream(url, pool);
+  if (sentence !== undefined) {
+    const remedy = sentence.includes('CERTIFICATE_REQUIRED')
+      ? 'Set tls.clientCertificate and tls.clientKey.'
+      : 'Check the address, the service, and what is in front of it.';
+    throw new EndingProblem(problem(sentence, remedy));
+  }
+  const { status } = await get({ ...LIST, hasKey: false });
+  report(
+    status <= 299
+      ? warning(
+          'The service answers reads without an API key.',
+          'Check that something in front of it does not add a key to every request.',
+        )
+      : ok(`A request without an API key is rejected with ${status}.`),
+  );
+}
+
+/** Checks the API key with the list of notification groups. Returns the response. @throws {EndingProblem} if it is not accepted */
+async function examineKey({ get }: Session, report: Report): Promise<ReadResponse> {
+  const response = await get(LIST);
+  const { status, headers } = response;
+  if (status <= 299) {
+    report(ok('The API key is accepted.'));
+    return response;
+  }
+  if (status === 401 || status === 403) {
+    throw new EndingProblem(
+      problem(
+        `The API key is rejected with ${status}.`,
+        'Check that the key is complete, current, and of this service and environment. Leave out the word ApiKey.',
+      ),
+    );
+  }
+  if (status === 429) {
+    const wait = headerOf(headers, 'retry-after');
+    throw new EndingProblem(
+      problem(
+        'The service rejects the request with 429, because the key has used up its rate limit.',
+        /^\d{1,6}$/.test(wait ?? '') ? `Try again in ${wait} s.` : 'Try again later.',
+      ),
+    );
+  }
+  throw new EndingProblem(
+    problem(`The service responds to GET ${LIST.route} with ${status}.`, 'Check the log of the service.'),
+  );
 }

@@ -11,36 +11,25 @@ import { SocketPool } from '../../upstream/transport/socket-pool.ts';
 import { createTlsFiles } from '../../upstream/transport/tls-files.ts';
 import { errorFromFailure } from '../../upstream/transport/to-error.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
+import { EndingProblem, problem } from './finding.ts';
 
 /** Read of the contract. */
 export interface Read extends Omit<UpstreamCall, 'query'> {
   query?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
-  /** Words that tell it from other reads of the route. @default none */
-  label?: string;
   /** Whether the API key is sent. @default true */
   hasKey?: boolean;
 }
 
-/** Response, or the reason why there is none. */
-export type ReadResult = ReadResponse | FailedRead;
-
 /** Response to a read. */
 export interface ReadResponse extends Pick<UpstreamResponse, 'status' | 'headers'> {
   /** JSON as the service sent it, and without its envelope; undefined if it is none, or the status isn't 2xx. */
-  sent: unknown;
-  body: unknown;
+  sent?: unknown;
+  body?: unknown;
   /** Reason why a 2xx response can't be used, as a clause. */
-  bodyProblem: string | undefined;
+  bodyProblem?: string;
   bytes: number;
   ms: number;
-  failure?: never;
-}
-
-/** Read without a usable response. */
-export interface FailedRead {
-  /** Sentence with the reason. */
-  failure: string;
 }
 
 /** Connections to the service that is examined, with the time limits of the configuration. */
@@ -62,8 +51,8 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
       );
     });
 
-  /** Sends a read once. It can't change anything. */
-  async function get(read: Read): Promise<ReadResult> {
+  /** Sends a read once. It can't change anything. @throws {EndingProblem} if there is no response */
+  async function get(read: Read): Promise<ReadResponse> {
     const { headers = {}, expect, hasKey = true } = read;
     const path = pathPrefixOf(url) + fillPath(read);
     const startedAt = performance.now();
@@ -86,22 +75,20 @@ export function openSession(url: URL, settings: ServiceSettings, authorization: 
         planBody: (status, received) => planBody(status, received, expect, maxUpstreamBodyBytes),
       },
     );
-    let response: UpstreamResponse;
-    try {
-      response = await attempt.response;
-    } catch (failure) {
-      return { failure: explain(read, failure, attempt.progress) };
-    }
+    const response = await attempt.response.catch((failure: unknown) => {
+      const sentence = `GET ${read.route}: ${explain(read, failure, attempt.progress)}`;
+      throw new EndingProblem(problem(sentence, 'Check the service, its log, and what is in front of it.'));
+    });
     const { status, headers: received, body } = response;
-    const common = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
+    const result = { status, headers: received, bytes: body?.byteLength ?? 0, ms: performance.now() - startedAt };
     if (status > 299) {
-      return { ...common, sent: undefined, body: undefined, bodyProblem: undefined };
+      return result;
     }
     try {
-      return { ...common, ...readSuccess(response, expect, maxUpstreamListItems), bodyProblem: undefined };
+      return { ...result, ...readSuccess(response, expect, maxUpstreamListItems) };
     } catch (error) {
       if (error instanceof BodyError) {
-        return { ...common, sent: undefined, body: undefined, bodyProblem: error.message };
+        return { ...result, bodyProblem: error.message };
       }
       throw error;
     }

@@ -15,7 +15,6 @@ export interface Progress extends Disposable {
   note(text: string): void;
 }
 
-const BAR_CELLS = 24;
 const TERMINAL_MS = 200;
 const LOG_MS = 10_000;
 
@@ -48,7 +47,7 @@ export function showProgress({ stderr }: Pick<Process, 'stderr'>, describe: (col
   };
 }
 
-/** Creates the function that describes the progress of sending. */
+/** Creates the function that describes the progress of sending. A narrow terminal shows the beginning, so what matters most comes first. */
 export function createDescription(counts: Readonly<Counts>): (columns: number) => string {
   const samples: { at: number; done: number }[] = [{ at: performance.now(), done: doneOf(counts) }];
 
@@ -64,32 +63,21 @@ export function createDescription(counts: Readonly<Counts>): (columns: number) =
 
   return (columns) => {
     const done = doneOf(counts);
-    const share = done / counts.total;
     const perSecond = speed();
     const left = perSecond > 0 ? formatDuration((counts.total - done) / perSecond) : 'unknown time';
-    const percent = `${Math.floor(share * 100)} %`.padStart(5);
-    const numbers = [`${formatCount(done)} of ${formatCount(counts.total)}`, `${formatCount(Math.round(perSecond))}/s`];
-    const end = [`${left} left`, ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : [])];
-    const complete = [percent, ...numbers, ...end].join('  ');
-    if (!Number.isFinite(columns)) {
-      return complete.trim();
-    }
-    const parts = complete.length <= columns ? complete : [percent, ...end].join('  ');
-    return `${bar(share, columns - parts.length - 1)}${parts}`.slice(0, columns);
+    return [
+      `${Math.floor((done / counts.total) * 100)} %`,
+      `${left} left`,
+      ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : []),
+      `${formatCount(done)} of ${formatCount(counts.total)}`,
+      `${formatCount(Math.round(perSecond))}/s`,
+    ]
+      .join('  ')
+      .slice(0, columns);
   };
 }
 
 const doneOf = ({ applied, failed }: Readonly<Counts>): number => applied + failed;
-
-/** Returns a bar; empty if there is no space for one. */
-function bar(share: number, space: number): string {
-  const cells = Math.min(BAR_CELLS, space);
-  if (cells < 4) {
-    return '';
-  }
-  const full = Math.floor(share * cells);
-  return `${'█'.repeat(full)}${'░'.repeat(cells - full)} `;
-}
 
 /** Formats a number: `10,000`. */
 export const formatCount = (count: number): string => count.toLocaleString('en-US');

@@ -1,14 +1,6 @@
 import { closeSync, constants, rmSync, writeSync } from 'node:fs';
 import { formatCount, formatDuration, formatRows } from './progress.ts';
-import {
-  attempt,
-  type Counts,
-  type Entry,
-  type Outcome,
-  openPrivateFile,
-  type Results,
-  type SendableRow,
-} from './results.ts';
+import { type Counts, type Entry, type Outcome, openPrivateFile, type Results, type SendableRow } from './results.ts';
 import type { Row } from './rows.ts';
 
 /** Problems and failed rows that are printed. */
@@ -17,19 +9,17 @@ export const PRINTED = 20;
 /** Longest row that a dry run shows completely. */
 const MAX_SHOWN = 300;
 
-/** Writes a line per row to a file: JSON with its outcome. @throws {ImportError} if it can't be written */
+/** Writes a line per row to a file: JSON with its outcome. */
 export function writeReport(path: string, results: Results): void {
-  attempt(`file ${path}`, () => {
-    const file = openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
-    try {
-      for (const { code, message, ...entry } of results.entries()) {
-        const reason = { ...(code !== null && { code }), ...(message !== null && { message }) };
-        writeSync(file, `${JSON.stringify({ ...entry, ...reason })}\n`);
-      }
-    } finally {
-      closeSync(file);
+  const file = openPrivateFile(path, constants.O_WRONLY | constants.O_TRUNC);
+  try {
+    for (const { code, message, ...entry } of results.entries()) {
+      const reason = { ...(code !== null && { code }), ...(message !== null && { message }) };
+      writeSync(file, `${JSON.stringify({ ...entry, ...reason })}\n`);
     }
-  });
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** CSV with the rejected rows of a file, their lines and reasons. It is created with the first row. */
@@ -37,21 +27,17 @@ export class RejectedRows implements Disposable {
   readonly #path: string;
   #file: number | undefined;
 
-  /** @throws {ImportError} if the list of an earlier import can't be removed */
   constructor(path: string) {
     this.#path = path;
-    attempt(`file ${path}`, () => rmSync(path, { force: true }));
+    rmSync(path, { force: true }); // That of an earlier import.
   }
 
-  /** @throws {ImportError} if it can't be written */
   add({ line, columns, cells }: Row, problems: readonly string[]): void {
-    attempt(`file ${this.#path}`, () => {
-      if (this.#file === undefined) {
-        this.#file = openPrivateFile(this.#path, constants.O_WRONLY);
-        writeSync(this.#file, formatCells(['line', 'reasons', ...columns]));
-      }
-      writeSync(this.#file, formatCells([String(line), problems.join(' '), ...cells]));
-    });
+    if (this.#file === undefined) {
+      this.#file = openPrivateFile(this.#path, constants.O_WRONLY);
+      writeSync(this.#file, formatCells(['line', 'reasons', ...columns]));
+    }
+    writeSync(this.#file, formatCells([String(line), problems.join(' '), ...cells]));
   }
 
   [Symbol.dispose](): void {
@@ -114,19 +100,16 @@ export interface Ending {
   /** File, and its results. */
   path: string;
   results: string;
-  /** Next step, as a sentence. @default to resume the import, unless all rows are applied */
-  remedy: string | undefined;
 }
 
 /** Returns the lines to print at the end. */
-export function describeEnding({ before, after, startedAt, path, results, remedy }: Ending): string {
+export function describeEnding({ before, after, startedAt, path, results }: Ending): string {
   const created = after.created - before.created;
   const updated = after.updated - before.updated;
   const { failed, unknown, invalid } = after;
   const applied = after.created + after.updated;
   const left = failed + unknown + after.pending;
   const rows = formatRows(applied + left, invalid > 0 ? 'valid ' : '');
-  const next = remedy ?? (left === 0 ? undefined : 'Run the same command again to send the others.');
   const repair = failed > 0 ? ` Rows that you correct in ${path} are sent again, and no others that are applied.` : '';
   const hasResults = applied + failed + unknown > 0;
   return [
@@ -136,7 +119,7 @@ export function describeEnding({ before, after, startedAt, path, results, remedy
     left === 0
       ? `All ${rows} of the file are applied. Results: ${results}`
       : `${formatCount(applied)} of ${rows} are applied.${hasResults ? ` Results, with reasons: ${results}` : ''}`,
-    ...(next === undefined ? [] : [next + repair]),
+    ...(left === 0 ? [] : [`Run the same command again to send the others.${repair}`]),
     ...(invalid > 0
       ? [
           `${formatRows(invalid, 'rejected ')}: correct ${invalid === 1 ? 'it' : 'them'} in ${path}, and run the same command again.`,

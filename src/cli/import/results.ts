@@ -1,22 +1,15 @@
 import { hash, randomUUID } from 'node:crypto';
-import { closeSync, constants, fchmodSync, lstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { errorCodeOf } from '../../lib/error-code.ts';
-import { assertRegularFile, FileError } from '../../lib/files/text-file.ts';
+import { isRecord } from '../../lib/is-record.ts';
 import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import { ConfigError } from '../config/problem.ts';
 
 /** Ends an import that can be resumed. The message is for the operator. */
 export class ImportError extends Error {
   override readonly name = 'ImportError';
-  /** Step that is necessary before the other rows can be sent, as a sentence. @default nothing: the same command resumes the import */
-  readonly remedy: string | undefined;
-
-  constructor(message: string, { remedy, cause }: { remedy?: string; cause?: unknown } = {}) {
-    super(message, { cause });
-    this.remedy = remedy;
-  }
 }
 
 /**
@@ -45,14 +38,24 @@ export interface SendableRow {
   subscriber: SubscriberFields;
 }
 
+/** Row that is not applied, with its idempotency key and its outcome so far. */
+export interface PendingRow extends SendableRow {
+  key: string;
+  outcome: Outcome | null;
+}
+
 const COUNT = z.object({ outcome: OUTCOME, rows: z.int() });
-const PLAN = z.object({ key: z.string(), outcome: OUTCOME.nullable() });
+const FIELDS = z.custom<SubscriberFields>(isRecord); // They were checked before they were stored.
+const PENDING = z.object({ line: z.int(), fields: z.string(), key: z.string(), outcome: OUTCOME.nullable() });
 const TARGET = z.object({ service: z.string(), environmentId: z.string().nullable() });
 
 /** Identifies a results file (SQLite's `application_id`): the four letters NTGI. */
 const APPLICATION_ID = 0x4e_54_47_49;
 
-/** A row whose line is NULL is not in the file any more. An outcome of NULL is pending. */
+/**
+ * A row whose line is NULL is not in the file any more. An outcome of NULL is pending. The values of the rows are only in the table `subscribers`,
+ * which is temporary: SQLite keeps it in memory or in a file without a name, which ends with the process.
+ */
 const SCHEMA = `
   PRAGMA application_id = ${APPLICATION_ID};
   CREATE TABLE IF NOT EXISTS target (service TEXT NOT NULL, environmentId TEXT) STRICT;
@@ -61,6 +64,7 @@ const SCHEMA = `
     outcome TEXT, code TEXT, message TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS problems (line INTEGER NOT NULL, subscriberId TEXT, message TEXT NOT NULL) STRICT;
+  CREATE TEMP TABLE subscribers (line INTEGER PRIMARY KEY, subscriberId TEXT NOT NULL, fields TEXT NOT NULL) STRICT;
   CREATE VIEW IF NOT EXISTS outcomes AS
     SELECT line, subscriberId, coalesce(outcome, 'pending') AS outcome, code, message FROM rows WHERE line IS NOT NULL
     UNION ALL SELECT line, subscriberId, 'invalid', NULL, message FROM problems;
@@ -79,13 +83,17 @@ const ADD = `
   WHERE line IS NULL
   RETURNING key`;
 
-const HEADER = 'SQLite format 3\0';
+/** Rows that are read at a time. A longer read would keep SQLite from reusing its write-ahead log, which would grow with each outcome. */
+const PAGE = 100;
 
-/** Beginning of the results that earlier versions wrote, as JSON lines. */
-const FORMER_HEADER = '{"import":"subscribers"';
+const NEXT_PAGE = `
+  SELECT subscribers.line, fields, key, outcome FROM subscribers CROSS JOIN rows USING (subscriberId)
+  WHERE subscribers.line > ? AND coalesce(outcome, 'pending') NOT IN ('created', 'updated')
+  ORDER BY subscribers.line LIMIT ${PAGE}`;
 
-/** SQLite's code for a file that another process has locked. */
+/** SQLite's codes for a file that another process has locked, and for one of another kind. */
 const BUSY = 5;
+const NOT_A_DATABASE = 26;
 
 /**
  * Results file of an import: a SQLite database with the rows of the file, their idempotency keys and outcomes, but none of their values besides the ids.
@@ -101,7 +109,8 @@ export class Results implements Disposable {
   readonly #add;
   readonly #lineOf;
   readonly #reject;
-  readonly #find;
+  readonly #keep;
+  readonly #nextPage;
   readonly #record;
   /** Number of rows that the last import didn't have, or had with other values. */
   changed = 0;
@@ -109,33 +118,29 @@ export class Results implements Disposable {
   /**
    * @param path path of the file; undefined for a temporary one
    * @param restarts whether rows are sent that were applied before
-   * @throws {ConfigError} if another import is using the file, or it is another kind of file, which must not be overwritten
-   * @throws {ImportError} if it can't be written
+   * @throws {ConfigError} if it is another kind of file, which must not be overwritten
    */
   constructor(path: string | undefined, restarts = false) {
     this.#path = path;
     if (path !== undefined) {
-      this.#attempt(() => prepareFile(path));
+      prepareFile(path);
     }
-    this.#database = this.#attempt(() => new DatabaseSync(path ?? '', { timeout: 0 }));
+    this.#database = new DatabaseSync(path ?? '', { timeout: 0 });
     try {
-      this.#isNew = this.#attempt(() => this.#open());
+      this.#isNew = this.#open();
       this.#add = this.#database.prepare(ADD);
       this.#lineOf = this.#database.prepare('SELECT line FROM rows WHERE subscriberId = ?');
       this.#reject = this.#database.prepare('INSERT INTO problems (line, subscriberId, message) VALUES (?, ?, ?)');
-      this.#find = this.#database.prepare(
-        'SELECT key, outcome FROM rows WHERE subscriberId = ? AND line = ? AND digest = ?',
-      );
+      this.#keep = this.#database.prepare('INSERT INTO subscribers VALUES (?, ?, ?)');
+      this.#nextPage = this.#database.prepare(NEXT_PAGE);
       this.#record = this.#database.prepare(
         'UPDATE rows SET outcome = ?, code = ?, message = ? WHERE subscriberId = ?',
       );
-      this.#attempt(() =>
-        this.#database.exec(`
-          BEGIN IMMEDIATE;
-          DELETE FROM problems;
-          ${restarts ? 'DELETE FROM rows; DELETE FROM target;' : 'UPDATE rows SET line = NULL;'}
-        `),
-      );
+      this.#database.exec(`
+        BEGIN IMMEDIATE;
+        DELETE FROM problems;
+        ${restarts ? 'DELETE FROM rows; DELETE FROM target;' : 'UPDATE rows SET line = NULL;'}
+      `);
     } catch (error) {
       this.#database.close();
       throw error;
@@ -161,17 +166,20 @@ export class Results implements Disposable {
   /** Adds a row of the file. Returns the line of an earlier one of the same subscriber; otherwise undefined. */
   add({ line, subscriber }: SendableRow): number | undefined {
     const { subscriberId } = subscriber;
-    return this.#attempt(() => {
-      const key = randomUUID();
-      const added = this.#add.get({ subscriberId, line, digest: digestOf(subscriber), key });
-      this.changed += Number(added?.key === key);
-      return added === undefined ? Number(this.#lineOf.get(subscriberId)?.line) : undefined;
-    });
+    const key = randomUUID();
+    const fields = JSON.stringify(subscriber);
+    const added = this.#add.get({ subscriberId, line, digest: hash('sha256', fields, 'buffer'), key });
+    if (added === undefined) {
+      return Number(this.#lineOf.get(subscriberId)?.line);
+    }
+    this.changed += Number(added.key === key);
+    this.#keep.run(line, subscriberId, fields);
+    return undefined;
   }
 
   /** Adds a problem of the file. */
   reject({ line, subscriberId }: { line: number; subscriberId?: string | undefined }, message: string): void {
-    this.#attempt(() => this.#reject.run(line, subscriberId ?? null, message));
+    this.#reject.run(line, subscriberId ?? null, message);
   }
 
   /**
@@ -193,22 +201,28 @@ export class Results implements Disposable {
     if (environmentId !== undefined && earlierId !== environmentId) {
       throw other('environment', `${earlierId}. This API key belongs to ${environmentId}.`);
     }
-    this.#attempt(() => {
-      this.#database.exec('DELETE FROM rows WHERE line IS NULL; DELETE FROM target;');
-      this.#database.prepare('INSERT INTO target VALUES (?, ?)').run(service, earlierId ?? null);
-      this.#database.exec('COMMIT; PRAGMA synchronous = NORMAL;');
-    });
+    this.#database.exec('DELETE FROM rows WHERE line IS NULL; DELETE FROM target;');
+    this.#database.prepare('INSERT INTO target VALUES (?, ?)').run(service, earlierId ?? null);
+    this.#database.exec('COMMIT; PRAGMA synchronous = NORMAL;');
   }
 
-  /** Returns the idempotency key and the outcome of a row; undefined if the check had no such row. */
-  find({ line, subscriber }: SendableRow): z.output<typeof PLAN> | undefined {
-    return PLAN.optional().parse(this.#find.get(subscriber.subscriberId, line, digestOf(subscriber)));
+  /** Yields the rows that are not applied, in the order of the file. */
+  *pending(): Generator<PendingRow, undefined> {
+    for (let last = 0, length = PAGE; length === PAGE; ) {
+      const rows = this.#nextPage.all(last);
+      length = rows.length;
+      for (const row of rows) {
+        const { line, fields, key, outcome } = PENDING.parse(row);
+        yield { line, subscriber: FIELDS.parse(JSON.parse(fields)), key, outcome };
+        last = line;
+      }
+    }
   }
 
-  /** Stores the outcome of a row, also that of a try that may have been applied. @throws {ImportError} if the disk is full, or the like */
+  /** Stores the outcome of a row, also that of a try that may have been applied */
   record(subscriberId: string, outcome: Outcome, failure?: { code: string; message: string }): void {
     this.#hasOutcomes = true; // Also if it can't be written: the row may be applied.
-    this.#attempt(() => this.#record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId));
+    this.#record.run(outcome, failure?.code ?? null, failure?.message ?? null, subscriberId);
   }
 
   counts(): Counts {
@@ -231,82 +245,26 @@ export class Results implements Disposable {
 
   /** Closes the file. A new one is removed if nothing was sent, so that the next import can use another key or address. */
   [Symbol.dispose](): void {
-    this.#attempt(() => {
-      if (this.#database.isTransaction) {
-        // guard: test/cli/import.test.ts
-        this.#database.exec('ROLLBACK');
-      }
-      this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.
-      this.#database.close();
-      // guard: test/cli/import-failures.test.ts
-      if (this.#isNew && !this.#hasOutcomes && this.#path !== undefined) {
-        rmSync(this.#path, { force: true });
-      }
-    });
-  }
-
-  /** @throws {ConfigError} if another import is using the file @throws {ImportError} if it can't be written */
-  #attempt<T>(work: () => T): T {
-    try {
-      return attempt(`results file ${this.#path}`, work, ', or name another file with --results');
-    } catch (error) {
-      if (error instanceof ImportError && isBusy(error.cause)) {
-        throw new ConfigError([
-          `Another import with the results file ${this.#path} is running. Wait until it ends, or name another file with --results.`,
-        ]);
-      }
-      throw error;
+    if (this.#database.isTransaction) {
+      // guard: test/cli/import.test.ts
+      this.#database.exec('ROLLBACK');
+    }
+    this.#database.exec('PRAGMA journal_mode = DELETE'); // A single file, which programs without write access can read too.
+    this.#database.close();
+    // guard: test/cli/import-failures.test.ts
+    if (this.#isNew && !this.#hasOutcomes && this.#path !== undefined) {
+      rmSync(this.#path, { force: true });
     }
   }
 }
 
-const isBusy = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === BUSY;
-
-/**
- * Does something with a file.
- *
- * @param file words that follow "The"
- * @param alternative words that follow the advice to repeat the command. @default none
- * @throws {ImportError} if the system or SQLite can't
- */
-export function attempt<T>(file: string, work: () => T, alternative = ''): T {
-  try {
-    return work();
-  } catch (error) {
-    const reason = reasonOf(error);
-    throw reason === undefined
-      ? error
-      : new ImportError(
-          `The ${file} can't be written: ${reason}. Fix this and run the same command again${alternative}.`,
-          {
-            cause: error,
-          },
-        );
-  }
-}
-
-const digestOf = (subscriber: SubscriberFields): Buffer => hash('sha256', JSON.stringify(subscriber), 'buffer');
-
-/** Creates the file, or checks it, which SQLite would do with the target of a symbolic link too. */
+/** Creates the file, or restricts it to its owner. */
 function prepareFile(path: string): void {
-  try {
-    assertRegularFile(path, lstatSync);
-  } catch (error) {
-    if (!(error instanceof FileError)) {
-      throw error;
-    }
-    if (!error.isMissing) {
-      throw new ConfigError([`--results: the file ${path} ${error.message}.`]);
-    }
-  }
   const file = openPrivateFile(path, constants.O_RDWR);
   try {
-    const bytes = Buffer.alloc(HEADER.length);
-    const header = bytes.toString('latin1', 0, readSync(file, bytes));
-    if (header !== '' && header !== HEADER) {
-      throw FORMER_HEADER.startsWith(header) ? formerResults(path) : notResults(path);
-    }
-    restrict(file);
+    fchmodSync(file, 0o600);
+  } catch {
+    // Some file systems, such as FAT, have no modes.
   } finally {
     closeSync(file);
   }
@@ -315,37 +273,38 @@ function prepareFile(path: string): void {
 const notResults = (path: string | undefined) =>
   new ConfigError([`The file ${path} has no results of an import. Name another one with --results.`]);
 
-/** Returns the error for results of an earlier version. */
-export const formerResults = (path: string) =>
-  new ConfigError([
-    `${path} has the results of an earlier version of Notigraph, which this version can't resume. Finish that import with the earlier version. Or delete the file, and all rows are sent.`,
-  ]);
-
 /** Opens a file that only its owner can read, because it tells whose data was imported. Doesn't follow a symbolic link, which could lead to any file of the user. */
 export function openPrivateFile(path: string, flags: number): number {
   // Windows has no O_NOFOLLOW.
   return openSync(path, flags | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
 }
 
-/** Restricts a file of another program to its owner. */
-function restrict(file: number): void {
-  try {
-    fchmodSync(file, 0o600);
-  } catch {
-    // Some file systems, such as FAT, have no modes.
-  }
-}
-
 /**
- * Returns the reason of a failure of SQLite or the system without its code and path: `no space left on device` for `ENOSPC: no space left on device,
- * write`. Returns undefined for other errors.
+ * Explains an error of SQLite or the system without its code: `no space left on device` for `ENOSPC: no space left on device, write`. Returns any
+ * other error as it is.
+ *
+ * @param results path of the results file
  */
-function reasonOf(error: unknown): string | undefined {
+export function explainFileError(error: unknown, results: string): unknown {
   if (!(error instanceof Error)) {
-    return undefined;
+    return error;
   }
-  if (errorCodeOf(error) === 'ELOOP') {
-    return 'it is a symbolic link';
+  const errcode = 'errcode' in error ? error.errcode : undefined;
+  if (errcode === BUSY) {
+    return new ConfigError([
+      `Another import with the results file ${results} is running. Wait until it ends, or name another file with --results.`,
+    ]);
   }
-  return 'errcode' in error ? error.message : /^E\w+: ([^,]+)/.exec(error.message)?.[1];
+  if (errcode === NOT_A_DATABASE) {
+    return notResults(results);
+  }
+  const path = errcode === undefined && 'path' in error ? error.path : results;
+  const file = path === results ? `results file ${results}` : `file ${path}`;
+  const symptom = errorCodeOf(error) === 'ELOOP' ? 'it is a symbolic link' : /^E\w+: ([^,]+)/.exec(error.message)?.[1];
+  const reason = errcode === undefined ? symptom : error.message;
+  return reason === undefined
+    ? error
+    : new ImportError(`The ${file} can't be written: ${reason}. Fix this and run the same command again.`, {
+        cause: error,
+      });
 }

@@ -34,67 +34,41 @@ const CHUNK_BYTES = 256 * 1024;
 /** Stands for bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
-/** File to import. It stays open between the passes, so that replacing it by another file doesn't mix both. */
-export class InputFile implements AsyncDisposable {
-  readonly #handle: FileHandle;
-  readonly #size: number;
-  #bytesRead = 0;
-
-  private constructor(handle: FileHandle, size: number) {
-    this.#handle = handle;
-    this.#size = size;
-  }
-
-  /** Opens a file. @throws {ConfigError} if it can't be read, or isn't a regular file, which could be read only once */
-  static async open(path: string): Promise<InputFile> {
-    try {
-      assertRegularFile(path);
-      const handle = await open(path);
-      return new InputFile(handle, (await handle.stat()).size);
-    } catch (error) {
-      throw new ConfigError([`The file ${path} ${toFileError(error).message}.`]);
-    }
-  }
-
-  /** Share of the file that was read. */
-  get share(): number {
-    return this.#bytesRead / Math.max(1, this.#size);
-  }
-
-  /** Reads the file from the beginning. Yields undefined at the end. */
-  async *read(): AsyncGenerator<string | undefined> {
-    const decoder = new TextDecoder(); // Removes the byte order mark.
-    this.#bytesRead = 0;
-    for (;;) {
-      const { bytesRead, buffer } = await this.#handle.read(
-        Buffer.allocUnsafe(CHUNK_BYTES),
-        0,
-        CHUNK_BYTES,
-        this.#bytesRead,
-      );
-      this.#bytesRead += bytesRead;
-      yield decoder.decode(buffer.subarray(0, bytesRead), { stream: bytesRead > 0 });
-      if (bytesRead === 0) {
-        yield undefined;
-        return;
-      }
-    }
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#handle.close();
-  }
-}
-
-/** Reads and checks rows one by one, in little memory. */
-export async function* readRows(input: InputFile, format: Format): AsyncGenerator<Row> {
-  for await (const raw of format === 'csv' ? readCsv(input.read()) : readJsonLines(input.read())) {
+/**
+ * Reads and checks rows one by one, in little memory.
+ *
+ * @throws {ConfigError} if the file can't be read, or isn't a regular file
+ */
+export async function* readRows(path: string, format: Format): AsyncGenerator<Row> {
+  await using file = await openFile(path);
+  const chunks = readText(file);
+  for await (const raw of format === 'csv' ? readCsv(chunks) : readJsonLines(chunks)) {
     if ([...raw.columns, ...raw.cells].some((text) => text.includes(REPLACEMENT))) {
       yield { ...raw, problems: ['The file is not UTF-8 here. Save it as UTF-8.'] };
     } else {
       yield raw.problems === undefined ? { ...raw, ...checkRow(raw.value) } : { ...raw, problems: raw.problems };
     }
   }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    assertRegularFile(path);
+    return await open(path);
+  } catch (error) {
+    throw new ConfigError([`The file ${path} ${toFileError(error).message}.`]);
+  }
+}
+
+/** Yields undefined at the end. */
+async function* readText(file: FileHandle): AsyncGenerator<string | undefined> {
+  const decoder = new TextDecoder(); // Removes the byte order mark.
+  const chunks: AsyncIterable<Buffer> = file.createReadStream({ highWaterMark: CHUNK_BYTES });
+  for await (const chunk of chunks) {
+    yield decoder.decode(chunk, { stream: true });
+  }
+  yield decoder.decode();
+  yield undefined;
 }
 
 /** Reads JSON lines: one object per line. Empty lines are skipped. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createJsonLogger } from '../../telemetry/json-logger.ts';
@@ -10,6 +10,7 @@ import { type Environment, readEnvironment } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { ConfigError } from '../config/problem.ts';
 import { formatLogLine } from '../readable-log.ts';
+import { findFileProblem } from '../sandbox-file.ts';
 import { findService } from '../service/find-service.ts';
 import { readAuthorization } from '../service/read-key.ts';
 import { catchStopSignals } from '../signals.ts';
@@ -23,8 +24,8 @@ import {
   RejectedRows,
   writeReport,
 } from './report.ts';
-import { formerResults, ImportError, Results, type SendableRow } from './results.ts';
-import { type Format, InputFile, type Row, readRows } from './rows.ts';
+import { explainFileError, ImportError, Results, type SendableRow } from './results.ts';
+import { type Format, type Row, readRows } from './rows.ts';
 import { sendRows } from './send.ts';
 import { ImportService } from './service.ts';
 
@@ -48,23 +49,29 @@ const DEFAULT_MAX_WAIT = '600';
  * invalid.
  */
 export async function runImport(commandLine: CommandLine, host: Process): Promise<void> {
+  const options = readOptions(commandLine);
   try {
-    const exitCode = await importFile(commandLine, host);
+    const exitCode = await importFile(commandLine, options, host);
     if (exitCode > 0) {
       host.exitCode = exitCode;
     }
   } catch (error) {
-    if (!(error instanceof ImportError)) {
-      throw error;
-    }
-    host.stderr.write(`${error.message}\n`);
+    host.stderr.write(`${toImportError(error, options).message}\n`);
     host.exitCode = 1;
   }
 }
 
+/** Returns the error that ends an import. @throws any other error */
+function toImportError(error: unknown, { results }: ImportOptions): ImportError {
+  const explained = explainFileError(error, results);
+  if (explained instanceof ImportError) {
+    return explained;
+  }
+  throw explained;
+}
+
 /** Returns the exit code. */
-async function importFile(commandLine: CommandLine, host: Process): Promise<number> {
-  const options = readOptions(commandLine);
+async function importFile(commandLine: CommandLine, options: ImportOptions, host: Process): Promise<number> {
   for (const flag of HEAP_FLAGS) {
     setFlagsFromString(flag);
   }
@@ -75,15 +82,14 @@ async function importFile(commandLine: CommandLine, host: Process): Promise<numb
         name: commandLine.options.name,
         purpose: 'to send subscribers to',
       });
-  await using input = await InputFile.open(options.path);
   using results = new Results(options.isDryRun ? undefined : options.results, options.restarts);
-  const samples = await check(input, results, options, host);
+  const samples = await check(results, options, host);
   let exitCode = samples === undefined ? 2 : 0;
   if (samples !== undefined && service === undefined) {
     host.stdout.write(describeSamples(samples));
   } else if (samples !== undefined && service !== undefined) {
     const authorization = await readKey(commandLine, environment, host);
-    exitCode = await send({ input, results, options, host, authorization, ...service });
+    exitCode = await send({ results, options, host, authorization, ...service });
   }
   if (options.report !== undefined) {
     writeReport(options.report, results);
@@ -99,11 +105,9 @@ function readOptions({ argument: path = '', options, problems: usage }: CommandL
   const { rate, 'max-wait': maxWait = DEFAULT_MAX_WAIT, results = `${path}.results.db`, report } = options;
   const format = FORMATS[options.format ?? /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''];
   const rejected = options['skip-invalid'] === undefined ? undefined : `${path}.rejected.csv`;
-  const former = `${path}.results.jsonl`;
-  const problems = [...usage];
-  if (path === '-') {
-    problems.push("Standard input can't be imported, because the file is read twice. Use a file.");
-  } else if (format === undefined && usage.length === 0) {
+  const resultsProblem = findFileProblem(results, lstatSync); // SQLite would follow a symbolic link.
+  const problems = [...usage, ...(resultsProblem === undefined ? [] : [`--results: ${resultsProblem}.`])];
+  if (format === undefined && usage.length === 0) {
     problems.push(
       options.format === undefined
         ? 'The name of the file must end with .csv or .jsonl. Or set --format.'
@@ -122,10 +126,6 @@ function readOptions({ argument: path = '', options, problems: usage }: CommandL
   if (format === undefined || problems.length > 0) {
     throw new ConfigError(problems);
   }
-  const isDryRun = options['dry-run'] !== undefined;
-  if (!isDryRun && options.results === undefined && existsSync(former)) {
-    throw formerResults(former);
-  }
   return {
     path,
     format,
@@ -137,7 +137,7 @@ function readOptions({ argument: path = '', options, problems: usage }: CommandL
     rate: rate === undefined ? undefined : Number(rate),
     /** Longest time to wait for the service or its rate limit, in milliseconds. */
     maxWaitMs: Number(maxWait) * 1_000,
-    isDryRun,
+    isDryRun: options['dry-run'] !== undefined,
     /** Whether to send rows again that are applied. */
     restarts: options.restart !== undefined,
   };
@@ -145,14 +145,15 @@ function readOptions({ argument: path = '', options, problems: usage }: CommandL
 
 /** Checks all rows, and prints the problems. Returns the first rows; undefined if nothing can be sent. */
 async function check(
-  input: InputFile,
   results: Results,
   { path, format, rejected: rejectedPath, report }: ImportOptions,
   host: Process,
 ): Promise<SendableRow[] | undefined> {
   using rejected = rejectedPath === undefined ? undefined : new RejectedRows(rejectedPath);
-  using progress = showProgress(host, () => `Checking ${path}: ${Math.floor(input.share * 100)} %`);
-  const { rows, samples, problems, isComplete } = await checkRows(readRows(input, format), results, rejected);
+  const checked = { rows: 0 };
+  using progress = showProgress(host, () => `Checking ${path}: ${formatRows(checked.rows)}`);
+  const { samples, problems, isComplete } = await checkRows(readRows(path, format), { results, rejected, checked });
+  const { rows } = checked;
   progress[Symbol.dispose]();
   host.stderr.write(describeRows(results, path, ['invalid'], problems));
   if (problems === 0) {
@@ -171,15 +172,22 @@ async function check(
   return undefined;
 }
 
+/** Receivers of what the check finds. */
+interface CheckTargets {
+  results: Results;
+  rejected?: RejectedRows | undefined;
+  /** Number of rows so far. */
+  checked: { rows: number };
+}
+
 /** Adds the rows and their problems to the results. `isComplete` is false if a part of the file couldn't be read. */
-export async function checkRows(all: AsyncIterable<Row>, results: Results, rejected?: RejectedRows) {
+export async function checkRows(all: AsyncIterable<Row>, { results, rejected, checked }: CheckTargets) {
   const samples: SendableRow[] = [];
-  let rows = 0;
   let problems = 0;
   let isComplete = true;
   for await (const row of all) {
     const { line, subscriber } = row;
-    rows += 1;
+    checked.rows += 1;
     const reasons = [...row.problems];
     const first = subscriber && results.add({ line, subscriber });
     if (first !== undefined) {
@@ -196,11 +204,11 @@ export async function checkRows(all: AsyncIterable<Row>, results: Results, rejec
     }
     isComplete &&= row.isLast !== true;
   }
-  if (rows === 0) {
+  if (checked.rows === 0) {
     problems = 1;
     results.reject({ line: 1 }, 'The file has no rows.');
   }
-  return { rows, samples, problems, isComplete };
+  return { samples, problems, isComplete };
 }
 
 async function readKey({ options }: CommandLine, { values }: Environment, host: Process): Promise<string> {
@@ -218,7 +226,6 @@ async function readKey({ options }: CommandLine, { values }: Environment, host: 
 
 /** Import of a checked file into a service. */
 interface Job extends ReturnType<typeof findService> {
-  input: InputFile;
   results: Results;
   options: ImportOptions;
   authorization: string;
@@ -226,7 +233,7 @@ interface Job extends ReturnType<typeof findService> {
 }
 
 /** Sends the rows that are not applied. Returns the exit code. */
-async function send({ input, results, options, host, url, settings, authorization }: Job): Promise<number> {
+async function send({ results, options, host, url, settings, authorization }: Job): Promise<number> {
   const { path, results: resultsPath } = options;
   const stopping = new Abort();
   let note = (text: string): void => void host.stderr.write(`${text}\n`);
@@ -260,19 +267,10 @@ async function send({ input, results, options, host, url, settings, authorizatio
   const startedAt = performance.now();
   let failure: ImportError | undefined;
   try {
-    const rows = readRows(input, options.format);
     const concurrency = settings.maxConcurrentCallsPerKey;
-    const { found, others } = await sendRows({ rows, results, service, progress: counts, concurrency, stopping });
-    if (!stopping.aborted && (found < total || others > before.invalid)) {
-      throw new ImportError('The file changed during the import. Rows that have changed were not sent.', {
-        remedy: 'Once the file is complete, run the same command again.',
-      });
-    }
+    await sendRows({ results, service, progress: counts, concurrency, stopping });
   } catch (error) {
-    if (!(error instanceof ImportError)) {
-      throw error;
-    }
-    failure = error;
+    failure = toImportError(error, options);
   }
   progress[Symbol.dispose]();
   const after = results.counts();
@@ -280,7 +278,7 @@ async function send({ input, results, options, host, url, settings, authorizatio
   if (failure !== undefined) {
     host.stderr.write(`${failure.message}\n`);
   }
-  host.stdout.write(describeEnding({ before, after, startedAt, path, results: resultsPath, remedy: failure?.remedy }));
+  host.stdout.write(describeEnding({ before, after, startedAt, path, results: resultsPath }));
   return failure === undefined && counts.applied === total && after.invalid === 0 ? 0 : 1;
 }
 
@@ -291,18 +289,14 @@ async function send({ input, results, options, host, url, settings, authorizatio
  * @throws {ImportError} if the service is unreachable, or rejects the key
  */
 async function readEnvironmentId(service: ImportService): Promise<string | undefined> {
-  try {
-    const [group] = (await service.call('import', (upstream) => upstream.listNotificationGroups())) ?? [];
-    const id: unknown = group?._environmentId; // Not checked by the client.
+  const groups = await service.readGroups();
+  if (!isUpstreamError(groups)) {
+    const id: unknown = groups[0]?._environmentId; // Not checked by the client.
     return typeof id === 'string' ? id : undefined;
-  } catch (error) {
-    if (!isUpstreamError(error)) {
-      throw error;
-    }
-    // Another failure can concern only this read, which isn't what the key is for.
-    if (['UNAUTHENTICATED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(error.code)) {
-      throw new ImportError(`${error.message} Nothing was sent. notigraph doctor examines the connection and the key.`);
-    }
-    return undefined;
   }
+  // Another failure can concern only this read, which isn't what the key is for.
+  if (['UNAUTHENTICATED', 'UPSTREAM_UNAVAILABLE', 'UPSTREAM_TIMEOUT'].includes(groups.code)) {
+    throw new ImportError(`${groups.message} Nothing was sent. notigraph doctor examines the connection and the key.`);
+  }
+  return undefined;
 }

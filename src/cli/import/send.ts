@@ -1,14 +1,11 @@
 import type { SubscriberFields } from '../../upstream/endpoints/subscribers.ts';
 import { isUpstreamError, OUTCOME_UNKNOWN, type UpstreamError } from '../../upstream/errors.ts';
 import type { Abort } from '../../upstream/signal.ts';
-import { ImportError, type Outcome, type Results, type SendableRow } from './results.ts';
-import type { Row } from './rows.ts';
+import { ImportError, type PendingRow, type Results } from './results.ts';
 import type { ImportService } from './service.ts';
 
 /** Sending of the rows of a file. */
 export interface Sending {
-  /** Rows of the file, which is read again. */
-  rows: AsyncGenerator<Row>;
   results: Results;
   service: ImportService;
   /** Number of rows that are applied, also by earlier imports, and that failed. They are updated. */
@@ -28,35 +25,22 @@ const NO_ENDPOINT: ReadonlySet<number> = new Set([404, 405, 410]);
 /**
  * Sends the rows that are not applied, the first one without company: if it is rejected for a reason that concerns all, no other is sent.
  *
- * @returns the number of rows that the check has found too, and that of others, which are not sent
  * @throws {ImportError} if no row can succeed. Rows in flight are finished before
  */
-export async function sendRows(sending: Sending): Promise<{ found: number; others: number }> {
-  const { rows, results, stopping, concurrency } = sending;
-  let found = 0;
-  let others = 0;
+export async function sendRows(sending: Sending): Promise<void> {
+  const { results, stopping, concurrency } = sending;
+  const rows = results.pending();
   let failure: { error: unknown } | undefined;
 
   /** Sends one row after the other. */
   async function work(maxRows: number): Promise<void> {
     try {
-      for (let sent = 0; sent < maxRows && !stopping.aborted; ) {
-        const { value: row, done } = await rows.next();
-        if (done === true) {
+      for (let sent = 0; sent < maxRows && !stopping.aborted; sent += 1) {
+        const { value: row } = rows.next();
+        if (row === undefined) {
           return;
         }
-        const { line, subscriber } = row;
-        const plan = subscriber && results.find({ line, subscriber });
-        // guard: test/cli/import-results.test.ts
-        if (subscriber === undefined || plan === undefined) {
-          others += 1;
-          continue;
-        }
-        found += 1;
-        if (plan.outcome !== 'created' && plan.outcome !== 'updated') {
-          await sendRow({ line, subscriber, ...plan }, sending);
-          sent += 1;
-        }
+        await sendRow(row, sending);
       }
     } catch (error) {
       failure ??= { error };
@@ -69,13 +53,6 @@ export async function sendRows(sending: Sending): Promise<{ found: number; other
   if (failure !== undefined) {
     throw failure.error;
   }
-  return { found, others };
-}
-
-/** Row with its idempotency key, and its outcome so far. */
-interface PlannedRow extends SendableRow {
-  key: string;
-  outcome: Outcome | null;
 }
 
 /**
@@ -83,7 +60,7 @@ interface PlannedRow extends SendableRow {
  *
  * @throws {ImportError} if no row can succeed
  */
-async function sendRow({ line, subscriber, key, outcome }: PlannedRow, sending: Sending): Promise<void> {
+async function sendRow({ line, subscriber, key, outcome }: PendingRow, sending: Sending): Promise<void> {
   const { results, service, progress } = sending;
   const { subscriberId } = subscriber;
   let isUnknown = outcome === 'unknown';
@@ -142,17 +119,9 @@ async function sendRow({ line, subscriber, key, outcome }: PlannedRow, sending: 
 
 /** Reads from the service: if it answers, a row that breaks its connection is not an outage. */
 async function probe(service: ImportService): Promise<void> {
-  if (!(await service.turn())) {
-    return;
-  }
-  try {
-    await service.call('import', (upstream) => upstream.listNotificationGroups());
-    service.answered();
-  } catch (error) {
-    if (!isUpstreamError(error)) {
-      throw error;
-    }
-    if (isAnswer(error)) {
+  if (await service.turn()) {
+    const result = await service.readGroups();
+    if (!isUpstreamError(result) || isAnswer(result)) {
       service.answered();
     }
   }
@@ -163,15 +132,11 @@ function assertUsable({ code, status = 0 }: UpstreamError, reason: string, hasAp
   // A firewall can reject the content of one row with 403.
   // guard: test/cli/import.test.ts
   if (code === 'UNAUTHENTICATED' || (code === 'FORBIDDEN' && !(status === 403 && hasApplied))) {
-    throw new ImportError(`The service rejected the API key with ${status} at ${reason}`, {
-      remedy: 'Correct the key, and run the command again to send the others.',
-    });
+    throw new ImportError(`Correct the API key: the service rejected it with ${status} at ${reason}`);
   }
   // guard: test/cli/import-failures.test.ts
   if (NO_ENDPOINT.has(status) || (status >= 300 && status < 400)) {
-    throw new ImportError(`There is no POST /v1/subscribers at the service's address (status ${status}).`, {
-      remedy: 'Correct the address, and run the command again to send the others.',
-    });
+    throw new ImportError(`Correct the address of the service: it has no POST /v1/subscribers (status ${status}).`);
   }
 }
 
@@ -192,14 +157,18 @@ const CUT = '…';
 
 /**
  * Returns the message of an error without the values of the row, which are personal data. The service may have quoted them, in upper or lower
- * case, or cut. Also leaves out the advice to check the subscriber, because the import sends the row again.
+ * case. A message that was cut can end with a part of a value, so nothing of it is left. Also leaves out the advice to check the subscriber,
+ * because the import sends the row again.
  */
 function describeError({ message }: UpstreamError, { subscriberId: _, ...fields }: SubscriberFields): string {
-  const values = listValues(fields)
-    .filter((value) => value.length >= MIN_LENGTH)
-    .sort((a, b) => b.length - a.length);
   const sentence = message.replace(OUTCOME_UNKNOWN, '').trim();
-  return values.reduce((text, value) => withoutCut(without(text, value), value), sentence);
+  if (sentence.endsWith(CUT)) {
+    return CUT;
+  }
+  return listValues(fields)
+    .filter((value) => value.length >= MIN_LENGTH && value.length <= sentence.length)
+    .sort((a, b) => b.length - a.length)
+    .reduce((text, value) => text.replace(new RegExp(escapeRegExp(value), 'giu'), CUT), sentence);
 }
 
 function listValues(value: unknown): string[] {
@@ -207,27 +176,6 @@ function listValues(value: unknown): string[] {
     return Object.values(value).flatMap(listValues);
   }
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : [];
-}
-
-function without(text: string, value: string): string {
-  // A longer value can't be in the text, and would only take time.
-  return value.length <= text.length ? text.replace(new RegExp(escapeRegExp(value), 'giu'), CUT) : text;
-}
-
-/** Removes the beginning of a value from the end of a text that was truncated. */
-function withoutCut(text: string, value: string): string {
-  if (!text.endsWith(CUT)) {
-    return text;
-  }
-  const rest = text.slice(0, -CUT.length);
-  const lowerRest = rest.toLowerCase();
-  const lowerValue = value.toLowerCase();
-  for (let length = Math.min(value.length, rest.length); length >= MIN_LENGTH; length -= 1) {
-    if (lowerRest.endsWith(lowerValue.slice(0, length))) {
-      return `${rest.slice(0, -length)}${CUT}`;
-    }
-  }
-  return text;
 }
 
 const escapeRegExp = (text: string): string => text.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&');

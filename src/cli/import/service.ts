@@ -3,11 +3,11 @@ import { watchFiles } from '../../lib/files/file-watcher.ts';
 import { Usage } from '../../telemetry/usage.ts';
 import { createCacheStores } from '../../upstream/cache/cache-stores.ts';
 import { Endpoints } from '../../upstream/endpoints/index.gen.ts';
-import type { UpstreamError } from '../../upstream/errors.ts';
+import type { NotificationGroupBody } from '../../upstream/endpoints/notification-groups.ts';
+import { isUpstreamError, type UpstreamError } from '../../upstream/errors.ts';
 import { Abort, type Signal } from '../../upstream/signal.ts';
 import { createUpstreams } from '../../upstream/upstreams.ts';
 import type { ServiceSettings } from '../service/find-service.ts';
-import { formatDuration } from './progress.ts';
 import { ImportError } from './results.ts';
 
 /** Failed rows in succession after which something is wrong with all of them. */
@@ -21,9 +21,6 @@ const PAUSES_PER_DELAY = 5;
 
 /** Time without an answer after which the user is told, in milliseconds. */
 const REPORTED_MS = 5_000;
-
-/** Pauses for the service's rate limit that the user is told about, in milliseconds. Shorter ones are its normal course. */
-const REPORTED_PAUSE_MS = 20_000;
 
 /** Options of the service. */
 export interface ServiceOptions {
@@ -108,6 +105,18 @@ export class ImportService implements AsyncDisposable {
     }
   }
 
+  /** Reads the notification groups, the only read without parameters. Returns the error if it fails. */
+  async readGroups(): Promise<readonly NotificationGroupBody[] | UpstreamError> {
+    try {
+      return (await this.call('import', (upstream) => upstream.listNotificationGroups())) ?? [];
+    } catch (error) {
+      if (isUpstreamError(error)) {
+        return error;
+      }
+      throw error;
+    }
+  }
+
   /** Notes that a row was applied. */
   succeeded(): void {
     this.answered();
@@ -172,13 +181,9 @@ export class ImportService implements AsyncDisposable {
   }
 
   #pause(seconds: number): void {
-    const pauseMs = seconds * 1_000;
-    if (pauseMs > this.#options.maxWaitMs) {
-      return; // The service's rejection then ends the import.
-    }
-    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + pauseMs);
-    if (pauseMs > REPORTED_PAUSE_MS) {
-      this.#reportLater(`The service's rate limit permits the next call in ${formatDuration(seconds)}.`);
+    // Otherwise, the service's rejection ends the import.
+    if (seconds * 1_000 <= this.#options.maxWaitMs) {
+      this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + seconds * 1_000);
     }
   }
 

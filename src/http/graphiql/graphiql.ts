@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { access, constants, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { RulesByClientKind } from '../../auth/client-rules.ts';
 import { loadOperations } from '../../graphql/documents/shipped-operations.ts';
-import { describeUnreadable, packageUrl } from '../../lib/installation.ts';
+import { packageUrl } from '../../lib/installation.ts';
 import { isRecord } from '../../lib/is-record.ts';
 import { ERROR_CODES } from '../../settings/error-codes.ts';
 import { withoutMarkdown } from '../../settings/markdown.ts';
@@ -175,27 +175,13 @@ interface Manifest {
 }
 
 /** Files of GraphiQL's page, as written by `npm run build:graphiql`: a list, and the files in two compressed forms. */
-export class Assets {
+class Assets {
   readonly #folder = packageUrl('dist/graphiql/');
   readonly #contents = new Map<string, Promise<Bytes>>();
 
   /** Reads the list of files. Returns undefined if the page has not been built. */
   readManifest(): Promise<Manifest | undefined> {
     return readFile(new URL('manifest.json', this.#folder), 'utf8').then(parseManifest, () => undefined);
-  }
-
-  /** Returns why the page can't be served, as a clause; undefined if all its files can be read. */
-  async findProblem(): Promise<string | undefined> {
-    const names = [...((await this.readManifest())?.types.keys() ?? [])];
-    for (const name of ['manifest.json', ...names.flatMap((name) => [`${name}.br`, `${name}.gz`])]) {
-      const file = new URL(name, this.#folder);
-      try {
-        await access(file, constants.R_OK);
-      } catch (error) {
-        return describeUnreadable(file, error);
-      }
-    }
-    return undefined;
   }
 
   /**

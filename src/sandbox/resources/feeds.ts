@@ -1,7 +1,3 @@
-import type { StatementSync } from 'node:sqlite';
-
-import type { Clock } from '../clock.ts';
-import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
@@ -9,6 +5,9 @@ import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { type Row, text } from '../rows.ts';
 
+const INSERT = 'INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)';
+
+/** In-app feeds. */
 export const resource: Resource = {
   migrations: [
     {
@@ -26,7 +25,7 @@ export const resource: Resource = {
   ],
 
   writeRecords(database, { environment, feeds }) {
-    const insert = database.prepare('INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)');
+    const insert = database.prepare(INSERT);
     for (const { id, name } of feeds) {
       insert.run(id, environment.id, name);
     }
@@ -38,61 +37,46 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock) {
-    const feeds = new Feeds(database, clock);
-    return {
-      createFeed: ({ environment, body }) => dataResponse(201, feeds.create(environment, text(body, 'name'))),
-      deleteFeed: ({ environment, params }) => dataResponse(200, feeds.delete(environment, text(params, 'feedId'))),
-    };
-  },
-};
-
-/** In-app feeds. */
-class Feeds {
-  readonly #clock: Clock;
-  readonly #insert: StatementSync;
-  readonly #list: StatementSync;
-  readonly #findByName: StatementSync;
-  readonly #findUse: StatementSync;
-  readonly #delete: StatementSync;
-
-  constructor(database: SandboxDatabase, clock: Clock) {
-    this.#clock = clock;
-    this.#insert = database.prepare('INSERT INTO feeds (id, environment_id, name) VALUES (?, ?, ?)');
-    this.#list = database.prepare('SELECT id, name FROM feeds WHERE environment_id = ? ORDER BY rowid');
-    this.#findByName = database.prepare('SELECT id FROM feeds WHERE environment_id = ? AND name = ?');
-    this.#findUse = database.prepare(`
+    const insert = database.prepare(INSERT);
+    const list = database.prepare('SELECT id, name FROM feeds WHERE environment_id = ? ORDER BY rowid');
+    const findByName = database.prepare('SELECT id FROM feeds WHERE environment_id = ? AND name = ?');
+    const findUse = database.prepare(`
       SELECT workflows.identifier
       FROM workflows, json_each(workflows.document, '$.steps') AS step
       WHERE workflows.environment_id = ? AND step.value ->> '$.template._feedId' = ?
       LIMIT 1
     `);
-    this.#delete = database.prepare('DELETE FROM feeds WHERE id = ? AND environment_id = ?');
-  }
+    const remove = database.prepare('DELETE FROM feeds WHERE id = ? AND environment_id = ?');
+    return {
+      createFeed({ environment, body }) {
+        const name = text(body, 'name');
+        if (findByName.get(environment.id, name) !== undefined) {
+          throw new ApiError(409, `A feed named "${name}" already exists.`);
+        }
+        const id = createId(clock());
+        insert.run(id, environment.id, name);
+        return dataResponse(201, toFeed(environment, { id, name }));
+      },
 
-  create(environment: Environment, name: string) {
-    if (this.#findByName.get(environment.id, name) !== undefined) {
-      throw new ApiError(409, `A feed named "${name}" already exists.`);
-    }
-    const id = createId(this.#clock());
-    this.#insert.run(id, environment.id, name);
-    return toFeed(environment, { id, name });
-  }
-
-  /** Deletes a feed and returns the remaining feeds. Both errors are 400, as in the real service. */
-  delete(environment: Environment, id: string) {
-    const use = this.#findUse.get(environment.id, id);
-    if (use !== undefined) {
-      throw new ApiError(
-        400,
-        `The workflow "${text(use, 'identifier')}" uses the feed "${id}", so it can't be deleted.`,
-      );
-    }
-    if (this.#delete.run(id, environment.id).changes === 0) {
-      throw new ApiError(400, `This environment has no feed with the id "${id}".`);
-    }
-    return this.#list.all(environment.id).map((row) => toFeed(environment, row));
-  }
-}
+      /** Deletes a feed and returns the remaining feeds. Both errors are 400, as in the real service. */
+      deleteFeed({ environment, params }) {
+        const id = text(params, 'feedId');
+        const use = findUse.get(environment.id, id);
+        if (use !== undefined) {
+          throw new ApiError(
+            400,
+            `The workflow "${text(use, 'identifier')}" uses the feed "${id}", so it can't be deleted.`,
+          );
+        }
+        if (remove.run(id, environment.id).changes === 0) {
+          throw new ApiError(400, `This environment has no feed with the id "${id}".`);
+        }
+        const feeds = list.all(environment.id).map((row) => toFeed(environment, row));
+        return dataResponse(200, feeds);
+      },
+    };
+  },
+};
 
 function toFeed(environment: Environment, row: Row) {
   const name = text(row, 'name');

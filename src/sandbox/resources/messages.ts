@@ -1,18 +1,13 @@
-import type { StatementSync } from 'node:sqlite';
-
-import type { Clock } from '../clock.ts';
-import type { SandboxDatabase } from '../database.ts';
-import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
-import type { SampleEnvironment } from '../records/definition.ts';
 import type { Resource } from '../resource.ts';
 import { emptyResponse } from '../response.ts';
 import { optionalText, text } from '../rows.ts';
-import { SampleTraffic } from '../sample/traffic.ts';
+import { createTopUp } from '../sample/traffic.ts';
 
 /** Channels of a notification's messages that are not deleted. The column is null while none is, so that there is nothing to write before. */
 const REMAINING = 'coalesce(notifications.message_channels, notifications.channels)';
 
+/** Messages: one per notification and channel. */
 export const resource: Resource = {
   migrations: [
     {
@@ -65,39 +60,26 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock, samples) {
-    const messages = new Messages(database, clock, samples);
-    return {
-      deleteMessagesByTransaction({ environment, params, query }) {
-        messages.deleteByTransaction(environment, text(params, 'transactionId'), optionalText(query, 'channel'));
-        return emptyResponse();
-      },
-    };
-  },
-};
-
-/** Messages: one per notification and channel. */
-class Messages {
-  readonly #traffic: SampleTraffic;
-  readonly #delete: StatementSync;
-
-  constructor(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]) {
-    this.#traffic = new SampleTraffic(database, clock, samples);
-    this.#delete = database.prepare(`
+    const topUp = createTopUp(database, clock, samples);
+    const remove = database.prepare(`
       UPDATE notifications SET message_channels = (
         SELECT json_group_array(value) FROM json_each(${REMAINING}) WHERE value <> :channel
       )
       WHERE environment_id = :environment AND transaction_id = :transaction
         AND EXISTS (SELECT 1 FROM json_each(${REMAINING}) WHERE :channel IS NULL OR value = :channel)
     `);
-  }
-
-  /** Deletes the messages of a transaction. Statistics don't change: they count the notifications that were sent. */
-  deleteByTransaction(environment: Environment, transactionId: string, channel: string | null): void {
-    this.#traffic.topUp();
-    const { changes } = this.#delete.run({ environment: environment.id, transaction: transactionId, channel });
-    if (changes === 0) {
-      const kind = channel === null ? 'messages' : `${channel} messages`;
-      throw new ApiError(404, `This environment has no ${kind} of the transaction "${transactionId}".`);
-    }
-  }
-}
+    return {
+      /** Deletes the messages of a transaction. Statistics don't change: they count the notifications that were sent. */
+      deleteMessagesByTransaction({ environment, params, query }) {
+        topUp();
+        const transaction = text(params, 'transactionId');
+        const channel = optionalText(query, 'channel');
+        if (remove.run({ environment: environment.id, transaction, channel }).changes === 0) {
+          const kind = channel === null ? 'messages' : `${channel} messages`;
+          throw new ApiError(404, `This environment has no ${kind} of the transaction "${transaction}".`);
+        }
+        return emptyResponse();
+      },
+    };
+  },
+};

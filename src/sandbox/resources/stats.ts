@@ -1,18 +1,14 @@
-import type { StatementSync } from 'node:sqlite';
-
-import { type Clock, dayBefore, dayOf } from '../clock.ts';
-import type { SandboxDatabase } from '../database.ts';
-import type { Environment } from '../environments.ts';
+import { dayBefore, dayOf } from '../clock.ts';
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { bareResponse } from '../response.ts';
 import { integer, json, text } from '../rows.ts';
-import { createNotificationWriter } from '../sample/notification-writer.ts';
-import { SampleTraffic } from '../sample/traffic.ts';
+import { createNotificationWriter, createTopUp } from '../sample/traffic.ts';
 
 const DEFAULT_DAYS = 32;
 const MAX_DAYS = 3650;
 
+/** Statistics of notifications per day. */
 export const resource: Resource = {
   // Notifications stay when their messages are deleted, because the statistics count what was sent. There are no foreign keys, because the
   // real service also keeps references to deleted workflows.
@@ -49,32 +45,13 @@ export const resource: Resource = {
   },
 
   topUpSamples(database, clock, samples) {
-    new SampleTraffic(database, clock, samples).topUp();
+    createTopUp(database, clock, samples)();
   },
 
   createHandlers(database, clock, samples) {
-    const stats = new Stats(database, clock);
-    const traffic = new SampleTraffic(database, clock, samples);
-    return {
-      getNotificationStats({ environment, query }) {
-        traffic.topUp();
-        const days = typeof query.days === 'number' ? query.days : undefined;
-        // Unlike every other body, this one is not wrapped in `data`.
-        return bareResponse(200, stats.countByDay(environment, days));
-      },
-    };
-  },
-};
-
-/** Statistics of notifications per day. */
-class Stats {
-  readonly #clock: Clock;
-  readonly #countByDay: StatementSync;
-
-  constructor(database: SandboxDatabase, clock: Clock) {
-    this.#clock = clock;
+    const topUp = createTopUp(database, clock, samples);
     // The outer join keeps notifications without a channel.
-    this.#countByDay = database.prepare(`
+    const countByDay = database.prepare(`
       SELECT
         day,
         count(DISTINCT notifications.id) AS count,
@@ -84,20 +61,27 @@ class Stats {
       WHERE environment_id = ? AND day BETWEEN ? AND ? AND workflow_id <> ''
       GROUP BY day
     `);
-  }
-
-  /** Returns one entry per UTC day with traffic, within the last `days` days including today, in no particular order. */
-  countByDay(environment: Environment, days: number = DEFAULT_DAYS) {
-    const window = Math.floor(days);
-    if (!(window >= 1 && window <= MAX_DAYS)) {
-      throw new ApiError(422, [`"days" must be a number from 1 to ${MAX_DAYS}.`]);
-    }
-    const now = this.#clock();
-    return this.#countByDay.all(environment.id, dayBefore(now, window - 1), dayOf(now)).map((row) => ({
-      _id: text(row, 'day'),
-      count: integer(row, 'count'),
-      templates: json(row, 'templates'),
-      channels: json(row, 'channels'),
-    }));
-  }
-}
+    return {
+      /** Returns one entry per UTC day with traffic, within the last `days` days including today, in no particular order. */
+      getNotificationStats({ environment, query }) {
+        topUp();
+        const days = typeof query.days === 'number' ? Math.floor(query.days) : DEFAULT_DAYS;
+        if (!(days >= 1 && days <= MAX_DAYS)) {
+          throw new ApiError(422, [`"days" must be a number from 1 to ${MAX_DAYS}.`]);
+        }
+        const now = clock();
+        const rows = countByDay.all(environment.id, dayBefore(now, days - 1), dayOf(now));
+        // Unlike every other body, this one is not wrapped in `data`.
+        return bareResponse(
+          200,
+          rows.map((row) => ({
+            _id: text(row, 'day'),
+            count: integer(row, 'count'),
+            templates: json(row, 'templates'),
+            channels: json(row, 'channels'),
+          })),
+        );
+      },
+    };
+  },
+};

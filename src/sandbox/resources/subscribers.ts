@@ -1,6 +1,3 @@
-import type { StatementSync } from 'node:sqlite';
-import type { Clock } from '../clock.ts';
-import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import { createId } from '../ids.ts';
@@ -9,6 +6,7 @@ import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { isRow, json, optionalText, type Row, text } from '../rows.ts';
 
+/** Recipients. */
 export const resource: Resource = {
   migrations: [
     {
@@ -54,9 +52,15 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock) {
-    const subscribers = new Subscribers(database, clock);
+    const upsert = database.prepare(UPSERT);
     return {
-      createSubscriber: ({ environment, body }) => dataResponse(201, subscribers.upsert(environment, body)),
+      /** Creates the subscriber, or updates the one with the same id. Absent fields keep their values, and `data` is replaced, not merged. */
+      createSubscriber({ environment, body }) {
+        checkSubscriber(body);
+        const now = clock();
+        const row = upsert.get(toParameters(environment, createId(now), now.toISOString(), body));
+        return dataResponse(201, toSubscriber(environment, row ?? {}));
+      },
     };
   },
 };
@@ -80,30 +84,15 @@ const UPSERT = `
   RETURNING *
 `;
 
-/** Recipients. */
-class Subscribers {
-  readonly #clock: Clock;
-  readonly #upsert: StatementSync;
-
-  constructor(database: SandboxDatabase, clock: Clock) {
-    this.#clock = clock;
-    this.#upsert = database.prepare(UPSERT);
-  }
-
-  /**
-   * Creates the subscriber, or updates the one with the same `subscriberId`. Absent fields keep their values, and `data` is replaced, not
-   * merged.
-   */
-  upsert(environment: Environment, input: Row) {
-    checkSubscriber(input);
-    const now = this.#clock();
-    const row = this.#upsert.get(toParameters(environment, createId(now), now.toISOString(), input));
-    if (row === undefined) {
-      throw new Error('The upsert of a subscriber returned no row');
-    }
-    return toSubscriber(environment, row);
-  }
-}
+/** Optional texts with their columns. */
+const TEXTS = [
+  ['firstName', 'first_name'],
+  ['lastName', 'last_name'],
+  ['email', 'email'],
+  ['phone', 'phone'],
+  ['avatar', 'avatar'],
+  ['locale', 'locale'],
+] as const;
 
 /** Returns the parameters of the upsert. */
 function toParameters(environment: Environment, id: string, now: string, input: Row) {
@@ -111,12 +100,7 @@ function toParameters(environment: Environment, id: string, now: string, input: 
     id,
     environment: environment.id,
     subscriberId: text(input, 'subscriberId'),
-    firstName: optionalText(input, 'firstName'),
-    lastName: optionalText(input, 'lastName'),
-    email: optionalText(input, 'email'),
-    phone: optionalText(input, 'phone'),
-    avatar: optionalText(input, 'avatar'),
-    locale: optionalText(input, 'locale'),
+    ...Object.fromEntries(TEXTS.map(([field]) => [field, optionalText(input, field)])),
     data: input.data === undefined ? null : JSON.stringify(input.data),
     channels: input.channels === undefined ? null : JSON.stringify(input.channels),
     now,
@@ -125,19 +109,12 @@ function toParameters(environment: Environment, id: string, now: string, input: 
 
 function toSubscriber(environment: Environment, row: Row) {
   const id = text(row, 'id');
-  const profile = {
-    firstName: optionalText(row, 'first_name'),
-    lastName: optionalText(row, 'last_name'),
-    email: optionalText(row, 'email'),
-    phone: optionalText(row, 'phone'),
-    avatar: optionalText(row, 'avatar'),
-    locale: optionalText(row, 'locale'),
-  };
+  const profile = TEXTS.map(([field, column]) => [field, optionalText(row, column)]);
   return {
     _id: id,
     id,
     subscriberId: text(row, 'subscriber_id'),
-    ...Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== null)),
+    ...Object.fromEntries(profile.filter(([, value]) => value !== null)),
     ...(row.data !== null && { data: json(row, 'data') }),
     channels: toChannels(environment, row.channels === null ? [] : json(row, 'channels')),
     _organizationId: environment.organizationId,
@@ -159,10 +136,10 @@ function toChannels(environment: Environment, channels: unknown): unknown[] {
   });
 }
 
-/** Rules of the service for fields that the OpenAPI document describes as text. */
+/** Rules of the service for fields that the OpenAPI document describes as text. Stricter ones reject email addresses that exist. */
 const RULES: readonly [field: string, isValid: (value: string) => boolean, rule: string][] = [
-  ['email', isEmail, 'an email address'],
-  ['avatar', isHttpUrl, 'an http or https URL'],
+  ['email', (value) => /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/.test(value), 'an email address'],
+  ['avatar', (value) => /^https?:\/\//i.test(value) && URL.canParse(value), 'an http or https URL'],
   ['locale', isLocale, 'a locale such as en or en_US'],
 ];
 
@@ -175,15 +152,6 @@ function checkSubscriber(input: Row): void {
   if (problems.length > 0) {
     throw new ApiError(422, problems);
   }
-}
-
-/** Whether a text has the form of an email address. Stricter rules reject addresses that exist. */
-function isEmail(value: string): boolean {
-  return /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/.test(value);
-}
-
-function isHttpUrl(value: string): boolean {
-  return /^https?:\/\//i.test(value) && URL.canParse(value);
 }
 
 /** Whether a text is a language tag (BCP 47). The service also accepts underscores. */

@@ -1,13 +1,9 @@
-import type { StatementSync } from 'node:sqlite';
-
-import type { Clock } from '../clock.ts';
-import type { SandboxDatabase } from '../database.ts';
-import type { Environment } from '../environments.ts';
 import { ApiError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
 import { dataResponse } from '../response.ts';
 import { flag, isRow, json, type Row, text } from '../rows.ts';
 
+/** Notification templates made of steps and triggers. */
 export const resource: Resource = {
   migrations: [
     {
@@ -50,60 +46,46 @@ export const resource: Resource = {
   },
 
   createHandlers(database, clock) {
-    const workflows = new Workflows(database, clock);
-    return {
-      getWorkflow: ({ environment, params }) =>
-        dataResponse(200, workflows.get(environment, text(params, 'workflowIdOrIdentifier'))),
-      updateWorkflowStatus: ({ environment, params, body }) =>
-        dataResponse(200, workflows.setStatus(environment, text(params, 'workflowId'), body.active === true)),
-    };
-  },
-};
-
-/** Notification templates made of steps and triggers. */
-class Workflows {
-  readonly #clock: Clock;
-  readonly #find: StatementSync;
-  readonly #findByIdOrIdentifier: StatementSync;
-  readonly #setStatus: StatementSync;
-
-  constructor(database: SandboxDatabase, clock: Clock) {
-    this.#clock = clock;
-    this.#find = database.prepare('SELECT * FROM workflows WHERE environment_id = ? AND id = ?');
+    const find = database.prepare('SELECT * FROM workflows WHERE environment_id = ? AND id = ?');
     // A trigger identifier can equal the id of another workflow. The id takes precedence.
-    this.#findByIdOrIdentifier = database.prepare(`
+    const findByIdOrIdentifier = database.prepare(`
       SELECT * FROM workflows
       WHERE environment_id = :environment AND (id = :key OR identifier = :key)
       ORDER BY id = :key DESC
       LIMIT 1
     `);
-    this.#setStatus = database.prepare(
+    const setStatus = database.prepare(
       'UPDATE workflows SET active = ?, draft = ?, updated_at = ? WHERE environment_id = ? AND id = ?',
     );
-  }
+    return {
+      getWorkflow({ environment, params }) {
+        const key = text(params, 'workflowIdOrIdentifier');
+        const row = findByIdOrIdentifier.get({ environment: environment.id, key });
+        if (row === undefined) {
+          throw unknownWorkflow('id or trigger identifier', key);
+        }
+        return dataResponse(200, toWorkflow(row));
+      },
 
-  get(environment: Environment, idOrIdentifier: string) {
-    const row = this.#findByIdOrIdentifier.get({ environment: environment.id, key: idOrIdentifier });
-    if (row === undefined) {
-      throw unknownWorkflow('id or trigger identifier', idOrIdentifier);
-    }
-    return toWorkflow(row);
-  }
-
-  /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */
-  setStatus(environment: Environment, id: string, active: boolean) {
-    const row = this.#find.get(environment.id, id);
-    if (row === undefined) {
-      throw unknownWorkflow('id', id);
-    }
-    if (flag(row, 'active') === active) {
-      throw new ApiError(400, `The workflow is already ${active ? 'active' : 'inactive'}.`);
-    }
-    const updatedAt = this.#clock().toISOString();
-    this.#setStatus.run(Number(active), Number(!active), updatedAt, environment.id, id);
-    return toWorkflow({ ...row, active: Number(active), draft: Number(!active), updated_at: updatedAt });
-  }
-}
+      /** Switches a workflow on or off. As in the real service, setting the status it already has is an error. */
+      updateWorkflowStatus({ environment, params, body }) {
+        const id = text(params, 'workflowId');
+        const isActive = body.active === true;
+        const row = find.get(environment.id, id);
+        if (row === undefined) {
+          throw unknownWorkflow('id', id);
+        }
+        if (flag(row, 'active') === isActive) {
+          throw new ApiError(400, `The workflow is already ${isActive ? 'active' : 'inactive'}.`);
+        }
+        const [active, draft] = [Number(isActive), Number(!isActive)];
+        const updatedAt = clock().toISOString();
+        setStatus.run(active, draft, updatedAt, environment.id, id);
+        return dataResponse(200, toWorkflow({ ...row, active, draft, updated_at: updatedAt }));
+      },
+    };
+  },
+};
 
 function toWorkflow(row: Row) {
   const document = json(row, 'document');

@@ -1,10 +1,9 @@
-import type { StatementSync } from 'node:sqlite';
 import { type Clock, DAY_MS, dayBefore, dayOf } from '../clock.ts';
 import type { SandboxDatabase } from '../database.ts';
 import type { Environment } from '../environments.ts';
 import { type SampleEnvironment, type SampleTrafficPlan, sampleId } from '../records/definition.ts';
+import type { NotificationRow } from '../records/record-rows.ts';
 import { text } from '../rows.ts';
-import { createNotificationWriter } from './notification-writer.ts';
 
 const DAYS = 90;
 /** Ages, in days, of days without traffic. They give the statistics gaps, outside their default window. */
@@ -12,75 +11,46 @@ const QUIET_AGES = new Set([44, 53, 61, 72]);
 /** Age, in days, of the last day with notifications of the retired workflow. */
 const RETIRED_AGE = 36;
 
-/** Generates up to 90 days of notifications for the statistics. The same day always gets the same notifications. */
-export class SampleTraffic {
-  readonly #database: SandboxDatabase;
-  readonly #clock: Clock;
-  readonly #samples: readonly SampleEnvironment[];
-  readonly #write: ReturnType<typeof createNotificationWriter>;
-  readonly #lastDay: StatementSync;
-  readonly #setLastDay: StatementSync;
-  readonly #activeWorkflows: StatementSync;
-
-  constructor(database: SandboxDatabase, clock: Clock, samples: readonly SampleEnvironment[]) {
-    this.#database = database;
-    this.#clock = clock;
-    this.#samples = samples;
-    this.#write = createNotificationWriter(database);
-    this.#lastDay = database.prepare('SELECT last_day FROM sample_traffic WHERE environment_id = ?');
-    this.#setLastDay = database.prepare(`
-      INSERT INTO sample_traffic (environment_id, last_day) VALUES (?, ?)
-      ON CONFLICT DO UPDATE SET last_day = excluded.last_day
-    `);
-    this.#activeWorkflows = database.prepare('SELECT id FROM workflows WHERE environment_id = ? AND active');
-  }
-
-  /** Writes the notifications of all missing days up to today. */
-  topUp(): void {
-    const now = this.#clock();
-    const today = dayOf(now);
-    if (this.#samples.every(({ environment }) => this.#filledUpTo(environment) >= today)) {
-      return;
-    }
-    this.#database.transaction(() => {
-      for (const sample of this.#samples) {
-        this.#fillEnvironment(sample, now);
-      }
-    });
-  }
+/**
+ * Creates the function that writes the sample traffic of all missing days up to today, at most 90. The same day always gets the same
+ * notifications.
+ */
+export function createTopUp(
+  database: SandboxDatabase,
+  clock: Clock,
+  samples: readonly SampleEnvironment[],
+): () => void {
+  const write = createNotificationWriter(database);
+  const findLastDay = database.prepare('SELECT last_day FROM sample_traffic WHERE environment_id = ?');
+  const setLastDay = database.prepare(`
+    INSERT INTO sample_traffic (environment_id, last_day) VALUES (?, ?)
+    ON CONFLICT DO UPDATE SET last_day = excluded.last_day
+  `);
+  const listActive = database.prepare('SELECT id FROM workflows WHERE environment_id = ? AND active');
 
   /** Returns the last day that has been written, or an empty text. */
-  #filledUpTo(environment: Environment): string {
-    const row = this.#lastDay.get(environment.id);
-    return row === undefined ? '' : text(row, 'last_day');
-  }
+  const lastDayOf = ({ id }: Environment): string => text(findLastDay.get(id) ?? { last_day: '' }, 'last_day');
 
-  #fillEnvironment(sample: SampleEnvironment, now: Date): void {
-    const { id } = sample.environment;
-    const lastDay = this.#filledUpTo(sample.environment);
-    const current = this.#activeSources(sample);
-    const former = [...current, toSource(sample, sample.retired.identifier, sample.retired.traffic)];
+  function fillEnvironment(sample: SampleEnvironment, now: Date): void {
+    const { environment, workflows, retired } = sample;
+    const lastDay = lastDayOf(environment);
+    const active = new Set(listActive.all(environment.id).map((row) => text(row, 'id')));
+    const current = workflows
+      .flatMap(({ identifier, traffic }) => (traffic === undefined ? [] : [toSource(sample, identifier, traffic)]))
+      .filter(({ id }) => active.has(id));
+    const former = [...current, toSource(sample, retired.identifier, retired.traffic)];
     for (let age = DAYS - 1; age >= 0; age--) {
       const day = dayBefore(now, age);
       if (day > lastDay && !QUIET_AGES.has(age)) {
-        this.#fillDay(sample, day, now, age >= RETIRED_AGE ? former : current);
+        fillDay(environment, day, now, age >= RETIRED_AGE ? former : current);
       }
     }
     if (dayOf(now) > lastDay) {
-      this.#setLastDay.run(id, dayOf(now));
+      setLastDay.run(environment.id, dayOf(now));
     }
   }
 
-  /** Returns the workflows that are active and have traffic. */
-  #activeSources(sample: SampleEnvironment): TrafficSource[] {
-    const active = new Set(this.#activeWorkflows.all(sample.environment.id).map((row) => text(row, 'id')));
-    return sample.workflows
-      .flatMap(({ identifier, traffic }) => (traffic === undefined ? [] : [toSource(sample, identifier, traffic)]))
-      .filter(({ id }) => active.has(id));
-  }
-
-  #fillDay(sample: SampleEnvironment, day: string, now: Date, sources: readonly TrafficSource[]): void {
-    const { environment } = sample;
+  function fillDay(environment: Environment, day: string, now: Date, sources: readonly TrafficSource[]): void {
     const start = Date.parse(day);
     // No notification of today is in the future.
     const length = Math.min(DAY_MS, now.getTime() - start);
@@ -92,7 +62,7 @@ export class SampleTraffic {
       const count = Math.round(expectedCount(traffic, new Date(start).getUTCDay()) * (0.7 + 0.6 * random()));
       for (let number = 1; number <= count; number++) {
         serial++;
-        this.#write(environment, {
+        write(environment, {
           id: `${idPrefix}${serial.toString(16).padStart(7, '0')}`,
           workflowId,
           subscriberId: pick(random, recipients),
@@ -103,6 +73,30 @@ export class SampleTraffic {
       }
     }
   }
+
+  return () => {
+    const now = clock();
+    if (samples.some(({ environment }) => lastDayOf(environment) < dayOf(now))) {
+      database.transaction(() => {
+        for (const sample of samples) {
+          fillEnvironment(sample, now);
+        }
+      });
+    }
+  };
+}
+
+/** Creates a function that writes a notification, which the statistics count. */
+export function createNotificationWriter(
+  database: SandboxDatabase,
+): (environment: Environment, notification: NotificationRow) => void {
+  const insert = database.prepare(`
+    INSERT INTO notifications (id, environment_id, workflow_id, subscriber_id, transaction_id, channels, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+  `);
+  return (environment, { id, workflowId, subscriberId, transactionId, channels, createdAt }) => {
+    insert.run(id, environment.id, workflowId, subscriberId, transactionId, JSON.stringify(channels), createdAt);
+  };
 }
 
 interface TrafficSource {

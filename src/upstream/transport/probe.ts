@@ -52,7 +52,7 @@ export async function probeUpstream(baseUrl: URL, pool: SocketPool, name?: strin
 }
 
 /** Remedy for an address that isn't that of the service. */
-export const REMEDY = 'Set the upstream to the base address of the REST API, with its path prefix but without /v1.';
+const REMEDY = 'Set the upstream to the base address of the REST API, with its path prefix but without /v1.';
 
 /** Returns what shows that the server is not the service. The key is missing, so any 4xx status is possible except those for unknown paths. */
 function findProblem(

@@ -1,6 +1,6 @@
 import { headerOf } from '../../upstream/transport/body.ts';
 import { readRateLimit } from '../../upstream/transport/rate-limit-headers.ts';
-import { type Finding, note, ok, problem, warning } from './finding.ts';
+import { type Finding, note, ok, type Report, warning } from './finding.ts';
 import { LIST, type ReadResponse, type Session } from './session.ts';
 
 /** Tolerated difference of the clocks. `Date` has whole seconds, and the response takes some time. */
@@ -9,15 +9,17 @@ const MAX_SKEW_SECONDS = 5;
 /** Share of the rate limit below which the rest is called low. */
 const LOW_SHARE = 0.1;
 
-/** Number of timed reads. */
-const READS = 10;
-
 /** Examines the headers of a response, and sends one more read with its `ETag`. */
-export async function* examineHeaders(session: Session, response: ReadResponse, now: Date): AsyncGenerator<Finding> {
-  yield examineClock(headerOf(response.headers, 'date'), now);
-  yield examineRateLimit(response);
-  yield await examineETag(session, headerOf(response.headers, 'etag'));
-  yield examineKeepAlive(response, session.settings.socketIdleMs);
+export async function examineHeaders(
+  session: Session,
+  response: ReadResponse,
+  now: Date,
+  report: Report,
+): Promise<void> {
+  report(examineClock(headerOf(response.headers, 'date'), now));
+  report(examineRateLimit(response));
+  report(await examineETag(session, headerOf(response.headers, 'etag')));
+  report(examineKeepAlive(response, session.settings.socketIdleMs));
 }
 
 function examineClock(date: string | undefined, now: Date): Finding {
@@ -50,8 +52,8 @@ async function examineETag({ get }: Session, etag: string | undefined): Promise<
   if (etag === undefined) {
     return note('Responses have no ETag, so every read is transferred completely.');
   }
-  const result = await get({ ...LIST, headers: { 'if-none-match': etag } });
-  return result.failure === undefined && result.status === 304
+  const { status } = await get({ ...LIST, headers: { 'if-none-match': etag } });
+  return status === 304
     ? ok('Reads have an ETag, and unchanged ones are answered with 304.')
     : note('Reads have an ETag, but If-None-Match is not answered with 304. The list may have changed in between.');
 }
@@ -75,36 +77,4 @@ function examineKeepAlive({ headers }: ReadResponse, socketIdleMs: number): Find
   return Number(seconds) * 1_000 > socketIdleMs
     ? ok(`${sentence}.`)
     : warning(`${sentence}, so requests can meet a connection that is being closed.`, 'Lower socketIdleMs.');
-}
-
-/** Times the list of notification groups, one read after the other. Leaves enough of a rate limit for others. */
-export async function* examineLatency(
-  { get, settings }: Session,
-  { status, headers }: ReadResponse,
-): AsyncGenerator<Finding> {
-  const { remaining = Number.POSITIVE_INFINITY } = readRateLimit(status, headers) ?? {};
-  if (remaining < READS * 5) {
-    yield note(`Response times were not measured, because only ${remaining} calls remain in the key's rate limit.`);
-    return;
-  }
-  const times: number[] = [];
-  for (let i = 0; i < READS; i += 1) {
-    const result = await get(LIST);
-    if (result.failure !== undefined || result.status > 299) {
-      const reason = result.failure ?? `The service responds with ${result.status}.`;
-      yield problem(`Read ${i + 1} of ${READS}: ${reason}`, 'Check whether the service is stable.');
-      return;
-    }
-    times.push(result.ms);
-  }
-  times.sort((a, b) => a - b);
-  const median = times[Math.floor(READS / 2)] ?? 0;
-  const longest = times.at(-1) ?? 0;
-  const sentence = `${READS} reads took ${median.toFixed(1)} ms (median), at most ${longest.toFixed(1)} ms`;
-  yield longest > settings.attemptTimeoutMs / 2
-    ? warning(
-        `${sentence}, and the time limit is ${settings.attemptTimeoutMs} ms.`,
-        'Make the service faster, or raise attemptTimeoutMs.',
-      )
-    : ok(`${sentence}.`);
 }
