@@ -176,12 +176,7 @@ export async function soak({ phases, clients, random, report }: SoakOptions): Pr
 }
 
 /** Takes measurements once per second and reports progress every few seconds. */
-function watchGateway(
-  gateway: ProbedGateway,
-  upstream: SoakUpstream,
-  load: Load,
-  report: SoakOptions['report'],
-) {
+function watchGateway(gateway: ProbedGateway, upstream: SoakUpstream, load: Load, report: SoakOptions['report']) {
   const rss: Sample[] = [];
   const stopping = new AbortController();
 
