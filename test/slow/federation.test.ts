@@ -13,6 +13,7 @@ import { CHILD_ENV } from '../support/child-env.ts';
 import { blocks, ROOT, read } from '../support/docs.ts';
 import { startSandboxedGateway } from '../support/gateway.ts';
 import { listen } from '../support/listen.ts';
+import { findFreePort } from '../support/redis.ts';
 import { createTemporaryFolder } from '../support/sandbox-files.ts';
 
 const [EXAMPLE = ''] = blocks(read('docs/federation.md'), 'graphql');
@@ -103,12 +104,6 @@ async function startHiveGateway(supergraph: string) {
       await folder[Symbol.asyncDispose]();
     },
   };
-}
-
-async function findFreePort(): Promise<number> {
-  const { url, close } = await listen(createServer());
-  await close();
-  return Number(new URL(url).port);
 }
 
 it.skipIf(!hasHiveGateway)(

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { feed, group, subscriber, workflow } from '../support/records.ts';
-import { type Connection, HEAD, type ServiceRequest, type ServiceResponse, startService } from '../support/service.ts';
+import {
+  type Connection,
+  HEAD,
+  type ScriptResult,
+  type ServiceRequest,
+  type ServiceResponse,
+  startService,
+} from '../support/service.ts';
 import type { Ledger } from './ledger.ts';
 
 export const GROUPS = Array.from({ length: 20 }, (_, i) => group({ _id: `g${i}`, name: `Group ${i}` }));
@@ -114,7 +121,7 @@ function responseTo({ method, path, body }: ServiceRequest): ServiceResponse {
   }
 }
 
-async function fail(fault: Fault, request: ServiceRequest, connection: Connection): Promise<ServiceResponse | void> {
+async function fail(fault: Fault, request: ServiceRequest, connection: Connection): Promise<ScriptResult> {
   switch (fault) {
     case 'reset':
       return connection.reset();

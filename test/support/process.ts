@@ -32,8 +32,10 @@ export interface RunningProcess extends AsyncDisposable {
   readonly pid: number;
   /** Its result, once it has exited. */
   readonly ended: Promise<ExitResult>;
-  /** Returns everything printed so far, by default to both streams. */
-  output(stream?: 'stdout' | 'stderr'): string;
+  /** Returns everything printed so far. */
+  output(): string;
+  /** Returns everything printed to one stream so far. */
+  outputOf(stream: 'stdout' | 'stderr'): string;
   /** Waits until the output matches the pattern `times` times, by default once. @returns the last match */
   printed(stream: 'stdout' | 'stderr', pattern: RegExp, times?: number): Promise<RegExpExecArray>;
   /** Closes the reading ends of its output, as a reader that has ended does. */
@@ -102,7 +104,8 @@ export function spawnNotigraph(options: ProcessOptions): RunningProcess {
   return {
     pid: child.pid ?? 0,
     ended,
-    output: (stream) => (stream === undefined ? text.stdout + text.stderr : text[stream]),
+    output: () => text.stdout + text.stderr,
+    outputOf: (stream) => text[stream],
     printed,
     closeOutput() {
       child.stdout.destroy();

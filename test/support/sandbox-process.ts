@@ -24,8 +24,8 @@ export async function spawnLimitedSandbox(
   const [, url = ''] = await running.printed('stdout', /listening on (\S+)\n.*curl .*\n/s);
   return {
     url,
-    output: () => running.output('stdout'),
-    errors: () => running.output('stderr'),
+    output: () => running.outputOf('stdout'),
+    errors: () => running.outputOf('stderr'),
     async stop(name) {
       const { code, signal } = await running.stop(name);
       return { code, signal };
